@@ -1,10 +1,11 @@
-"""bounded: phases against their bound and time to compile, for every construction and where the search works.
+"""Bounded constructions: phases against their bound, and time to compile.
 
 PYTHONPATH=src python benchmarks/bench_bounded.py [all]
 
-Each line: machine, contention, messages, phases, bound, ratio, what made it, seconds on one core (best of three where
-that is quick), verified; at its end the goal that it missed, if any. `all` adds every mesh and torus up to 16 × 16
-at contention 1 that does not meet its bound. Seed 0, effort 1.
+Each line: machine, contention, messages, phases, bound, ratio, what made it, seconds on one core
+(best of three where that is quick), verified; at its end the goal that it missed, if any. `all`
+adds every mesh and torus up to 16 × 16 at contention 1 that does not meet its bound. Seed 0,
+effort 1.
 """
 
 from __future__ import annotations
@@ -35,18 +36,49 @@ class Case:
 
 
 CASES = [
-    *(Case(f"mesh:{n}x{n}", c, -(-(n**3) // (4 * c))) for n in (8, 16, 32) for c in range(1, n // 4 + 1)),
-    Case("mesh:64x64", 1, 65536, 1.0), Case("mesh:64x64", 16, 4096, 1.0), Case("mesh:64x64", 7, 9363, 1.0),
-    Case("mesh:5x5", 1, 30), Case("mesh:9x9", 1, 187), Case("mesh:9x10", 1, 227), Case("mesh:13x13", 1, 564),
-    Case("mesh:13x14", 1, 658), Case("mesh:10x10", 1, 250), Case("mesh:14x14", 3, 241), Case("mesh:15x15", 3, 290),
-    Case("mesh:18x18", 4, 376), Case("mesh:22x22", 5, 545), Case("mesh:11x11", 2, 174), Case("mesh:23x23", 1, 3036),
-    Case("mesh:16x32", 1, 4096, 0.2), Case("mesh:31x33", 1), Case("mesh:62x62", 15), Case("mesh:8x8x8", 1, 1024),
-    Case("mesh:6x6x6", 1, 341), Case("mesh:5x5x5", 1, 169), Case("mesh:7x7x7"), Case("mesh:12x12x12", 2, 2592),
-    Case("torus:5x5", 1, 24), Case("torus:8x8", 1, 64), Case("torus:16x16", 1, 512), Case("torus:10x10", 1, 149),
-    Case("torus:13x13", 1, 294), Case("torus:14x14", 1, 392), Case("torus:8x8,tie=plus", 1, 86),
-    Case("torus:16x16,tie=plus", 1, 589), Case("torus:8x8x8", 1, 512, 0.2), Case("torus:6x6x6", 1, 236),
-    Case("torus:16x16x16", 1, 8192), Case("torus:16x16x16", 2, 4096), Case("ring:64", 1, 512), Case("ring:101"),
-]  # fmt: skip
+    *(
+        Case(f"mesh:{n}x{n}", c, -(-(n**3) // (4 * c)))
+        for n in (8, 16, 32)
+        for c in range(1, n // 4 + 1)
+    ),
+    Case("mesh:64x64", 1, 65536, 1.0),
+    Case("mesh:64x64", 16, 4096, 1.0),
+    Case("mesh:64x64", 7, 9363, 1.0),
+    Case("mesh:5x5", 1, 30),
+    Case("mesh:9x9", 1, 187),
+    Case("mesh:9x10", 1, 227),
+    Case("mesh:13x13", 1, 564),
+    Case("mesh:13x14", 1, 658),
+    Case("mesh:10x10", 1, 250),
+    Case("mesh:14x14", 3, 241),
+    Case("mesh:15x15", 3, 290),
+    Case("mesh:18x18", 4, 376),
+    Case("mesh:22x22", 5, 545),
+    Case("mesh:11x11", 2, 174),
+    Case("mesh:23x23", 1, 3036),
+    Case("mesh:16x32", 1, 4096, 0.2),
+    Case("mesh:31x33", 1),
+    Case("mesh:62x62", 15),
+    Case("mesh:8x8x8", 1, 1024),
+    Case("mesh:6x6x6", 1, 341),
+    Case("mesh:5x5x5", 1, 169),
+    Case("mesh:7x7x7"),
+    Case("mesh:12x12x12", 2, 2592),
+    Case("torus:5x5", 1, 24),
+    Case("torus:8x8", 1, 64),
+    Case("torus:16x16", 1, 512),
+    Case("torus:10x10", 1, 149),
+    Case("torus:13x13", 1, 294),
+    Case("torus:14x14", 1, 392),
+    Case("torus:8x8,tie=plus", 1, 86),
+    Case("torus:16x16,tie=plus", 1, 589),
+    Case("torus:8x8x8", 1, 512, 0.2),
+    Case("torus:6x6x6", 1, 236),
+    Case("torus:16x16x16", 1, 8192),
+    Case("torus:16x16x16", 2, 4096),
+    Case("ring:64", 1, 512),
+    Case("ring:101"),
+]
 """Goals: n³/4c and the like are bounds; the others are what a prototype reached."""
 
 
@@ -71,14 +103,17 @@ def run(case: Case, *, quiet: bool) -> bool:
     count = phases.offsets.size - 1
     if quiet and count == box.bound:
         return True
-    name = choose_exchange(box, effort=1, seed=0).name if pattern.messages < 10**6 else "construction"
+    name = (
+        choose_exchange(box, effort=1, seed=0).name if pattern.messages < 10**6 else "construction"
+    )
     schedule = Schedule(pattern, on, "bounded", limits, phases.offsets, phases.message)
     verified = "verified" if verify_schedule(schedule).ok else "WRONG"
     late = case.seconds is not None and min(spent) > case.seconds
     more = case.phases is not None and count > case.phases
     missed = f"goal {case.phases} phases" * more + f"goal {case.seconds} s" * late
     print(
-        f"{case.machine:<22} c={case.contention:<2} {pattern.messages:>9} {count:>6} {box.bound:>6} "
+        f"{case.machine:<22} c={case.contention:<2} {pattern.messages:>9} {count:>6} "
+        f"{box.bound:>6} "
         f"{count / box.bound:6.3f}  {name:<30} {min(spent):7.3f} s  {verified}  {missed}",
         flush=True,
     )
@@ -87,7 +122,10 @@ def run(case: Case, *, quiet: bool) -> bool:
 
 def main() -> int:
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
-    print(f"{'machine':<27} {'messages':>9} {'phases':>6} {'bound':>6} {'ratio':>6}  {'made by':<30} {'compiled':>9}")
+    print(
+        f"{'machine':<27} {'messages':>9} {'phases':>6} {'bound':>6} {'ratio':>6}  "
+        f"{'made by':<30} {'compiled':>9}"
+    )
     met = [run(case, quiet=False) for case in CASES]
     if "all" in sys.argv[1:]:
         met += [run(case, quiet=True) for case in shapes()]

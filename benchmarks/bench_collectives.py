@@ -1,12 +1,13 @@
-"""`conset.alltoallv_init` beside MPI's collectives and plain C with persistent requests, in one job.
+"""`conset.alltoallv_init` beside MPI's collectives and persistent requests in C, in one job.
 
-For each pattern all variants run interleaved, in rotating order, in blocks of a few exchanges (`exchanges/rank.py`); a
-row compares, block by block, conset's exchange with each of the others: medians of the paired ratios, below 1 where
-conset is faster, with bootstrapped intervals of 95 %. MPI's collectives are blocking ones as they are, and the
-persistent one with fair waits (`MPI_Test` and `sched_yield`, as all others wait here: where ranks exceed cores, a wait
-inside MPI burns the time of those that work). *persistent* is forty lines of C: a request for each message, all started
-at once. conset's exchange is scheduled by the ranks from their rows, as `--method` and `--sync` say. Received bytes are
-checked before and after.
+For each pattern all variants run interleaved, in rotating order, in blocks of a few exchanges
+(`exchanges/rank.py`); a row compares, block by block, conset's exchange with each of the others:
+medians of the paired ratios, below 1 where conset is faster, with bootstrapped intervals of 95 %.
+MPI's collectives are blocking ones as they are, and the persistent one with fair waits (`MPI_Test`
+and `sched_yield`, as all others wait here: where ranks exceed cores, a wait inside MPI burns the
+time of those that work). *persistent* is forty lines of C: a request for each message, all started
+at once. conset's exchange is scheduled by the ranks from their rows, as `--method` and `--sync`
+say. Received bytes are checked before and after.
 
     PYTHONPATH=src python benchmarks/bench_collectives.py --write docs/collectives-measured.md
 """
@@ -59,7 +60,11 @@ def paired(first: list[float], second: list[float]) -> tuple[float, float, float
 
 def row_of(name: str, pattern: Pattern, found: dict[str, Any]) -> list[str]:
     """A pattern: conset's time, and what it takes of each of the others'."""
-    times = {variant: found["times"][variant]["wall_s"] for variant in (CONSET, *OTHERS) if variant in found["times"]}
+    times = {
+        variant: found["times"][variant]["wall_s"]
+        for variant in (CONSET, *OTHERS)
+        if variant in found["times"]
+    }
     cells = [name, f"{pattern.messages}", f"{np.median(times[CONSET]) * 1e6:.0f}"]
     for other in OTHERS:
         if other not in times:
@@ -79,18 +84,29 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
         Variant(CONSET, CONSET, options=options),
         *(Variant(name, name, "mpi", name) for name in OTHERS),
     )  # every one is the best of its group: none is left early
-    cells = [Cell(name, pattern, variants, blocks=arguments.blocks) for name, pattern in patterns.items()]
+    cells = [
+        Cell(name, pattern, variants, blocks=arguments.blocks) for name, pattern in patterns.items()
+    ]
     load = os.getloadavg()[0]
     found = run_job(cells, libraries, arguments.ranks, transport, timeout_s=arguments.timeout)
-    wrong = {(cell["name"], name): count for cell in found["cells"] for name, count in cell["wrong"].items() if count}
+    wrong = {
+        (cell["name"], name): count
+        for cell in found["cells"]
+        for name, count in cell["wrong"].items()
+        if count
+    }
     if wrong:
         raise SystemExit(f"wrong bytes: {wrong}")
-    rows = [row_of(cell.name, cell.pattern, each) for cell, each in zip(cells, found["cells"], strict=True)]
+    rows = [
+        row_of(cell.name, cell.pattern, each)
+        for cell, each in zip(cells, found["cells"], strict=True)
+    ]
     head = ["pattern", "messages", "conset [us]", *(f"over {name}" for name in OTHERS)]
     cores = len(os.sched_getaffinity(0))
     title = f"## {transport}: {found['mpi']}, {arguments.ranks} ranks on {cores} cores"
     about = (
-        f"{arguments.blocks} blocks a variant; `{arguments.method}` under `{arguments.sync}`. Load before {load:.1f}."
+        f"{arguments.blocks} blocks a variant; `{arguments.method}` under `{arguments.sync}`. "
+        f"Load before {load:.1f}."
     )
     text = "\n".join([title, "", about, "", *table_markdown(head, rows, (0,))])
     print(f"{text}\n", flush=True)
@@ -98,15 +114,21 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--transport", nargs="+", choices=tuple(TRANSPORTS), default=["shm"])
     parser.add_argument("--ranks", type=int, default=16)
-    parser.add_argument("--machine", help="what schedules are made for; default: a crossbar of the ranks")
+    parser.add_argument(
+        "--machine", help="what schedules are made for; default: a crossbar of the ranks"
+    )
     parser.add_argument("--method", default="auto")
     parser.add_argument("--sync", default="none")
     parser.add_argument("--blocks", type=int, default=52)
     parser.add_argument("--timeout", type=float, default=600.0, help="of a job, in seconds")
-    parser.add_argument("--write", type=Path, help="Markdown file; what other wheels left there stays")
+    parser.add_argument(
+        "--write", type=Path, help="Markdown file; what other wheels left there stays"
+    )
     arguments = parser.parse_args()
     arguments.machine = arguments.machine or f"crossbar:{arguments.ranks}"
     with tempfile.TemporaryDirectory() as name:

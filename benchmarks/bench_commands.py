@@ -1,9 +1,9 @@
 """Commands: what whole commands take, as a user starts them: wall, processor time and memory.
 
-A machine that others use has no wall time to speak of. So each limit is held in two ways: in seconds, where the machine
-was idle; and as a ratio of processor time to a peer in the same run, always. The peer goes over a column of 16.8
-million numbers, as many as the schedule has transfers: NumPy sorts it and zlib compresses it at its fastest level, once
-before and once after the commands.
+A machine that others use has no wall time to speak of. So each limit is held in two ways: in
+seconds, where the machine was idle; and as a ratio of processor time to a peer in the same run,
+always. The peer goes over a column of 16.8 million numbers, as many as the schedule has transfers:
+NumPy sorts it and zlib compresses it at its fastest level, once before and once after the commands.
 
     PYTHONPATH=src python benchmarks/bench_commands.py
 """
@@ -44,7 +44,12 @@ class Command:
 
 
 COMMANDS = (
-    Command("compile alltoall --on mesh:64x64 --method bounded --contention 16 -o {file}", 8.0, 1.5, 14.0),
+    Command(
+        "compile alltoall --on mesh:64x64 --method bounded --contention 16 -o {file}",
+        8.0,
+        1.5,
+        14.0,
+    ),
     Command("verify {file}", 4.0, 1.5, 4.0),
     Command("compile random:degree=16 --on crossbar:4096", 1.0, 1.5, 2.8),
 )
@@ -96,13 +101,16 @@ def best_of(command: Command, file: Path, times: int = 3) -> Usage:
     runs = [run(arguments) for _ in range(times)]
     return Usage(
         min(r.wall_s for r in runs), min(r.processor_s for r in runs), max(r.peak_GiB for r in runs)
-    )  # fmt: skip
+    )
 
 
 def main() -> int:
     load = os.getloadavg()[0]
     idle = load <= IDLE and (os.cpu_count() or 1) >= 2
-    print(f"load {load:.2f} on {os.cpu_count()} cores: wall times are {'held' if idle else 'shown only'}")
+    print(
+        f"load {load:.2f} on {os.cpu_count()} cores: wall times are "
+        f"{'held' if idle else 'shown only'}"
+    )
     before, missed = peer(), 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "x.npz"
@@ -119,7 +127,8 @@ def main() -> int:
         missed += bool(late)
         print(
             f"conset {command.arguments.format(file='x.npz')}\n"
-            f"  wall {took.wall_s:.2f} s (at most {command.wall_s:g}), processors {took.processor_s:.2f} s, "
+            f"  wall {took.wall_s:.2f} s (at most {command.wall_s:g}), processors "
+            f"{took.processor_s:.2f} s, "
             f"{peers:.2f} of the peer (at most {command.peers:g}), peak {took.peak_GiB:.2f} GiB "
             f"(at most {command.peak_GiB:g}){': missed ' + ', '.join(late) if late else ''}"
         )

@@ -1,9 +1,12 @@
-"""connections: phases and ΣL beside their bounds, by pattern and router; times of the scheduling alone.
+"""connections: phases and ΣL beside their bounds, by pattern and router.
+
+Times of the scheduling alone.
 
 PYTHONPATH=src python benchmarks/bench_connections.py [quick]
 
-Every schedule is verified, channels replayed. Ends with 1 where a figure is missed. The peer in the same run is the
-text's own router (`sequential`). `quick` leaves out what takes longer than some seconds: 16 x 16 and the effort of 4.
+Every schedule is verified, channels replayed. Ends with 1 where a figure is missed. The peer in the
+same run is the text's own router (`sequential`). `quick` leaves out what takes longer than some
+seconds: 16 x 16 and the effort of 4.
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ from conset.verification import verify_schedule
 
 @dataclass(frozen=True)
 class Row:
-    """What is compiled, and what it must reach: phases, ΣL and seconds at most (None: shown only)."""
+    """What is compiled, and what it must reach.
+
+    Phases, ΣL and seconds at most (None: shown only).
+    """
 
     pattern: str
     phases: int | None = None
@@ -56,12 +62,26 @@ FIGURES = (
 TABLE = tuple(
     Row(pattern, phases)
     for pattern, phases in {
-        "neighbor": 1, "butterfly": 2, "random:degree=4": 2, "random:degree=8": 4, "random:degree=16": 7,
-        "random:degree=32": 14, "random:degree=48": 21, "transpose": 1, "bit-reverse": 1, "bit-complement": 1,
-        "shuffle": 1, "stencil:reach=1": 2, "stencil:reach=2": 7, "rows": 2, "columns": 2, "gather": 6, "scatter": 6,
+        "neighbor": 1,
+        "butterfly": 2,
+        "random:degree=4": 2,
+        "random:degree=8": 4,
+        "random:degree=16": 7,
+        "random:degree=32": 14,
+        "random:degree=48": 21,
+        "transpose": 1,
+        "bit-reverse": 1,
+        "bit-complement": 1,
+        "shuffle": 1,
+        "stencil:reach=1": 2,
+        "stencil:reach=2": 7,
+        "rows": 2,
+        "columns": 2,
+        "gather": 6,
+        "scatter": 6,
         "tree": 1,
     }.items()
-)  # fmt: skip
+)
 """The notes' table of patterns, phases at the bound."""
 OTHERS = (
     Row("random:degree=16", 13, on="torus:16x16"),
@@ -83,7 +103,9 @@ LARGE = (
 def compiled(row: Row) -> tuple[Task, Schedule, float]:
     """(task, verified schedule, seconds); the median of three runs where one is quick."""
     machine = parse_machine(row.on)
-    pattern = parse_pattern(row.pattern, topology=machine.topology, ranks=machine.topology.endpoints)
+    pattern = parse_pattern(
+        row.pattern, topology=machine.topology, ranks=machine.topology.endpoints
+    )
     options = SearchOptions(router=row.router, objective=row.objective, effort=row.effort)
     placed = place(row.placement, pattern=pattern, topology=machine.topology)
     problem = Problem(pattern, machine, Limits(channels=row.channels), placed, options)
@@ -93,10 +115,19 @@ def compiled(row: Row) -> tuple[Task, Schedule, float]:
         phases = schedule_connections(problem)
         times.append(time.perf_counter() - start)
     schedule = Schedule(
-        pattern, machine, "connections", problem.limits, phases.offsets, phases.message, parts=phases.parts,
-        placement=placed, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, limits_asked=True,
-    )  # fmt: skip
+        pattern,
+        machine,
+        "connections",
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=placed,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        limits_asked=True,
+    )
     return Task(problem), schedule, statistics.median(times)
 
 
@@ -113,8 +144,12 @@ def report(row: Row) -> bool:
         and (row.total is None or load["sum"] <= row.total)
         and (row.seconds is None or seconds <= row.seconds)
     )
-    name = f"{row.pattern} on {row.on}, {row.channels} channels" + (", gray" if row.placement == "gray" else "")
-    how = f"{row.router or 'best'}, {row.objective}" + (f", effort {row.effort}" if row.effort > 1 else "")
+    name = f"{row.pattern} on {row.on}, {row.channels} channels" + (
+        ", gray" if row.placement == "gray" else ""
+    )
+    how = f"{row.router or 'best'}, {row.objective}" + (
+        f", effort {row.effort}" if row.effort > 1 else ""
+    )
     print(
         f"  {name:<52} {how:<30} phases {schedule.phases:>3} (bound {task.least_phases:>3})  "
         f"ΣL {load['sum']:>4} (bound {least:>3})  {seconds:8.3f} s{'' if reached else '   MISSED'}"
@@ -123,7 +158,12 @@ def report(row: Row) -> bool:
 
 
 def main() -> int:
-    rows = {"figures": FIGURES, "the notes' table of patterns": TABLE, "other networks": OTHERS, "16 x 16": LARGE}
+    rows = {
+        "figures": FIGURES,
+        "the notes' table of patterns": TABLE,
+        "other networks": OTHERS,
+        "16 x 16": LARGE,
+    }
     if "quick" in sys.argv[1:]:
         del rows["16 x 16"]
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}")

@@ -1,9 +1,10 @@
-"""The decision: what `auto` chooses against the best of methods, contentions and policies, and what deciding takes.
+"""What `auto` chooses against the best of methods, contentions and policies, and what it takes.
 
-The peer is the exhaustive search: every method at every contention under every policy, simulated to its end by the
-machine's own model. Regret is the simulated time of the choice over the least of all, the choice included. Asserted:
-mean regret at most 1.01, within 5 % in at least 95 % of the cases, never slower than posting everything, no bound above
-a simulated time, and deciding in less time than the exhaustive search (the ratio is printed).
+The peer is the exhaustive search: every method at every contention under every policy, simulated to
+its end by the machine's own model. Regret is the simulated time of the choice over the least of
+all, the choice included. Asserted: mean regret at most 1.01, within 5 % in at least 95 % of the
+cases, never slower than posting everything, no bound above a simulated time, and deciding in less
+time than the exhaustive search (the ratio is printed).
 
     PYTHONPATH=src python benchmarks/bench_decision.py [--quick] [--seed 1] [--out FILE.jsonl]
 """
@@ -32,10 +33,23 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
 
 MACHINES = (
-    "paragon:8x8", "delta:6x8", "iwarp:8x8", "ipsc860:64", "torus:8x8", "mesh:4x4x4,link=1GB/s,port=2GB/s,in_flight=2",
-    "torus:4x4x4,model=wormhole,lanes=2,overhead=1us", "hypercube:5,overhead=2us,in_flight=1",
-)  # fmt: skip
-PATTERNS = ("alltoall", "random:degree=4", "random:degree=16", "random:degree=32", "stencil", "transpose")
+    "paragon:8x8",
+    "delta:6x8",
+    "iwarp:8x8",
+    "ipsc860:64",
+    "torus:8x8",
+    "mesh:4x4x4,link=1GB/s,port=2GB/s,in_flight=2",
+    "torus:4x4x4,model=wormhole,lanes=2,overhead=1us",
+    "hypercube:5,overhead=2us,in_flight=1",
+)
+PATTERNS = (
+    "alltoall",
+    "random:degree=4",
+    "random:degree=16",
+    "random:degree=32",
+    "stencil",
+    "transpose",
+)
 SIZES = ("64", "1KiB", "16KiB", "lognormal(4KiB,1.5)")
 METHODS = ("naive", "lp", "gen", "coloring", "rs-n", "first-fit", "rs-nl", "negotiated")
 COMPLETE = (*METHODS[:-1], "bounded", "pex-gen-shift")
@@ -77,19 +91,26 @@ def simulated_s(schedule: Schedule, machine: Machine, workload: Workload, sync: 
     return find_model(machine.costs.model).simulate(workload, machine, settings).time_s
 
 
-def exhaustive(pattern: Pattern, spec: str, machine: Machine, seed: int) -> Iterator[tuple[float, str]]:
+def exhaustive(
+    pattern: Pattern, spec: str, machine: Machine, seed: int
+) -> Iterator[tuple[float, str]]:
     """(time [s], what) of every method, contention and policy that applies."""
     methods = COMPLETE if spec.startswith("alltoall") else UNEQUAL if "(" in spec else METHODS
     for method in methods:
         for contention in CONTENTIONS:
             try:
-                schedule = compile_pattern(pattern, machine, CompileOptions(method, contention, seed=seed))
+                schedule = compile_pattern(
+                    pattern, machine, CompileOptions(method, contention, seed=seed)
+                )
             except ConsetError:
                 continue
             workload = Workload.of_schedule(schedule)
             for sync in POLICIES:
                 try:
-                    yield simulated_s(schedule, machine, workload, sync), f"{method} {contention or ''} {sync}"
+                    yield (
+                        simulated_s(schedule, machine, workload, sync),
+                        f"{method} {contention or ''} {sync}",
+                    )
                 except ConsetError:
                     continue
 
@@ -111,28 +132,47 @@ def decide(machine_spec: str, pattern_spec: str, seed: int) -> Case | None:
     best_s, best = min([*found, (ours, "chosen")])
     naive_s = next((time_s for time_s, what in found if what == "naive  none"), None)
     return Case(
-        machine_spec, pattern_spec, pattern.messages, chosen.method, chosen.sync, ours, best_s, best, naive_s,
-        bound_schedule(chosen).time_s, ours / best_s if best_s else 1.0, decided_s, searched_s,
-    )  # fmt: skip
+        machine_spec,
+        pattern_spec,
+        pattern.messages,
+        chosen.method,
+        chosen.sync,
+        ours,
+        best_s,
+        best,
+        naive_s,
+        bound_schedule(chosen).time_s,
+        ours / best_s if best_s else 1.0,
+        decided_s,
+        searched_s,
+    )
 
 
 def main() -> None:
     """Prints a line per case and the summary; asserts what is promised."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the cases")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    wanted = [(machine, pattern, size) for machine in MACHINES for pattern in PATTERNS for size in SIZES]
+    wanted = [
+        (machine, pattern, size) for machine in MACHINES for pattern in PATTERNS for size in SIZES
+    ]
     cases: list[Case] = []
     for machine, pattern, size in wanted[:: 11 if options.quick else 1]:
-        case = decide(machine, f"{pattern}{',' if ':' in pattern else ':'}size={size}", options.seed)
+        case = decide(
+            machine, f"{pattern}{',' if ':' in pattern else ':'}size={size}", options.seed
+        )
         if case is None:
             continue
         cases.append(case)
         print(
-            f"{case.regret:.3f}  {case.machine}  {case.pattern}  {case.method} {case.sync}  best: {case.best}  "
-            f"decided in {case.decided_s:.2f} s, searching all takes {case.searched_s / case.decided_s:.1f} times that",
+            f"{case.regret:.3f}  {case.machine}  {case.pattern}  {case.method} {case.sync}  best: "
+            f"{case.best}  "
+            f"decided in {case.decided_s:.2f} s, searching all takes "
+            f"{case.searched_s / case.decided_s:.1f} times that",
             flush=True,
         )
         if options.out:
@@ -143,9 +183,12 @@ def main() -> None:
     slower = sum(case.naive_s is not None and case.time_s > case.naive_s * 1.001 for case in cases)
     beaten = sum(case.bound_s > case.time_s * (1 + 1e-6) for case in cases)
     print(
-        f"{len(cases)} cases: mean regret {statistics.mean(regrets):.4f}, within 5 % in {within:.2f}, worst "
-        f"{max(regrets):.3f}, slower than posting everything {slower}, bound beaten {beaten}; deciding "
-        f"{statistics.median(case.searched_s / case.decided_s for case in cases):.1f} times faster than searching all"
+        f"{len(cases)} cases: mean regret {statistics.mean(regrets):.4f}, within 5 % in "
+        f"{within:.2f}, worst "
+        f"{max(regrets):.3f}, slower than posting everything {slower}, bound beaten "
+        f"{beaten}; deciding "
+        f"{statistics.median(case.searched_s / case.decided_s for case in cases):.1f} times "
+        "faster than searching all"
     )
     assert statistics.mean(regrets) <= 1.01
     assert within >= 0.95

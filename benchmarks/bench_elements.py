@@ -1,14 +1,17 @@
-"""Connections: time of an element and of a packet beside plain messages of the same bytes, in one job of two ranks.
+"""Connections: time of an element and of a packet beside plain messages of the same bytes.
+
+One job of two ranks.
 
 PYTHONPATH=src python benchmarks/bench_elements.py
 
-Rank 0 sends to rank 1 within a phase, rank 1 answers with one element at the end of each round, so that a round ends
-when all has arrived; all of it is a C program over conset.h, compiled by the library's own mpicc. The ways take turns,
-in another order every round. `elements`: doubles one by one over a connection, packets of 4 KiB, 4 credits. `block`:
-the same in one call. `plain`: one persistent message (MPI_Start, MPI_Wait) of all bytes. `messages`: persistent
-messages of a packet's bytes each, one after the other. A ratio is the median over rounds of the times of two ways in
-the same round, with its interval (95 %, bootstrap). Time of an element: of `elements` less that of `block`, over the
-elements.
+Rank 0 sends to rank 1 within a phase, rank 1 answers with one element at the end of each round, so
+that a round ends when all has arrived; all of it is a C program over conset.h, compiled by the
+library's own mpicc. The ways take turns, in another order every round. `elements`: doubles one by
+one over a connection, packets of 4 KiB, 4 credits. `block`: the same in one call. `plain`: one
+persistent message (MPI_Start, MPI_Wait) of all bytes. `messages`: persistent messages of a packet's
+bytes each, one after the other. A ratio is the median over rounds of the times of two ways in the
+same round, with its interval (95 %, bootstrap). Time of an element: of `elements` less that of
+`block`, over the elements.
 """
 
 from __future__ import annotations
@@ -121,7 +124,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
 }
-"""
+"""  # noqa: E501
 
 
 def times(folder: Path) -> dict[int, np.ndarray]:
@@ -138,7 +141,9 @@ def times(folder: Path) -> dict[int, np.ndarray]:
     write_plan_file(plan_schedule(schedule), plan, connections=connection_entries(schedule))
     arguments = [str(plan), str(ROUNDS), str(PACKET_BYTES), *map(str, ELEMENTS)]
     command = [*find_launcher(), "-n", "2", str(program), *arguments]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stdout
+    printed = subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=600
+    ).stdout
     rows = np.array([line.split() for line in printed.splitlines()], float)
     found = {count: np.zeros((ROUNDS, len(WAYS))) for count in ELEMENTS}
     for count, turn, way, seconds in rows:
@@ -150,7 +155,9 @@ def ratio(first: np.ndarray, second: np.ndarray) -> str:
     """Median of the ratios, and its interval."""
     ratios = first / second
     rng = np.random.default_rng(0)
-    low, high = np.quantile(np.median(rng.choice(ratios, (1000, ratios.size)), axis=1), (0.025, 0.975))
+    low, high = np.quantile(
+        np.median(rng.choice(ratios, (1000, ratios.size)), axis=1), (0.025, 0.975)
+    )
     return f"{np.median(ratios):.2f} ({low:.2f}-{high:.2f})"
 
 
@@ -163,15 +170,23 @@ def main() -> int:
         ways = dict(zip(WAYS, seconds[ROUNDS // 10 :].T, strict=True))
         medians = {name: float(np.median(column)) * 1e6 for name, column in ways.items()}
         packets = -(-8 * count // PACKET_BYTES)
-        # what every way waits for besides is the same: the quickest of the rounds has the least of other work in it
-        element_ns = (np.quantile(ways["elements"], 0.1) - np.quantile(ways["block"], 0.1)) * 1e9 / count
-        packet_us = (np.quantile(ways["block"], 0.1) - np.quantile(ways["messages"], 0.1)) * 1e6 / packets
+        # what every way waits for besides is the same: the quickest of the rounds has the least of
+        # other work in it
+        element_ns = (
+            (np.quantile(ways["elements"], 0.1) - np.quantile(ways["block"], 0.1)) * 1e9 / count
+        )
+        packet_us = (
+            (np.quantile(ways["block"], 0.1) - np.quantile(ways["messages"], 0.1)) * 1e6 / packets
+        )
         text = ", ".join(f"{name} {value:.2f}" for name, value in medians.items())
         text += f"; elements/plain {ratio(ways['elements'], ways['plain'])}"
         text += f"; block/plain {ratio(ways['block'], ways['plain'])}"
         text += f"; block/messages {ratio(ways['block'], ways['messages'])}"
         if count >= ELEMENTS[3]:
-            text += f"; an element {element_ns:.1f} ns, a packet {packet_us:+.2f} us more than a message"
+            text += (
+                f"; an element {element_ns:.1f} ns, a packet {packet_us:+.2f} us more "
+                "than a message"
+            )
             if element_ns > GOAL_NS:
                 missed = True
                 text += f"  GOAL {GOAL_NS} ns MISSED"

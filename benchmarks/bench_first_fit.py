@@ -54,8 +54,10 @@ def main() -> int:
         late = seconds is not None and statistics.median(spent) > seconds
         missed += late or (most is not None and count > most) or not verified
         print(
-            f"{pattern_spec:>16} on {machine_spec:<14} effort {effort:>2}: {pattern.messages:>7} messages, "
-            f"{1e3 * statistics.median(spent):7.1f} ms (min {1e3 * min(spent):.1f}), {count:>4} phases "
+            f"{pattern_spec:>16} on {machine_spec:<14} effort {effort:>2}: "
+            f"{pattern.messages:>7} messages, "
+            f"{1e3 * statistics.median(spent):7.1f} ms (min {1e3 * min(spent):.1f}), "
+            f"{count:>4} phases "
             f"(bound {bound}), {'verified' if verified else 'WRONG'} in {checking:.2f} s"
         )
     return 1 if missed else 0

@@ -1,14 +1,15 @@
 """Flow against SimGrid on the same workloads, in the same run; else against progressive filling.
 
-Peers and workloads lie beside the checkout (`../shared/peers`, `../shared/golden/simulators`) and are no part of the
-project. SimGrid 4.1 (`peers/simgrid/build.sh`) is used where `CONSET_PEERS`, the folder of builds, holds it: CPU
-seconds of its loop in the faster of its two update modes against our loop, the best of five, in turn. Where it is not
-built, the short reference solver of `peers/reference/flow.cpp` is compiled and timed as a whole process: it solves
-everything anew at every event, so it is slower by far where many messages are in flight, and no measure of SimGrid.
+Peers and workloads lie beside the checkout (`../shared/peers`, `../shared/golden/simulators`) and
+are no part of the project. SimGrid 4.1 (`peers/simgrid/build.sh`) is used where `CONSET_PEERS`, the
+folder of builds, holds it: CPU seconds of its loop in the faster of its two update modes against
+our loop, the best of five, in turn. Where it is not built, the short reference solver of
+`peers/reference/flow.cpp` is compiled and timed as a whole process: it solves everything anew at
+every event, so it is slower by far where many messages are in flight, and no measure of SimGrid.
 
-Asserted: the last delivery of every row, the ratios the project promises against SimGrid, the longest times of the two
-workloads that SimGrid does not end within ten minutes; and against SimGrid in full update, whose times are right, every
-delivery of random workloads.
+Asserted: the last delivery of every row, the ratios the project promises against SimGrid, the
+longest times of the two workloads that SimGrid does not end within ten minutes; and against SimGrid
+in full update, whose times are right, every delivery of random workloads.
 
     CONSET_PEERS=peers-build PYTHONPATH=src python benchmarks/bench_flow.py [--quick]
 """
@@ -81,7 +82,11 @@ def workload_file(name: str, folder: Path) -> Path:
     path = folder / f"{name}.csv"
     if not path.exists():
         program = SHARED / "golden" / "simulators" / "gen_workloads.py"
-        subprocess.run([sys.executable, "-B", str(program), str(folder), name], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-B", str(program), str(folder), name],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
     return path
 
 
@@ -89,7 +94,9 @@ def network_of(network: str) -> Machine:
     """The machine the peers model: a cycle is 1 ns."""
     kind, side = network.split(":")
     tie = ",tie=plus" if kind == "torus" else ""
-    return parse_machine(f"{kind}:{side}x{side}{tie},link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns")
+    return parse_machine(
+        f"{kind}:{side}x{side}{tie},link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns"
+    )
 
 
 def settings_of(mode: str) -> Settings:
@@ -124,8 +131,8 @@ def prepared(work: Workload, mode: str) -> Workload:
 def checked(case: Case, work: Workload, machine: Machine, settings: Settings) -> float:
     """The time of one run's loop [s], whose result is checked.
 
-    Its own clock and the CPU seconds of the whole call are both above what the loop needs: the one where the machine is
-    busy, the other by what surrounds the loop.
+    Its own clock and the CPU seconds of the whole call are both above what the loop needs: the one
+    where the machine is busy, the other by what surrounds the loop.
     """
     before = time.process_time()
     timeline = simulate_flow(work, machine, settings)
@@ -140,13 +147,29 @@ def simgrid() -> Path | None:
 
 
 def replay(
-    path: Path, mode: str, network: str, program: Path, update: str, *words: str, patience: float = 600
+    path: Path,
+    mode: str,
+    network: str,
+    program: Path,
+    update: str,
+    *words: str,
+    patience: float = 600,
 ) -> tuple[float, NDArray[np.float64]]:
     """(SimGrid's time [CPU s], when each message is delivered [cycles] with `--completions`)."""
-    command = ["bash", str(SHARED / "peers" / "simgrid" / "run.sh"), str(path), mode, network, "1", *words]
+    command = [
+        "bash",
+        str(SHARED / "peers" / "simgrid" / "run.sh"),
+        str(path),
+        mode,
+        network,
+        "1",
+        *words,
+    ]
     environment = {**os.environ, "OPTIM": update, "REPLAY": str(program)}
     try:
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=patience)
+        done = subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True, timeout=patience
+        )
     except subprocess.TimeoutExpired:
         return float("inf"), np.zeros(0)
     first, *rest = done.stdout.splitlines()
@@ -161,12 +184,18 @@ def compare_random(folder: Path, peer: Path, count: int = 40) -> int:
         mode = ("all", "seq", "deps", "timed")[seed // 2 % 4]
         write_trace(workload, folder / "random.csv")
         _, done = replay(folder / "random.csv", mode, network, peer, "Full", "--completions")
-        ours = simulate_flow(prepared(workload, mode), network_of(network), settings_of(mode)).end_s * 1e9
+        ours = (
+            simulate_flow(prepared(workload, mode), network_of(network), settings_of(mode)).end_s
+            * 1e9
+        )
         crosses = workload.crosses  # the others are no activities there
         off = np.abs(ours - done)[crosses] - ROUNDED * done[crosses] - PEER_NS
         worst = max(worst, float(np.max(np.abs(ours / done - 1)[crosses])))
         wrong += bool(np.any(off > 0))
-    print(f"random workloads: {count - wrong} of {count} equal, message by message; largest difference {worst:.1e}")
+    print(
+        f"random workloads: {count - wrong} of {count} equal, message by message; largest "
+        f"difference {worst:.1e}"
+    )
     return wrong
 
 
@@ -174,7 +203,9 @@ def reference(folder: Path) -> Path | None:
     source, compiler = SHARED / "peers" / "reference" / "flow.cpp", shutil.which("g++")
     if compiler is None or not source.exists():
         return None
-    subprocess.run([compiler, "-O3", "-std=c++20", "-o", str(folder / "flow"), str(source)], check=True)
+    subprocess.run(
+        [compiler, "-O3", "-std=c++20", "-o", str(folder / "flow"), str(source)], check=True
+    )
     return folder / "flow"
 
 
@@ -192,7 +223,10 @@ def main(quick: bool) -> int:
     if not (SHARED / "golden" / "simulators" / "gen_workloads.py").exists():
         print("no ../shared/golden/simulators beside the checkout: nothing to compare with")
         return 0
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}"
+    )
     kept = True
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -213,7 +247,11 @@ def main(quick: bool) -> int:
                 line += f", SimGrid {1e3 * other:9.2f} ms: {ratio:.1f}x ({case.ratio:g}x promised)"
             elif solver is not None:
                 process = reference_time(case, path, solver)
-                line += ", reference over 60 s" if process is None else f", reference {1e3 * process:9.2f} ms"
+                line += (
+                    ", reference over 60 s"
+                    if process is None
+                    else f", reference {1e3 * process:9.2f} ms"
+                )
             print(line, flush=True)
         if peer is not None:
             kept = compare_random(folder, peer) == 0 and kept

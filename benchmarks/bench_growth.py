@@ -1,12 +1,15 @@
-"""How times grow with sizes: of compiles with messages, from 10³ to 10⁷, of networks with nodes and entries.
+"""How times grow with sizes.
+
+Of compiles with messages, from 10³ to 10⁷, of networks with nodes and entries.
 
     python benchmarks/bench_growth.py [LARGEST]
 
-`first-fit` and `coloring` on random:degree=16 over tori of three equal sides, `bounded` on complete exchanges of n × n
-meshes with 4 | n at contention n/4. Every schedule up to `VERIFIED` messages is verified. `next-links` is the table of
-shortest paths of meshes with a dead link, in its entries, nodes × endpoints; `graphml` a file of nodes in a row, in
-nodes. The last column is the exponent between neighbouring rows: 1 is linear. The run fails where that from the first
-to the last row of networks is above `STEEPEST`.
+`first-fit` and `coloring` on random:degree=16 over tori of three equal sides, `bounded` on complete
+exchanges of n × n meshes with 4 | n at contention n/4. Every schedule up to `VERIFIED` messages is
+verified. `next-links` is the table of shortest paths of meshes with a dead link, in its entries,
+nodes × endpoints; `graphml` a file of nodes in a row, in nodes. The last column is the exponent
+between neighbouring rows: 1 is linear. The run fails where that from the first to the last row of
+networks is above `STEEPEST`.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ GRAPHML_NODES = (10_000, 20_000, 40_000, 80_000)
 STEEPEST = 1.5
 """Quadratic code has 2; caches make linear code a little steeper than 1."""
 
-GRAPHML = '<graphml><key id="n" for="node" attr.name="label"/><graph edgedefault="undirected">{}{}</graph></graphml>'
+GRAPHML = (
+    '<graphml><key id="n" for="node" attr.name="label"/><graph '
+    'edgedefault="undirected">{}{}</graph></graphml>'
+)
 
 
 def measure(pattern: str, machine: str, method: str, **options: int) -> tuple[int, float]:
@@ -45,7 +51,7 @@ def measure(pattern: str, machine: str, method: str, **options: int) -> tuple[in
 
 
 def measure_next_links(side: int) -> tuple[int, float]:
-    """(entries, best time of three [s]) of the table of shortest paths of a mesh with a dead link."""
+    """(entries, best time of three [s]) of the shortest paths of a mesh with a dead link."""
     topology = conset.load_machine(f"mesh:{side}x{side},dead=0-1").topology
     return topology.nodes * topology.endpoints, best_of_three(lambda: next_links(topology))
 
@@ -72,14 +78,21 @@ def best_of_three(work: Callable[[], object]) -> float:
 
 def measure_networks() -> None:
     """Prints how what networks need grows; ends the run where it is no longer nearly linear."""
-    kinds = {"next-links": (measure_next_links, DEAD_MESHES), "graphml": (measure_graphml, GRAPHML_NODES)}
+    kinds = {
+        "next-links": (measure_next_links, DEAD_MESHES),
+        "graphml": (measure_graphml, GRAPHML_NODES),
+    }
     for kind, (measured, sizes) in kinds.items():
         rows = [measured(size) for size in sizes]
         for k, (count, seconds) in enumerate(rows):
             growth = f"{exponent(rows[k - 1], rows[k]):.2f}" if k else ""
-            print(f"{kind:27} {count:>11,}           {seconds * 1e3:>10.2f} ms  {growth}", flush=True)
+            print(
+                f"{kind:27} {count:>11,}           {seconds * 1e3:>10.2f} ms  {growth}", flush=True
+            )
         if (whole := exponent(rows[0], rows[-1])) > STEEPEST:
-            raise SystemExit(f"{kind}: grows with an exponent of {whole:.2f}, at most {STEEPEST} is near-linear")
+            raise SystemExit(
+                f"{kind}: grows with an exponent of {whole:.2f}, at most {STEEPEST} is near-linear"
+            )
 
 
 def exponent(before: tuple[int, float], now: tuple[int, float]) -> float:
@@ -103,7 +116,11 @@ def main(largest: int) -> None:
         if method in last:
             growth = f"{exponent(last[method], (messages, seconds)):.2f}"
         last[method] = messages, seconds
-        print(f"{method:10} {machine:16} {messages:>11,} messages  {seconds * 1e3:>10.2f} ms  {growth}", flush=True)
+        print(
+            f"{method:10} {machine:16} {messages:>11,} messages  "
+            f"{seconds * 1e3:>10.2f} ms  {growth}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Memory: bytes per message that a compiled schedule with formula routes adds at its peak, at 10⁷ messages.
+"""Bytes per message that a schedule with formula routes adds at its peak, at 10⁷ messages.
 
-Each measurement is a process of its own: what it holds before the pattern is made is subtracted from its peak, which
-so covers the generator, the pattern and the compile.
+Each measurement is a process of its own: what it holds before the pattern is made is subtracted
+from its peak, which so covers the generator, the pattern and the compile.
 
     PYTHONPATH=src python benchmarks/bench_memory.py [messages]
 """
@@ -28,7 +28,9 @@ def measure(method: str, messages: int) -> dict[str, float]:
 
     on = parse_machine(MACHINE)
     nodes = on.topology.nodes
-    compile_pattern(parse_pattern("random:degree=1", ranks=nodes), on, CompileOptions(method=method))
+    compile_pattern(
+        parse_pattern("random:degree=1", ranks=nodes), on, CompileOptions(method=method)
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pattern = parse_pattern(f"random:degree={max(1, messages // nodes)}", ranks=nodes)
     made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -38,9 +40,12 @@ def measure(method: str, messages: int) -> dict[str, float]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     count = schedule.pattern.messages
     return {
-        "messages": count, "phases": schedule.phases, "seconds": seconds,
-        "pattern_B": 1024 * (made - before) / count, "peak_B": 1024 * (peak - before) / count,
-    }  # fmt: skip
+        "messages": count,
+        "phases": schedule.phases,
+        "seconds": seconds,
+        "pattern_B": 1024 * (made - before) / count,
+        "peak_B": 1024 * (peak - before) / count,
+    }
 
 
 def main() -> int:
@@ -51,11 +56,15 @@ def main() -> int:
     missed = 0
     for method in ("naive", "coloring", "first-fit"):
         command = [sys.executable, __file__, "--measure", method, str(messages)]
-        result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        result = json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        )
         missed += result["peak_B"] > PROMISED
         print(
-            f"{method:>10}: {result['messages']} messages, {result['phases']} phases, {result['seconds']:.1f} s, "
-            f"generating {result['pattern_B']:.1f} B/message, with the schedule {result['peak_B']:.1f} B/message "
+            f"{method:>10}: {result['messages']} messages, {result['phases']} phases, "
+            f"{result['seconds']:.1f} s, "
+            f"generating {result['pattern_B']:.1f} B/message, with the schedule "
+            f"{result['peak_B']:.1f} B/message "
             f"(promised {PROMISED:.0f})"
         )
     return 1 if missed else 0

@@ -1,9 +1,12 @@
-"""Run-time scheduling: its parts in units of one exchange, who should compute, and when it has paid.
+"""Run-time scheduling.
 
-Every job is that of `conset run --at-run-time`: each rank knows its own row only; exchange of rows, scheduling,
-planning and executions are measured beside posting everything, repetition by repetition; every received byte is
-checked. A unit is one execution of posting everything, 1 KiB messages, in the same job. The scheduling alone is also
-timed in one process. Predictions are by the machine's model, with schedules that are really computed.
+Its parts in units of one exchange, who should compute, and when it has paid.
+
+Every job is that of `conset run --at-run-time`: each rank knows its own row only; exchange of rows,
+scheduling, planning and executions are measured beside posting everything, repetition by
+repetition; every received byte is checked. A unit is one execution of posting everything, 1 KiB
+messages, in the same job. The scheduling alone is also timed in one process. Predictions are by the
+machine's model, with schedules that are really computed.
 
 All tables, some minutes on two idle cores:
 
@@ -36,15 +39,22 @@ MEASURED = (("hypercube:4", "random:degree=8"), ("hypercube:6", "random:degree=1
 """Machine and pattern; messages of 1 KiB."""
 GROWING = (("hypercube:2", 2), ("hypercube:3", 4), ("hypercube:4", 8), ("hypercube:5", 16))
 """Machine and degree, for who should compute."""
-PREDICTED = (("ipsc860:64", "random:degree=16,size=4KiB"), ("torus:8x8,overhead=2us", "random:degree=16"))
+PREDICTED = (
+    ("ipsc860:64", "random:degree=16,size=4KiB"),
+    ("torus:8x8,overhead=2us", "random:degree=16"),
+)
 """Machine that grows, and pattern."""
 DRAWN = ("ipsc860:64", "rs-nl", "ready")
-"""Machine, method and policy of the picture: the text's own for the algorithm that avoids contention of links."""
+"""Machine, method and policy of the picture.
+
+The text's own for the algorithm that avoids contention of links.
+"""
 DEGREES, SIZES = (4, 8, 16, 32, 48), (32, 128, 512, 2048, 8192, 32768, 131072)
 """Densities of Figures 10 and 11, and sizes [B]."""
 INTRODUCTION = """# Run-time scheduling, measured
 
-Made by `benchmarks/bench_run_time.py`, whose head says what is measured and how; `docs/run-time.md` says how to read
+Made by `benchmarks/bench_run_time.py`, whose head says what is measured and how; \
+`docs/run-time.md` says how to read
 the tables."""
 
 
@@ -52,7 +62,9 @@ def measure(machine: str, pattern: str, repeat: int, methods: tuple[str, ...]) -
     """One job; its outcome is printed as it comes."""
     result = conset.run_at_run_time(pattern, machine, methods=methods, repeat=repeat)
     if result.mismatches:
-        raise SystemExit(f"{pattern} on {machine}: {result.mismatches} wrong bytes: {'; '.join(result.wrong)}")
+        raise SystemExit(
+            f"{pattern} on {machine}: {result.mismatches} wrong bytes: {'; '.join(result.wrong)}"
+        )
     return result
 
 
@@ -62,17 +74,32 @@ def ratio_text(ratio: Ratio) -> str:
 
 
 def units(costs: RunTimeCosts, alone_s: dict[str, float]) -> list[str]:
-    """Parts of the set-up of each method, over one execution of posting everything in the same repetition."""
+    """Parts of each method's set-up over one execution of posting everything.
+
+    Both of the same repetition.
+    """
     unit = np.array(costs.posting.execution_s)
     rows = []
     for row in costs.rows:
         if row.asked_sync != "none" or not row.compute:
             continue
-        parts = [np.array(row.schedule_s), np.array(row.rows_s) + np.array(row.schedule_s), np.array(row.setup_s)]
+        parts = [
+            np.array(row.schedule_s),
+            np.array(row.rows_s) + np.array(row.schedule_s),
+            np.array(row.setup_s),
+        ]
         times = [ratio_text(Ratio.of(part.tolist(), unit.tolist())) for part in parts]
         alone = f"{alone_s[row.method] / np.median(unit):.3f}"
         rows.append([row.method, row.compute, f"{row.phases}", alone, *times])
-    head = ["method", "by", "phases", "one process", "schedule", "rows and schedule", "whole set-up"]
+    head = [
+        "method",
+        "by",
+        "phases",
+        "one process",
+        "schedule",
+        "rows and schedule",
+        "whole set-up",
+    ]
     text = f"One exchange (posting everything): {format_ms(costs.posting.execution_median_s)} ms."
     return [text, "", *table_markdown(head, rows, (0, 1)), ""]
 
@@ -99,7 +126,8 @@ def who_computes(repeat: int, method: str = "rs-nl") -> list[str]:
     head = ["ranks", "degree", "every rank [ms]", "one rank [ms]", "every over one", "wins"]
     cores = len(os.sched_getaffinity(0))
     text = (
-        f"Whole set-up by `{method}`. All ranks share {cores} cores, on which every rank computes one after the other."
+        f"Whole set-up by `{method}`. All ranks share {cores} cores, on which every rank "
+        "computes one after the other."
     )
     return ["## Who should compute", "", text, "", *table_markdown(head, rows), ""]
 
@@ -114,7 +142,12 @@ def measured_sections(repeat: int, result_rows: list[dict[str, object]]) -> list
         methods = tuple(dict.fromkeys(row.method for row in costs.rows if row.compute))
         parts = units(costs, alone(machine, pattern, methods))
         print(f"{pattern} on {machine}, {costs.by}", *parts, sep="\n", flush=True)
-        lines += [f"## {costs.ranks} ranks: {pattern} on {machine}", "", *parts, run_time_markdown(result)]
+        lines += [
+            f"## {costs.ranks} ranks: {pattern} on {machine}",
+            "",
+            *parts,
+            run_time_markdown(result),
+        ]
         result_rows.append(result.to_object())
     return lines
 
@@ -146,16 +179,28 @@ def best_text(costs: RunTimeCosts) -> str:
 def update_section() -> list[str]:
     """Updates of a schedule."""
     rows, _ = bench_update.table()
-    text = "1 % of the messages get other targets; `benchmarks/bench_update.py` says what stands beside what."
+    text = (
+        "1 % of the messages get other targets; `benchmarks/bench_update.py` says what stands "
+        "beside what."
+    )
     return ["## Updates", "", text, "", *table_markdown(bench_update.HEAD, rows, (0, 1)), ""]
 
 
 def draw(path: Path) -> None:
-    """Predicted overhead over size of message and density, as in Figures 10 and 11 of Wang and Ranka."""
+    """Predicted overhead over size of message and density.
+
+    As in Figures 10 and 11 of Wang and Ranka.
+    """
     machine, method, sync = DRAWN
     on = conset.load_machine(machine)
     points = [
-        (degree, size, predict_costs(conset.load_pattern(f"random:degree={degree},size={size}", on), on, [method]))
+        (
+            degree,
+            size,
+            predict_costs(
+                conset.load_pattern(f"random:degree={degree},size={size}", on), on, [method]
+            ),
+        )
         for degree in DEGREES
         for size in SIZES
     ]
@@ -163,15 +208,22 @@ def draw(path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeat", type=int, default=12)
     parser.add_argument("--predict", type=int, nargs="*", default=[1024, 4096])
     parser.add_argument("--write", type=Path, help="Markdown file for the tables")
-    parser.add_argument("--picture", type=Path, help=f"predicted overhead of {DRAWN[1]} over sizes, .svg or .png")
+    parser.add_argument(
+        "--picture", type=Path, help=f"predicted overhead of {DRAWN[1]} over sizes, .svg or .png"
+    )
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
     found: list[dict[str, object]] = []
-    where = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {platform.system()}; load before "
+    where = (
+        f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, "
+        f"{platform.system()}; load before "
+    )
     lines = [INTRODUCTION, "", f"{where}{os.getloadavg()[0]:.1f}.", ""]
     lines += measured_sections(arguments.repeat, found)
     lines += who_computes(arguments.repeat)

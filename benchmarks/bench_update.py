@@ -1,12 +1,15 @@
-"""Updates of a schedule: 1 % of the messages changed, over scheduling all of them anew, in one process.
+"""Updates of a schedule.
+
+1 % of the messages changed, over scheduling all of them anew, in one process.
 
     PYTHONPATH=src python benchmarks/bench_update.py
 
-Of random patterns of degree 16 a hundredth of the messages get other targets. An update finds by comparing what changed
-(`compare`: all that a rank has after the rows were exchanged), or is told (`told`); both keep the phases of what did
-not change. Full: `schedule_messages` of the core for the changed pattern, by the same method and under no policy, the
-least that a compile takes. Processor time of the calling thread, in turn; medians of the paired ratios with
-bootstrapped intervals of 95 %. The phases after twenty updates stand beside those of a full schedule.
+Of random patterns of degree 16 a hundredth of the messages get other targets. An update finds by
+comparing what changed (`compare`: all that a rank has after the rows were exchanged), or is told
+(`told`); both keep the phases of what did not change. Full: `schedule_messages` of the core for the
+changed pattern, by the same method and under no policy, the least that a compile takes. Processor
+time of the calling thread, in turn; medians of the paired ratios with bootstrapped intervals of 95
+%. The phases after twenty updates stand beside those of a full schedule.
 """
 
 from __future__ import annotations
@@ -34,7 +37,15 @@ CASES = [
 DEGREE, CHANGED, ROUNDS = 16, 0.01, 20
 GOAL = 0.1
 """Of a full schedule; an update by comparing takes at most that much."""
-HEAD = ("machine", "method", "full [ms]", "compare over full", "told over full", "phases", "of a full one")
+HEAD = (
+    "machine",
+    "method",
+    "full [ms]",
+    "compare over full",
+    "told over full",
+    "phases",
+    "of a full one",
+)
 Messages = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 """Source, target and bytes, by source."""
 
@@ -42,9 +53,14 @@ Messages = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 def changed(
     messages: Messages, ranks: int, random: np.random.Generator
 ) -> tuple[Messages, NDArray[np.int32], Messages]:
-    """(the messages after, those that go, those that come): a hundredth gets targets that its source had not."""
+    """(the messages after, those that go, those that come).
+
+    A hundredth gets targets that its source had not.
+    """
     source, target, size = messages
-    going = np.sort(random.choice(source.size, max(1, round(CHANGED * source.size)), replace=False)).astype(np.int32)
+    going = np.sort(
+        random.choice(source.size, max(1, round(CHANGED * source.size)), replace=False)
+    ).astype(np.int32)
     had = set(zip(source.tolist(), target.tolist(), strict=True))
     new = []
     for rank in source[going].tolist():
@@ -55,7 +71,9 @@ def changed(
         new.append(to)
     coming = source[going], np.array(new, np.int32), size[going]
     kept = np.delete(np.arange(source.size), going)
-    columns = [np.concatenate([own[kept], other]) for own, other in zip(messages, coming, strict=True)]
+    columns = [
+        np.concatenate([own[kept], other]) for own, other in zip(messages, coming, strict=True)
+    ]
     order = np.argsort(columns[0], kind="stable")
     return (columns[0][order], columns[1][order], columns[2][order]), going, coming
 

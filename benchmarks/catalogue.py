@@ -1,9 +1,12 @@
-"""Writes docs/algorithms.md: the table of methods, and beside each row what it does on fixed instances, measured now.
+"""Writes docs/algorithms.md.
+
+The table of methods, and beside each row what it does on fixed instances, measured now.
 
     python benchmarks/catalogue.py [OUT.md]
 
-Counts (phases, bound, load) are the same on every machine; times are the best of three on this one and say so. Random
-patterns are means over `SEEDS`. Every schedule goes through the independent verifier; one that fails ends the run.
+Counts (phases, bound, load) are the same on every machine; times are the best of three on this one
+and say so. Random patterns are means over `SEEDS`. Every schedule goes through the independent
+verifier; one that fails ends the run.
 """
 
 from __future__ import annotations
@@ -56,8 +59,11 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "gen": EXCHANGE,
     "scott": EXCHANGE,
     "bounded": (
-        *EXCHANGE, Instance("alltoall", "mesh:16x16", (("contention", 3),)), Instance("alltoall", "mesh:9x9"),
-        Instance("alltoall", "torus:8x8"), Instance("alltoall", "torus:8x8x8"),
+        *EXCHANGE,
+        Instance("alltoall", "mesh:16x16", (("contention", 3),)),
+        Instance("alltoall", "mesh:9x9"),
+        Instance("alltoall", "torus:8x8"),
+        Instance("alltoall", "torus:8x8x8"),
     ),
     "negotiated": (*CUBE, Instance("random:degree=16", "torus:8x8x16")),
     "half-duplex": tuple(Instance(f"random:degree={d}", "ipsc860:64") for d in (4, 16, 48)),
@@ -65,10 +71,13 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "birkhoff": tuple(Instance(i.pattern, "crossbar:64") for i in UNEQUAL),
     "event-list": UNEQUAL,
     "connections": (
-        Instance("alltoall", "iwarp:8x8"), Instance("alltoall", "iwarp:8x8", (("objective", "phases"),)),
-        Instance("butterfly", "iwarp:8x8"), Instance("stencil:reach=2", "iwarp:8x8"), Instance("tree", "iwarp:8x8"),
+        Instance("alltoall", "iwarp:8x8"),
+        Instance("alltoall", "iwarp:8x8", (("objective", "phases"),)),
+        Instance("butterfly", "iwarp:8x8"),
+        Instance("stencil:reach=2", "iwarp:8x8"),
+        Instance("tree", "iwarp:8x8"),
     ),
-}  # fmt: skip
+}
 
 
 def measure(method: str, instance: Instance) -> str:
@@ -76,23 +85,32 @@ def measure(method: str, instance: Instance) -> str:
     random = instance.pattern.startswith("random")
     rows = []
     for seed in SEEDS if random else range(1):
-        best = min((compiled(method, instance, seed) for _ in range(3)), key=lambda s: s.report.compile_s)
+        best = min(
+            (compiled(method, instance, seed) for _ in range(3)), key=lambda s: s.report.compile_s
+        )
         if not conset.verify(best).ok:
             raise SystemExit(f"{method} on {instance.words()}, seed {seed}: does not verify")
         bounds = bound_schedule(best)
         predicted = conset.predict(best).time_s
         load = figures(best)["load"]["sum"]
-        rows.append((best.phases, bounds.phases, predicted / bounds.time_s, load, best.report.compile_s))
-    phases, bound, gap, load, seconds = (statistics.fmean(column) for column in zip(*rows, strict=True))
+        rows.append(
+            (best.phases, bounds.phases, predicted / bounds.time_s, load, best.report.compile_s)
+        )
+    phases, bound, gap, load, seconds = (
+        statistics.fmean(column) for column in zip(*rows, strict=True)
+    )
     note = f" (mean of {len(rows)})" if random else ""
     return (
-        f"| `{instance.words()}`{note} | {phases:.6g} | {bound:.6g} | {gap:.3f} | {load:.6g} | {format_time(seconds)} |"
+        f"| `{instance.words()}`{note} | {phases:.6g} | {bound:.6g} | {gap:.3f} | {load:.6g} | "
+        f"{format_time(seconds)} |"
     )
 
 
 def compiled(method: str, instance: Instance, seed: int) -> conset.Schedule:
     """One compile."""
-    return conset.compile(instance.pattern, instance.machine, method=method, seed=seed, **dict(instance.options))
+    return conset.compile(
+        instance.pattern, instance.machine, method=method, seed=seed, **dict(instance.options)
+    )
 
 
 def source_of(row: Method) -> str:
@@ -137,7 +155,8 @@ def main(out: Path) -> None:
     lines = [
         "# The methods",
         "",
-        "Written by `benchmarks/catalogue.py` from the table of methods; every schedule was verified. Phases, bounds",
+        "Written by `benchmarks/catalogue.py` from the table of methods; every schedule was "
+        "verified. Phases, bounds",
         "and loads are the same everywhere; compile times are the best of three on "
         f"{platform.machine()}, Python {platform.python_version()}, two shared cores.",
         "*time / bound* is the predicted time over the time bound of the schedule's own class.",

@@ -1,14 +1,16 @@
-"""Writes docs/combining-at-scale.md and its picture: who wins where on 1,024 to 16,384 ranks of a torus.
+"""Writes docs/combining-at-scale.md and its picture.
+
+Who wins where on 1,024 to 16,384 ranks of a torus.
 
     PYTHONPATH=src python benchmarks/combining_at_scale.py [OUT.md]
 
-Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best candidate of the cost model
-(`conset.compilation.combining.candidates`). `estimate` is that model; `flow` simulates the whole program and the direct exchange,
-posted at once, up to `SIMULATED` messages (of 4 KiB up to `MANY` ranks). Complete exchanges on more ranks have more
-messages than paths are made of here (`MADE`); they are left out.
-Beside them what was measured: R. O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
-communications", SC 2019: up to 22.6 times on 16,384 processes of a torus (Cray XK7), 7.2 times on 4,096 of a dragonfly
-(Cray XC40).
+Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best
+candidate of the cost model (`conset.compilation.combining.candidates`). `estimate` is that model;
+`flow` simulates the whole program and the direct exchange, posted at once, up to `SIMULATED`
+messages (of 4 KiB up to `MANY` ranks). Complete exchanges on more ranks have more messages than
+paths are made of here (`MADE`); they are left out. Beside them what was measured: R. O. Selvitopi
+and C. Aykanat, "Regularizing irregularly sparse point-to-point communications", SC 2019: up to 22.6
+times on 16,384 processes of a torus (Cray XK7), 7.2 times on 4,096 of a dragonfly (Cray XC40).
 """
 
 from __future__ import annotations
@@ -34,15 +36,22 @@ from conset.schedule.paths import direct
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-at-scale.md"
 NETWORKS = {1024: "torus:8x8x16", 4096: "torus:16x16x16", 16384: "torus:16x32x32"}
 WORDS = (
-    "send_overhead=500ns,receive_overhead=500ns,processors=one,inject=500ns,eject=500ns,hop=50ns,port=10GB/s,"
+    "send_overhead=500ns,receive_overhead=500ns,processors=one,inject=500ns,eject=500ns,hop=50ns,"
+    "port=10GB/s,"
     "link=10GB/s,copy=5GB/s"
 )
-"""A node with the overheads of note: half a microsecond at each end, 10 GB/s, copies at half of that."""
+"""A node with the overheads of note.
+
+Half a microsecond at each end, 10 GB/s, copies at half of that.
+"""
 SIZES = (8, 64, 512, 4096)
 MADE = 1 << 22
 """Messages of a pattern whose paths are made."""
 SIMULATED, MANY, SHORT = 300_000, 1024, 512
-"""Messages of a pattern that is simulated; above so many ranks up to so many bytes: shared links take minutes."""
+"""Messages of a pattern that is simulated.
+
+Above so many ranks up to so many bytes: shared links take minutes.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,9 @@ def measure(name: str, ranks: int, size: int) -> Row | None:
     simulated = [None, None]
     if pattern.messages <= SIMULATED and (ranks <= MANY or size <= SHORT):
         simulated = [_flow_s(c, machine) for c in (straight, best)]
-    return Row(name, ranks, size, best.name, straight.estimate.time_s, best.estimate.time_s, *simulated)
+    return Row(
+        name, ranks, size, best.name, straight.estimate.time_s, best.estimate.time_s, *simulated
+    )
 
 
 def _flow_s(candidate: Candidate, machine: api.MachineLike) -> float:
@@ -99,9 +110,15 @@ def table(rows: list[Row]) -> list[str]:
             gain = row.direct_flow_s / row.best_flow_s
             flow = [format_time(row.direct_flow_s), format_time(row.best_flow_s), f"{gain:.1f}"]
         cells = [
-            row.pattern, f"{row.ranks:,}", format_size(row.size), row.best, format_time(row.direct_s),
-            format_time(row.best_s), f"{row.gain:.1f}", *flow,
-        ]  # fmt: skip
+            row.pattern,
+            f"{row.ranks:,}",
+            format_size(row.size),
+            row.best,
+            format_time(row.direct_s),
+            format_time(row.best_s),
+            f"{row.gain:.1f}",
+            *flow,
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -118,7 +135,9 @@ def draw(rows: list[Row], path: Path) -> None:
             own = [row for row in rows if (row.pattern, row.ranks) == (pattern, ranks)]
             line = "-" if pattern == "complete" else "--"
             label = f"{pattern}, {ranks:,} ranks"
-            axes.plot([row.size for row in own], [row.gain for row in own], line, marker="o", label=label)
+            axes.plot(
+                [row.size for row in own], [row.gain for row in own], line, marker="o", label=label
+            )
         axes.axhline(1, color="0.5", linewidth=0.8)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -145,12 +164,21 @@ def main(out: Path) -> None:
                     print(f"{table([row])[-1]}  {time.perf_counter() - begin:.1f} s", flush=True)
     draw(rows, out.parent / "pictures/combining_at_scale.svg")
     text = [
-        "# Combining at scale", "", "Generated by `benchmarks/combining_at_scale.py`.", "",
-        f"A torus with `{WORDS}`: gains over sending every message directly.", "",
-        "![Gain over the size of a message](pictures/combining_at_scale.svg)", "", *table(rows), "",
-        "Measured by others: up to 22.6 times on 16,384 processes of a torus, 7.2 times on 4,096 of a dragonfly",
-        "(Selvitopi and Aykanat, SC 2019), on sparse matrices with hubs.", "",
-    ]  # fmt: skip
+        "# Combining at scale",
+        "",
+        "Generated by `benchmarks/combining_at_scale.py`.",
+        "",
+        f"A torus with `{WORDS}`: gains over sending every message directly.",
+        "",
+        "![Gain over the size of a message](pictures/combining_at_scale.svg)",
+        "",
+        *table(rows),
+        "",
+        "Measured by others: up to 22.6 times on 16,384 processes of a torus, 7.2 times on 4,096 "
+        "of a dragonfly",
+        "(Selvitopi and Aykanat, SC 2019), on sparse matrices with hubs.",
+        "",
+    ]
     with replacing(out) as temporary:
         temporary.write_text("\n".join(text))
 

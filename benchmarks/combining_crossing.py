@@ -1,12 +1,15 @@
-"""Writes docs/combining-crossing.md: from which size on the direct exchange beats rows, then columns, on the Paragon.
+"""Writes docs/combining-crossing.md.
+
+From which size on the direct exchange beats rows, then columns, on the Paragon.
 
     PYTHONPATH=src python benchmarks/combining_crossing.py [OUT.md]
 
-Bokhari and Nicol (section 8) leave open what a multiphase exchange gains on a mesh under bounded contention. For meshes
-from 4 x 4 to 16 x 16, both ways are compiled with links limited to c messages (`none`: any contention), method, policy,
-sends in flight and order chosen by the machine's own model; the crossing is found by bisection over the size, a
-message's bytes being halved or doubled until both neighbours are within 10 %. Below 8640 B the text's overhead is
-outside the range that it was measured in. With copies: bundles are packed and unpacked at 40 MB/s.
+Bokhari and Nicol (section 8) leave open what a multiphase exchange gains on a mesh under bounded
+contention. For meshes from 4 x 4 to 16 x 16, both ways are compiled with links limited to c
+messages (`none`: any contention), method, policy, sends in flight and order chosen by the machine's
+own model; the crossing is found by bisection over the size, a message's bytes being halved or
+doubled until both neighbours are within 10 %. Below 8640 B the text's overhead is outside the range
+that it was measured in. With copies: bundles are packed and unpacked at 40 MB/s.
 """
 
 from __future__ import annotations
@@ -38,7 +41,10 @@ SHOWN = (8, 64, 256, 1024, 4096, 16384)
 
 @dataclass(frozen=True)
 class Setting:
-    """Where both ways are compared: side of the mesh, limit of links, words that change the machine."""
+    """Where both ways are compared.
+
+    Side of the mesh, limit of links, words that change the machine.
+    """
 
     side: int
     contention: int | None
@@ -46,8 +52,12 @@ class Setting:
 
     def times(self, size: int) -> tuple[float, float]:
         """(every message directly, rows then columns) [s] for messages of `size` bytes."""
-        machine = parse_machine(f"paragon:{self.side}x{self.side}{',' if self.words else ''}{self.words}")
-        pattern = parse_pattern(f"alltoall:size={size}", topology=machine.topology, ranks=self.side**2)
+        machine = parse_machine(
+            f"paragon:{self.side}x{self.side}{',' if self.words else ''}{self.words}"
+        )
+        pattern = parse_pattern(
+            f"alltoall:size={size}", topology=machine.topology, ranks=self.side**2
+        )
         options = CompileOptions(contention=self.contention)
         middle = pattern.source // self.side * self.side + pattern.target % self.side
         paths = Paths(pattern, np.column_stack((pattern.source, middle, pattern.target)))
@@ -55,7 +65,10 @@ class Setting:
         return time_of(compile_pattern(pattern, machine, options), options), time_of(whole, options)
 
     def crossing(self) -> int | None:
-        """The least size at which the direct way is as fast, to 10 %; None: below 1 B or above 64 KiB."""
+        """The least size at which the direct way is as fast, to 10 %.
+
+        None: below 1 B or above 64 KiB.
+        """
         low, high = 1, 1 << 16
         if self._direct_wins(low) or not self._direct_wins(high):
             return None
@@ -72,19 +85,28 @@ class Setting:
 def crossings() -> list[str]:
     """The table of crossings, a row for each side and rate of copies."""
     named = ["none" if c is None else f"c = {c}" for c in CONTENTIONS]
-    lines = [f"| mesh | copies | {' | '.join(named)} |", "| --- | --- |" + " ---: |" * len(CONTENTIONS)]
+    lines = [
+        f"| mesh | copies | {' | '.join(named)} |",
+        "| --- | --- |" + " ---: |" * len(CONTENTIONS),
+    ]
     for words in COPIES:
         for side in SIDES:
             found = [Setting(side, c, words).crossing() for c in CONTENTIONS]
             cells = ["none found" if size is None else f"{size:,} B" for size in found]
-            lines.append(f"| {side} x {side} | {words.removeprefix('copy=') or 'free'} | {' | '.join(cells)} |")
+            lines.append(
+                f"| {side} x {side} | {words.removeprefix('copy=') or 'free'} | "
+                f"{' | '.join(cells)} |"
+            )
             print(lines[-1], flush=True)
     return lines
 
 
 def times() -> list[str]:
     """The table of times on 8 x 8 at any contention."""
-    lines = ["| size | direct | rows, columns | with copies at 40 MB/s |", "| ---: | ---: | ---: | ---: |"]
+    lines = [
+        "| size | direct | rows, columns | with copies at 40 MB/s |",
+        "| ---: | ---: | ---: | ---: |",
+    ]
     for size in SHOWN:
         free, paid = (Setting(8, None, words).times(size) for words in COPIES)
         lines.append(f"| {size:,} B | {' | '.join(format_time(t) for t in (*free, paid[1]))} |")
@@ -95,12 +117,22 @@ def times() -> list[str]:
 def main(out: Path) -> None:
     """Measures and writes."""
     text = [
-        "# Where combining stops to pay on the Paragon", "",
-        "Generated by `benchmarks/combining_crossing.py`; simulated, so the same on every computer.", "",
-        "The least size of a message of a complete exchange from which on sending directly is as fast as rows, then",
-        "columns; both with the contention of links limited to c, or free.", "", *crossings(), "",
-        "Times on 8 x 8, any contention:", "", *times(), "",
-    ]  # fmt: skip
+        "# Where combining stops to pay on the Paragon",
+        "",
+        "Generated by `benchmarks/combining_crossing.py`; simulated, so the same on "
+        "every computer.",
+        "",
+        "The least size of a message of a complete exchange from which on sending directly is as "
+        "fast as rows, then",
+        "columns; both with the contention of links limited to c, or free.",
+        "",
+        *crossings(),
+        "",
+        "Times on 8 x 8, any contention:",
+        "",
+        *times(),
+        "",
+    ]
     with replacing(out) as temporary:
         temporary.write_text("\n".join(text))
 

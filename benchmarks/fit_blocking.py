@@ -1,15 +1,18 @@
-"""Fits `blocking` of a machine's preset: the exponent of what a link loses beyond its tolerance, in a formula.
+"""Fits `blocking` of a machine's preset.
+
+The exponent of what a link loses beyond its tolerance, in a formula.
 
     python benchmarks/fit_blocking.py [FOLDER OF GOLDEN TABLES]
 
-A formula says: a link is busy for bytes / bandwidth · max(1, load / tolerance)^blocking. All other numbers of the
-presets stay; the one exponent is chosen by least squares of log(predicted / told) over what published tables and a
-prototype's simulations tell (columns say which). Predicted is `conset.predict` of the compiled schedule under the
-policy it was executed with: what is fitted is what is used. Left out are sizes at which overheads decide, which no
-exponent changes.
+A formula says: a link is busy for bytes / bandwidth · max(1, load / tolerance)^blocking. All other
+numbers of the presets stay; the one exponent is chosen by least squares of log(predicted / told)
+over what published tables and a prototype's simulations tell (columns say which). Predicted is
+`conset.predict` of the compiled schedule under the policy it was executed with: what is fitted is
+what is used. Left out are sizes at which overheads decide, which no exponent changes.
 
-It prints, per machine: the exponent, the root mean square of the log error with it, with the preset's and without
-(exponent 0), and the figures furthest off. The presets carry the value, rounded to two digits. About four minutes.
+It prints, per machine: the exponent, the root mean square of the log error with it, with the
+preset's and without (exponent 0), and the figures furthest off. The presets carry the value,
+rounded to two digits. About four minutes.
 """
 
 from __future__ import annotations
@@ -56,7 +59,9 @@ class Case:
 
     def predicted_s(self, blocking: float) -> float:
         """By the formula, with another exponent [s]."""
-        return float(np.mean([_predicted_s(schedule, self.sync, blocking) for schedule in self.schedules]))
+        return float(
+            np.mean([_predicted_s(schedule, self.sync, blocking) for schedule in self.schedules])
+        )
 
 
 def _predicted_s(schedule: Schedule, sync: str, blocking: float) -> float:
@@ -82,7 +87,10 @@ def exchange(on: str, method: str, contention: int | None = None) -> Schedule:
 
 
 def paragon_cases(golden: Path) -> Iterator[Case]:
-    """The complete exchange in groups of bounded contention (003), and naive: a prototype's simulations."""
+    """The complete exchange in groups of bounded contention (003), and naive.
+
+    A prototype's simulations.
+    """
     naive = set()
     for row in rows(golden / "machines" / "prototype_paragon_surface.csv"):
         n, size, link = int(row["n"]), int(row["bytes"]), int(row["link_contention"])
@@ -91,20 +99,29 @@ def paragon_cases(golden: Path) -> Iterator[Case]:
         on, most = f"paragon:{n}x{n}", n // 4
         phases = resized(exchange(on, "bounded", min(link, most)), size)
         told_s = float(row["bounded_ms"]) * 1e-3
-        yield Case(f"{n}x{n} {size} B c={link}", told_s, (phases,), f"barrier:{max(1, link // most)}")
+        yield Case(
+            f"{n}x{n} {size} B c={link}", told_s, (phases,), f"barrier:{max(1, link // most)}"
+        )
         if (n, size) not in naive and row["naive_ascending_ms"]:
             naive.add((n, size))
             told_s = float(row["naive_ascending_ms"]) * 1e-3
-            yield Case(f"{n}x{n} {size} B naive", told_s, (resized(exchange(on, "naive"), size),), "none")
+            yield Case(
+                f"{n}x{n} {size} B naive", told_s, (resized(exchange(on, "naive"), size),), "none"
+            )
 
 
 def ipsc860_cases(golden: Path) -> Iterator[Case]:
-    """AC: d messages from and to every node of the 6-cube at once (001), 5 drawings: a prototype's simulations."""
+    """AC: d messages from and to every node of the 6-cube at once (001), 5 drawings.
+
+    A prototype's simulations.
+    """
 
     @lru_cache
     def drawings(degree: int) -> tuple[Schedule, ...]:
-        return tuple(conset.compile(f"random:degree={degree},seed={seed}", "ipsc860:64", method="naive")
-                     for seed in range(5))  # fmt: skip
+        return tuple(
+            conset.compile(f"random:degree={degree},seed={seed}", "ipsc860:64", method="naive")
+            for seed in range(5)
+        )
 
     for row in rows(golden / "machines" / "prototype_ipsc860_times.csv"):
         degree, size = int(row["d"]), int(row["bytes"])
@@ -114,15 +131,22 @@ def ipsc860_cases(golden: Path) -> Iterator[Case]:
 
 
 def delta_cases(golden: Path) -> Iterator[Case]:
-    """Pairwise exchanges, partner i XOR j in step j (002: PEX): printed times; naive, of which the text has none: ours.
+    """Pairwise exchanges, partner i XOR j in step j (002: PEX): printed times.
 
-    Under `local` the formula follows who waits for whom, and PEX alone would leave nearly nothing to the exponent
-    (0.08); naive needs it.
+    Naive, of which the text has none: ours.
+
+    Under `local` the formula follows who waits for whom, and PEX alone would leave nearly nothing
+    to the exponent (0.08); naive needs it.
     """
     for row in rows(golden / "thakur_fit.csv"):
         if row["model"] == "paper" and row["algorithm"] == "PEX":
             schedule = resized(exchange(f"delta:{row['mesh']}", "pex"), int(row["bytes"]))
-            yield Case(f"{row['mesh']} {row['bytes']} B PEX", float(row["measured_s"]), (schedule,), "local")
+            yield Case(
+                f"{row['mesh']} {row['bytes']} B PEX",
+                float(row["measured_s"]),
+                (schedule,),
+                "local",
+            )
             if row["mesh"] in NAIVE:
                 schedule = resized(exchange(f"delta:{row['mesh']}", "naive"), int(row["bytes"]))
                 told_s = conset.simulate(schedule, model="wormhole", sync="none").time_s
@@ -130,9 +154,15 @@ def delta_cases(golden: Path) -> Iterator[Case]:
 
 
 def iwarp_cases(golden: Path) -> Iterator[Case]:
-    """Message passing (naive) of the neighbours and the complete exchange on 8x8 (000, Tables 1, 3): printed clocks."""
+    """Printed clocks of message passing (naive): neighbours and complete exchange on 8x8.
+
+    000, Tables 1 and 3.
+    """
     on = machine(MESSAGES)
-    for file, which in (("conset_table1_torus.csv", BASICS[0]), ("conset_table3_alltoall.csv", BASICS[2])):
+    for file, which in (
+        ("conset_table1_torus.csv", BASICS[0]),
+        ("conset_table3_alltoall.csv", BASICS[2]),
+    ):
         for row in rows(golden / file):
             words = int(row["data_words_per_connection"])
             if WORD_B * words >= 1024:
@@ -142,7 +172,12 @@ def iwarp_cases(golden: Path) -> Iterator[Case]:
                 yield Case(f"{which.name} {words} words", told_s, (schedule,), "none")
 
 
-MACHINES = {"paragon": paragon_cases, "ipsc860": ipsc860_cases, "delta": delta_cases, "iwarp": iwarp_cases}
+MACHINES = {
+    "paragon": paragon_cases,
+    "ipsc860": ipsc860_cases,
+    "delta": delta_cases,
+    "iwarp": iwarp_cases,
+}
 
 
 def rms(error: NDArray[np.float64]) -> float:
@@ -153,7 +188,9 @@ def least(errors: Callable[[float], NDArray[np.float64]]) -> float:
     """The exponent of the least root mean square, to two digits."""
     best = min(COARSE, key=lambda blocking: rms(errors(blocking)))
     near = (round(best + 0.01 * k, 2) for k in range(-9, 10))
-    return min((blocking for blocking in near if blocking >= 0), key=lambda blocking: rms(errors(blocking)))
+    return min(
+        (blocking for blocking in near if blocking >= 0), key=lambda blocking: rms(errors(blocking))
+    )
 
 
 def main(golden: Path) -> None:
@@ -165,9 +202,16 @@ def main(golden: Path) -> None:
             """shape=(cases): log of predicted / told."""
             return np.array([np.log(case.predicted_s(blocking) / case.told_s) for case in cases])
 
-        best, preset = least(errors), cases[0].schedules[0].machine.costs_for(cases[0].schedules[0].method).blocking
-        figures = ", ".join(f"{rms(errors(blocking)):.3f} at {blocking:g}" for blocking in (best, preset, 0.0))
-        print(f"{name}: blocking {best:g}, {len(cases)} figures, rms log error {figures}", flush=True)
+        best, preset = (
+            least(errors),
+            cases[0].schedules[0].machine.costs_for(cases[0].schedules[0].method).blocking,
+        )
+        figures = ", ".join(
+            f"{rms(errors(blocking)):.3f} at {blocking:g}" for blocking in (best, preset, 0.0)
+        )
+        print(
+            f"{name}: blocking {best:g}, {len(cases)} figures, rms log error {figures}", flush=True
+        )
         for k in np.argsort(-np.abs(errors(best)))[:4]:
             print(f"    {cases[k].name:28} predicted {np.exp(errors(best)[k]):.2f} of what is told")
 

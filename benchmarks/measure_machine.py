@@ -1,26 +1,32 @@
-"""Measures what messages cost where ranks share the cores of one machine, and writes a machine file for `--combine`.
+"""Measures what messages cost where ranks share cores.
 
-Measured: exchanges with different numbers of messages a rank, sizes and stages: complete, random ones, and boxes of two
-and three stages, carried out by conset's executor as the benchmark of combined exchanges does (`combined.py`: blocks,
-interleaved, medians). Fitted by non-negative least absolute relative errors:
+Writes a machine file for `--combine`.
 
-    wall = sum over messages of m(bytes) + e * (ranks that do anything in a stage, over stages) + c * (bytes packed)
+Measured: exchanges with different numbers of messages a rank, sizes and stages: complete, random
+ones, and boxes of two and three stages, carried out by conset's executor as the benchmark of
+combined exchanges does (`combined.py`: blocks, interleaved, medians). Fitted by non-negative least
+absolute relative errors:
 
-`m` is linear between some sizes. Everything is work: latencies of loopback hide behind the work of others.
+    wall = sum over messages of m(bytes) + e * (ranks that do anything in a stage, over stages) +
+    c * (bytes packed)
 
-The file says: a crossbar of as many nodes as there are cores, with `shared` processors: one for the ranks of a node, no
-latency, ports without limit. The wall time is the work of all ranks over C cores, so that a message is C m(bytes) of
-work, half of it at each end (`send_overhead`, `receive_overhead`, in steps), `setup = C e` once a phase and rank, and
-`copy = 2 / (C c)`, as sender and receiver both pay bytes / copy. Programs for it are compiled with
-`--ranks-per-node R/C`.
+`m` is linear between some sizes. Everything is work: latencies of loopback hide behind the work of
+others.
 
-With `--alone` every rank is a node with processors of its own. Where ranks have about the same to do, a rank's own cost
-of a message is then its cost to the wall times R, whatever C is, as
+The file says: a crossbar of as many nodes as there are cores, with `shared` processors: one for the
+ranks of a node, no latency, ports without limit. The wall time is the work of all ranks over C
+cores, so that a message is C m(bytes) of work, half of it at each end (`send_overhead`,
+`receive_overhead`, in steps), `setup = C e` once a phase and rank, and `copy = 2 / (C c)`, as
+sender and receiver both pay bytes / copy. Programs for it are compiled with `--ranks-per-node R/C`.
+
+With `--alone` every rank is a node with processors of its own. Where ranks have about the same to
+do, a rank's own cost of a message is then its cost to the wall times R, whatever C is, as
 
     the busiest rank's sum  =  R * (work of all over R)  =  wall;
 
-but it says too much for the busiest rank of a skewed pattern, whose work all cores serve while others have little. The
-`skew` of an exchange in the summary is the factor: the most messages of a rank over the mean.
+but it says too much for the busiest rank of a skewed pattern, whose work all cores serve while
+others have little. The `skew` of an exchange in the summary is the factor: the most messages of a
+rank over the mean.
 
     PYTHONPATH=src python benchmarks/measure_machine.py --transport tcp -o build/tcp32.toml
 """
@@ -121,22 +127,34 @@ def exchanges_to_measure(ranks: int, sizes: list[int]) -> list[Exchange]:
             pattern = make_random(ranks, size, degree)
             found.append(Exchange(f"random {degree} {size}", pattern, plan_word(pattern, "none")))
         for stages in ("2", "3"):
-            for name, pattern in (("complete", complete), (f"random {some}", make_random(ranks, size, some))):
+            for name, pattern in (
+                ("complete", complete),
+                (f"random {some}", make_random(ranks, size, some)),
+            ):
                 plan = plan_word(pattern, stages)
                 found.append(Exchange(f"{name} {size} in {stages} stages", pattern, plan))
     return found
 
 
-def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Costs by column of `Exchange.features`, and the relative errors of the fit; a longer message costs no less."""
+def fit(
+    exchanges: list[Exchange], wall: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Costs by column of `Exchange.features`, and the relative errors of the fit.
+
+    A longer message costs no less.
+    """
     features = np.array([each.features for each in exchanges])
-    rises = np.eye(features.shape[1])  # what is found: the first message cost, the rises to the next ones, the others
+    rises = np.eye(
+        features.shape[1]
+    )  # what is found: the first message cost, the rises to the next ones, the others
     rises[: len(NODES_B), : len(NODES_B)] = np.tril(np.ones((len(NODES_B), len(NODES_B))))
     columns = features @ rises
     # bytes and counts differ by orders of magnitude: columns of the same size
     scale = np.maximum(columns.max(axis=0), 1e-30)
     trust = np.ones(wall.size)
-    for _ in range(10):  # least absolute errors: what the machine did beside one exchange must not tilt all
+    for _ in range(
+        10
+    ):  # least absolute errors: what the machine did beside one exchange must not tilt all
         found, _ = nnls(columns / scale * (trust / wall)[:, None], trust)
         costs = rises @ (found / scale)
         errors = features @ costs / wall - 1
@@ -144,8 +162,13 @@ def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[n
     return costs, errors
 
 
-def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared: bool, about: str, source: str) -> None:
-    """The machine file; the wall time of a cost is its work over `nodes`: cores, or ranks with one each."""
+def write_machine(
+    path: Path, costs: NDArray[np.float64], nodes: int, *, shared: bool, about: str, source: str
+) -> None:
+    """The machine file.
+
+    The wall time of a cost is its work over `nodes`: cores, or ranks with one each.
+    """
     message, active, copied = costs[: len(NODES_B)], costs[-2], costs[-1]
     middle = np.array([8, *(np.sqrt(a * b) for a, b in pairwise(LIMITS_B)), LIMITS_B[-1]])
     seconds = hats(middle.astype(np.int64)) @ message * nodes / 2
@@ -183,12 +206,19 @@ def measure(exchanges: list[Exchange], arguments: argparse.Namespace) -> NDArray
     """Median wall time of each [s], one after the other in one job."""
     waiting = Waiting(plan_nap_us=arguments.plan_nap_us)
     cells = [
-        Cell(each.name, each.pattern, (Variant(each.name, "combined", plan=each.plan, waiting=waiting),), BLOCKS)
+        Cell(
+            each.name,
+            each.pattern,
+            (Variant(each.name, "combined", plan=each.plan, waiting=waiting),),
+            BLOCKS,
+        )
         for each in exchanges
     ]
     with tempfile.TemporaryDirectory() as folder:
         libraries = find_libraries(Path(folder), None)
-        result = run_job(cells, libraries, arguments.ranks, arguments.transport, realtime=arguments.realtime)
+        result = run_job(
+            cells, libraries, arguments.ranks, arguments.transport, realtime=arguments.realtime
+        )
     wrong = [cell["name"] for cell in result["cells"] if any(cell["wrong"].values())]
     if wrong:
         raise SystemExit(f"wrong bytes: {wrong}")
@@ -209,29 +239,51 @@ def measure_machine(path: Path, arguments: argparse.Namespace, *, alone: bool = 
     exchanges = exchanges_to_measure(arguments.ranks, list(SIZES))
     wall = measure(exchanges, arguments)
     costs, errors = fit(exchanges, wall)
-    named: dict[str, Any] = {f"message of {size} B": cost * 1e6 for size, cost in zip(NODES_B, costs, strict=False)}
+    named: dict[str, Any] = {
+        f"message of {size} B": cost * 1e6 for size, cost in zip(NODES_B, costs, strict=False)
+    }
     named |= {"rank and stage": costs[-2] * 1e6, "packed byte": costs[-1] * 1e6}
-    print(json.dumps({f"{name} [us]": float(f"{value:.4g}") for name, value in named.items()}, indent=1))
-    for each, seconds, error in sorted(zip(exchanges, wall, errors, strict=True), key=lambda row: -abs(row[2])):
+    print(
+        json.dumps(
+            {f"{name} [us]": float(f"{value:.4g}") for name, value in named.items()}, indent=1
+        )
+    )
+    for each, seconds, error in sorted(
+        zip(exchanges, wall, errors, strict=True), key=lambda row: -abs(row[2])
+    ):
         print(f"{each.name:32s} {seconds * 1e6:8.0f} us  fit {error:+.0%}  skew {each.skew:.2f}")
     print(f"rms of relative errors {np.sqrt(np.mean(errors**2)):.1%}", flush=True)
-    about = f"{arguments.ranks} ranks that share the cores of one machine, {arguments.transport}, {find_wheel()}"
+    about = (
+        f"{arguments.ranks} ranks that share the cores of one machine, {arguments.transport}, "
+        f"{find_wheel()}"
+    )
     shared = not alone and cores < arguments.ranks
     nodes = cores if shared else arguments.ranks
     write_machine(
-        path, costs, nodes, shared=shared, about=about, source=f"{len(exchanges)} exchanges of measure_machine.py"
+        path,
+        costs,
+        nodes,
+        shared=shared,
+        about=about,
+        source=f"{len(exchanges)} exchanges of measure_machine.py",
     )
     if shared:
         print(f"{path}: compile with --ranks-per-node {arguments.ranks // cores}")
 
 
 def read_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--transport", choices=tuple(TRANSPORTS), required=True)
     parser.add_argument("--ranks", type=int, default=32)
-    parser.add_argument("--plan-nap-us", type=float, default=0.0, help="longest nap of conset's executor")
+    parser.add_argument(
+        "--plan-nap-us", type=float, default=0.0, help="longest nap of conset's executor"
+    )
     parser.add_argument("--realtime", action="store_true", help="ahead of other processes")
-    parser.add_argument("--alone", action="store_true", help="a node with processors of its own for each rank")
+    parser.add_argument(
+        "--alone", action="store_true", help="a node with processors of its own for each rank"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True)
     return parser.parse_args()
 

@@ -1,9 +1,12 @@
-"""Mutants of schedules, programs and timelines: what the verifier says of each beside an obvious slow verifier.
+"""Mutants of schedules, programs and timelines.
 
-Reports what is wrongly accepted and wrongly refused, 0 expected of both; of timelines every mutant is wrong by its
-making. The same seed and counts give the same mutants.
+What the verifier says of each beside an obvious slow verifier.
 
-    PYTHONPATH=src:tests python benchmarks/mutants.py [--schedules N] [--programs N] [--timelines N] [--seed S]
+Reports what is wrongly accepted and wrongly refused, 0 expected of both; of timelines every mutant
+is wrong by its making. The same seed and counts give the same mutants.
+
+    PYTHONPATH=src:tests python benchmarks/mutants.py [--schedules N] [--programs N] [--timelines N]
+    [--seed S]
 """
 
 from __future__ import annotations
@@ -26,10 +29,14 @@ def verdict_on(mutant: Mutant, what: str) -> tuple[bool, str]:
     """(whether the verifier accepts it, the rule that it breaks)."""
     if what == "timelines":
         played = mutant.changed
-        return not check_timeline(played.timeline, played.workload, mutant.machine, played.settings), mutant.kind
+        return not check_timeline(
+            played.timeline, played.workload, mutant.machine, played.settings
+        ), mutant.kind
     verify = verify_document if what == "schedules" else verify_program
     if what == "schedules":
-        return verify(mutant.changed, machine=mutant.machine).ok, broken_rule(mutant.changed, mutant.machine)
+        return verify(mutant.changed, machine=mutant.machine).ok, broken_rule(
+            mutant.changed, mutant.machine
+        )
     return verify(mutant.changed).ok, broken_rule(mutant.changed, mutant.machine)
 
 
@@ -45,11 +52,13 @@ def run(what: str, mutants: Iterator[Mutant]) -> int:
             verdict = "accepted" if accepted else "refused"
             count[verdict] += 1
             wrong.append(
-                f"  {number}: {mutant.kind} on {mutant.machine.name}: {rule or 'nothing'} is broken, {verdict}"
+                f"  {number}: {mutant.kind} on {mutant.machine.name}: {rule or 'nothing'} is "
+                f"broken, {verdict}"
             )
     each = (time.perf_counter() - begun) / max(count["all"], 1) * 1e3
     print(
-        f"{what}: {count['all']} mutants, {count['broken']} broken, wrongly accepted {count['accepted']}, "
+        f"{what}: {count['all']} mutants, {count['broken']} broken, wrongly accepted "
+        f"{count['accepted']}, "
         f"wrongly refused {count['refused']}, {each:.2f} ms each"
     )
     print("\n".join(wrong[:SHOWN]), end="\n" if wrong else "")
@@ -60,13 +69,17 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=0)
     kinds: dict[str, tuple[int, Callable[[int, int], Iterator[Mutant]]]] = {
-        "schedules": (20_000, schedule_mutants), "programs": (4_000, program_mutants),
+        "schedules": (20_000, schedule_mutants),
+        "programs": (4_000, program_mutants),
         "timelines": (6_000, timeline_mutants),
-    }  # fmt: skip
+    }
     for what, (number, _) in kinds.items():
         parser.add_argument(f"--{what}", type=int, default=number)
     given = parser.parse_args()
-    return int(sum(run(what, make(getattr(given, what), given.seed)) for what, (_, make) in kinds.items()) > 0)
+    return int(
+        sum(run(what, make(getattr(given, what), given.seed)) for what, (_, make) in kinds.items())
+        > 0
+    )
 
 
 if __name__ == "__main__":

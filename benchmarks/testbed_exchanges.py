@@ -1,10 +1,13 @@
-"""One exchange of each kind that conset has, executed by its library on a contended network; every byte checked.
+"""One exchange of each kind that conset has, executed by its library on a contended network.
+
+Every byte checked.
 
     python benchmarks/testbed_exchanges.py [--fabric credit] [--rate 20mbit]
 
-A 4 x 4 torus of namespaces: schedules under every policy, a program of blocks as one schedule and through connections
-in Python and C, a program that forwards, exchanges scheduled inside the program in Python, C and, where compilers are
-there, Fortran. What is wrong ends the script with code 1; what cannot be had is skipped with the reason.
+A 4 x 4 torus of namespaces: schedules under every policy, a program of blocks as one schedule and
+through connections in Python and C, a program that forwards, exchanges scheduled inside the program
+in Python, C and, where compilers are there, Fortran. What is wrong ends the script with code 1;
+what cannot be had is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -65,7 +68,9 @@ def schedule(sync: str) -> Callable[[Place], str]:
     """A compiled schedule under a policy."""
 
     def execute(place: Place) -> str:
-        made = conset.compile("alltoall:size=4KiB", NETWORK, contention=1, objective="phases", sync=sync)
+        made = conset.compile(
+            "alltoall:size=4KiB", NETWORK, contention=1, objective="phases", sync=sync
+        )
         return described(run_schedule(made, repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S))
 
     return execute
@@ -96,12 +101,14 @@ def blocks_in_c(place: Place) -> str:
 
 def _blocks(place: Place) -> str:
     file = str(place.folder / "blocks.json")
-    command(["compile", str(EXAMPLES / "connections" / "program.toml"), "--on", "iwarp:4x4", "-o", file])
+    command(
+        ["compile", str(EXAMPLES / "connections" / "program.toml"), "--on", "iwarp:4x4", "-o", file]
+    )
     return file
 
 
 def at_run_time(place: Place) -> str:
-    """`alltoallv_init` and `neighbor_alltoallv_init` in Python, beside MPI's own on the same counts."""
+    """`alltoallv_init` and `neighbor_alltoallv_init` in Python, beside MPI's own."""
     return printed(place, ["-m", "mpi4py", str(Path(__file__).with_name("testbed_rank.py"))])
 
 
@@ -130,7 +137,14 @@ def at_run_time_in_fortran(place: Place) -> str:
         ]
     )
     source = EXAMPLES / "fortran" / "alltoallv.f90"
-    words = [str(compiler), "-J", str(place.folder), str(sources / "conset.f90"), str(source), str(border)]
+    words = [
+        str(compiler),
+        "-J",
+        str(place.folder),
+        str(sources / "conset.f90"),
+        str(source),
+        str(border),
+    ]
     shell([*words, *shlex.split(library.libs), "-o", str(program)])
     return printed(place, [*_EXEC, str(program)])
 
@@ -152,7 +166,14 @@ def compiled(source: Path, place: Place) -> Path:
     if not compiler.exists() or not shutil.which("cc"):
         raise SkippedError("no mpicc beside the launcher, or no compiler behind it")
     library, program = find_c_library(), place.folder / source.stem
-    words = [str(compiler), "-std=c99", "-D_DEFAULT_SOURCE", "-O1", *shlex.split(library.cflags), str(source)]
+    words = [
+        str(compiler),
+        "-std=c99",
+        "-D_DEFAULT_SOURCE",
+        "-O1",
+        *shlex.split(library.cflags),
+        str(source),
+    ]
     shell([*words, "-o", str(program), *shlex.split(library.libs), "-lm"])
     return program
 
@@ -185,7 +206,9 @@ def _quiet() -> Iterator[None]:
 
 def printed(place: Place, words: list[str]) -> str:
     """What a job prints that checks itself: its status, and no wrong value."""
-    ended = start_job(shlex.split(place.mpiexec), RANKS, words, folder=place.folder, timeout_s=TIMEOUT_S)
+    ended = start_job(
+        shlex.split(place.mpiexec), RANKS, words, folder=place.folder, timeout_s=TIMEOUT_S
+    )
     said = " ".join(ended.out.split())
     if ended.status != 0 or " 0 wrong" not in said:
         raise AssertionError(f"status {ended.status}: {said} {' '.join(ended.err.split())[:400]}")
@@ -194,7 +217,9 @@ def printed(place: Place, words: list[str]) -> str:
 
 def main() -> int:
     """Executes all kinds; 1 where one was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--fabric", default="credit")
     parser.add_argument("--rate", default="20mbit")
     given = parser.parse_args()
@@ -204,7 +229,10 @@ def main() -> int:
             conset_testbed.bed(NETWORK, fabric=given.fabric, rate=given.rate, ttl_s=600) as bed,
             tempfile.TemporaryDirectory() as name,
         ):
-            print(f"{bed.settings.title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+            print(
+                f"{bed.settings.title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+                flush=True,
+            )
             for what, execute in KINDS.items():
                 began = time.monotonic()
                 try:

@@ -1,4 +1,7 @@
-"""One rank of `testbed_exchanges.py`: exchanges scheduled inside the program, beside MPI's own on the same counts."""
+"""One rank of `testbed_exchanges.py`.
+
+Exchanges scheduled inside the program, beside MPI's own on the same counts.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,12 @@ def main() -> None:
     sent, received = counts[comm.rank], counts[:, comm.rank]
     send = np.random.default_rng(100 + comm.rank).random(int(sent.sum()))
     right, got = np.zeros(int(received.sum())), np.zeros(int(received.sum()))
-    comm.Alltoallv([send, sent, starts(sent), MPI.DOUBLE], [right, received, starts(received), MPI.DOUBLE])
-    with conset.alltoallv_init(comm, send, sent, None, got, received, None, machine="torus:4x4") as exchange:
+    comm.Alltoallv(
+        [send, sent, starts(sent), MPI.DOUBLE], [right, received, starts(received), MPI.DOUBLE]
+    )
+    with conset.alltoallv_init(
+        comm, send, sent, None, got, received, None, machine="torus:4x4"
+    ) as exchange:
         for _ in range(REPEAT):
             got[:] = -1
             exchange.start()
@@ -39,7 +46,9 @@ def main() -> None:
     graph.Neighbor_alltoallv(
         [send, (sent, starts(sent)), MPI.DOUBLE], [right, (received, starts(received)), MPI.DOUBLE]
     )
-    with conset.neighbor_alltoallv_init(graph, send, sent, None, got, received, machine="torus:4x4") as exchange:
+    with conset.neighbor_alltoallv_init(
+        graph, send, sent, None, got, received, machine="torus:4x4"
+    ) as exchange:
         for _ in range(REPEAT):
             got[:] = -1
             exchange.exchange()
@@ -48,7 +57,10 @@ def main() -> None:
     graph.Free()
     values, wrong = comm.allreduce(values), comm.allreduce(wrong)
     if comm.rank == 0:
-        print(f"alltoallv_init ({method}, {sync}) and neighbor_alltoallv_init: {values:,} values, {wrong} wrong")
+        print(
+            f"alltoallv_init ({method}, {sync}) and neighbor_alltoallv_init: {values:,} values, "
+            f"{wrong} wrong"
+        )
     sys.exit(int(wrong > 0))
 
 

@@ -1,7 +1,10 @@
-"""How Sphinx builds the guide: Markdown by MyST, notebooks executed by myst-nb, the interface from its docstrings.
+"""How Sphinx builds the guide.
 
-`make docs` builds it to `build/docs`, with warnings as errors. What stands in tables of the code (methods, patterns,
-networks, costs, commands, schemas, policies) is written to `build/guide` first, by `docs/reference.py`.
+Markdown by MyST, notebooks executed by myst-nb, the interface from its docstrings.
+
+`make docs` builds it to `build/docs`, with warnings as errors. What stands in tables of the code
+(methods, patterns, networks, costs, commands, schemas, policies) is written to `build/guide` first,
+by `docs/reference.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Writes the pages' tables, schemas and drawings from the tables of the code: `python docs/reference.py FOLDER`.
+"""Writes the pages' tables, schemas and drawings from the tables of the code.
 
-Nothing of it is typed by hand and nothing is kept in the repository: `docs/conf.py` calls `write_reference` before the
-pages are built, which include the files.
+`python docs/reference.py FOLDER`.
+
+Nothing of it is typed by hand and nothing is kept in the repository: `docs/conf.py` calls
+`write_reference` before the pages are built, which include the files.
 """
 
 from __future__ import annotations
@@ -22,14 +24,21 @@ Rows = Iterable[Sequence[object]]
 
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2")
 SHOWN_PATTERN = "random:degree=3,size=log-uniform(64KiB,1MiB),seed=4"
-"""What policies are drawn of: unequal messages, so that ranks end their phases at different times."""
+"""What policies are drawn of.
+
+Unequal messages, so that ranks end their phases at different times.
+"""
 SHOWN_MACHINE = {
     "name": "one switch",
     "network": {"kind": "crossbar", "nodes": 6},
     "costs": {
-        "link": "1 GB/s", "port": "1 GB/s", "overhead": "40 us", "synchronization": "100 us", "signal": "40 us",
+        "link": "1 GB/s",
+        "port": "1 GB/s",
+        "overhead": "40 us",
+        "synchronization": "100 us",
+        "signal": "40 us",
     },
-}  # fmt: skip
+}
 
 
 def write_reference(folder: Path) -> None:
@@ -37,11 +46,18 @@ def write_reference(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     pages = {
-        "methods": methods_table(), "patterns": patterns_text(), "pattern-files": pattern_files(),
-        "families": families_table(), "costs": costs_table(),
-        "placements": placements_table(), "limits": limits_table(), "rules": rules_table(),
-        "bounds": bounds_table(), "commands": commands_text(), "interface": interface_text(),
-    }  # fmt: skip
+        "methods": methods_table(),
+        "patterns": patterns_text(),
+        "pattern-files": pattern_files(),
+        "families": families_table(),
+        "costs": costs_table(),
+        "placements": placements_table(),
+        "limits": limits_table(),
+        "rules": rules_table(),
+        "bounds": bounds_table(),
+        "commands": commands_text(),
+        "interface": interface_text(),
+    }
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     write_schemas(folder)
@@ -68,13 +84,25 @@ def methods_table() -> str:
 
     def kept(row: Any) -> str:
         words = [
-            f"{name} {value}" for name, value in row.limits(mesh).to_object().items() if value not in (None, "full")
+            f"{name} {value}"
+            for name, value in row.limits(mesh).to_object().items()
+            if value not in (None, "full")
         ]
-        at_will = f"; {', '.join(sorted(row.adjustable_limits))} at any value" if row.adjustable_limits else ""
+        at_will = (
+            f"; {', '.join(sorted(row.adjustable_limits))} at any value"
+            if row.adjustable_limits
+            else ""
+        )
         return (", ".join(words) or "none") + at_will
 
     rows = [
-        (f"[`{row.name}`](algorithms.md#{row.name})", row.title, kept(row), row.domain, row.guarantee)
+        (
+            f"[`{row.name}`](algorithms.md#{row.name})",
+            row.title,
+            kept(row),
+            row.domain,
+            row.guarantee,
+        )
         for row in methods().values()
     ]
     return table(("method", "what it is", "limits of a phase", "requires", "guarantees"), rows)
@@ -88,7 +116,10 @@ def patterns_text() -> str:
     parts = []
     for name in GENERATORS:
         row = generator_object(name)
-        parts.append(f"### `{name}`\n\n{row['summary'][0].upper()}{row['summary'][1:]}. Requires {row['requires']}.\n")
+        parts.append(
+            f"### `{name}`\n\n{row['summary'][0].upper()}{row['summary'][1:]}. Requires "
+            f"{row['requires']}.\n"
+        )
         if row["arguments"]:
             arguments = [
                 (f"`{word}`", each["help"], "" if each["default"] == [] else f"`{each['default']}`")
@@ -97,7 +128,9 @@ def patterns_text() -> str:
             parts.append(table(("argument", "is", "default"), arguments))
         if row["example"]:
             parts.append(f"For example `{row['example']}`.\n")
-    common = table(("argument of every pattern", "is"), ((f"`{word}`", text) for word, text in COMMON.items()))
+    common = table(
+        ("argument of every pattern", "is"), ((f"`{word}`", text) for word, text in COMMON.items())
+    )
     return "\n".join([common, *parts])
 
 
@@ -106,7 +139,11 @@ def pattern_files() -> str:
     from conset.pattern.readers.table import READERS
 
     rows = (
-        (f"`{suffix}`", row.summary, ", ".join(f"`--{word.replace('_', '-')}`" for word in row.takes))
+        (
+            f"`{suffix}`",
+            row.summary,
+            ", ".join(f"`--{word.replace('_', '-')}`" for word in row.takes),
+        )
         for suffix, row in READERS.items()
     )
     return table(("suffix", "holds", "options"), rows)
@@ -121,7 +158,9 @@ def families_table() -> str:
         for name, family in FAMILIES.items()
         for each in family.parameters
     ]
-    rows += [("every family", f"`{each.name}`", each.help, default(each.default)) for each in COMMON]
+    rows += [
+        ("every family", f"`{each.name}`", each.help, default(each.default)) for each in COMMON
+    ]
     return table(("family", "parameter", "is", "default"), rows)
 
 
@@ -156,7 +195,9 @@ def placements_table() -> str:
 def limits_table() -> str:
     """Words of `--limits`, from the docstring of `Limits`."""
     rows = re.findall(
-        r"^    (\w+): (.*?)(?=^    \w+: |\Z)", section(conset.Limits, "Attributes"), re.MULTILINE | re.DOTALL
+        r"^    (\w+): (.*?)(?=^    \w+: |\Z)",
+        section(conset.Limits, "Attributes"),
+        re.MULTILINE | re.DOTALL,
     )
     return table(("limit", "of a phase"), ((f"`{name}`", text) for name, text in rows))
 
@@ -173,7 +214,11 @@ def bounds_table() -> str:
     from conset.bounds.combine import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
 
     found = {"phases": PHASE_BOUNDS, "ΣL": LOAD_BOUNDS, "time": TIME_BOUNDS}
-    rows = [(of, name, first_line(each)) for of, bounds in found.items() for name, each in bounds.items()]
+    rows = [
+        (of, name, first_line(each))
+        for of, bounds in found.items()
+        for name, each in bounds.items()
+    ]
     return table(("of", "bound", "is"), rows)
 
 
@@ -229,7 +274,10 @@ def draw_policies(folder: Path) -> None:
     for policy in POLICIES:
         schedule = conset.compile(pattern, machine, method="coloring", sync=policy)
         view = TimelineView(conset.simulate(schedule, record=True), machine)
-        save(lambda view=view: picture_timeline(view), folder / f"policy-{policy.replace(':', '-')}.svg")
+        save(
+            lambda view=view: picture_timeline(view),
+            folder / f"policy-{policy.replace(':', '-')}.svg",
+        )
 
 
 def first_line(thing: object) -> str:
@@ -239,15 +287,24 @@ def first_line(thing: object) -> str:
 
 def section(thing: object, name: str) -> str:
     """A section of a docstring in Google style."""
-    found = re.search(rf"^{name}:\n(.*?)(?=^\S|\Z)", inspect.getdoc(thing) or "", re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^{name}:\n(.*?)(?=^\S|\Z)", inspect.getdoc(thing) or "", re.MULTILINE | re.DOTALL
+    )
     return found[1] if found else ""
 
 
-def fix_docstring(app: object, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Docstrings are Markdown where they say code: what reStructuredText would read otherwise is escaped."""
+def fix_docstring(
+    app: object, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """Docstrings are Markdown where they say code.
+
+    What reStructuredText would read otherwise is escaped.
+    """
     text = "\n".join(lines)
     text = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"``\1``", text)
-    text = re.sub(r"^( *)([^:\s.].*[^:]):\n\n(?=\1 {4}\S)", r"\1\2::\n\n", text, flags=re.MULTILINE)  # code
+    text = re.sub(
+        r"^( *)([^:\s.].*[^:]):\n\n(?=\1 {4}\S)", r"\1\2::\n\n", text, flags=re.MULTILINE
+    )  # code
     text = re.sub(r"^([^:\s.].*\.)\n\n(?= {4}\S)", r"\1\n\n::\n\n", text, flags=re.MULTILINE)
     lines[:] = text.split("\n")
 

@@ -1,4 +1,4 @@
-"""Runs every command and program of the guide as a reader would, each page in a scratch folder of its own.
+"""Runs every command and program of the guide as a reader would, each page in its own folder.
 
     python docs/run_guide.py [PAGE …]
 
@@ -6,10 +6,12 @@ Of a page (all of `docs/`, and README.md) these blocks are run in their order:
 
 - ```` ```bash ````: by `bash -euo pipefail`;
 - ```` ```python ````: by Python; the ```` ```{code-cell} ```` blocks of a notebook: as one program;
-- ```` ```text ```` right behind one of these: what it must print, line by line; `…` stands for anything.
+- ```` ```text ```` right behind one of these: what it must print, line by line; `…` stands for
+  anything.
 
-A block behind `<!-- not run: REASON -->` is left out. Files that a page names as its own are written by the page; of
-the repository `examples` and `benchmarks` stand in the folder. Nothing else is needed but an installed conset.
+A block behind `<!-- not run: REASON -->` is left out. Files that a page names as its own are
+written by the page; of the repository `examples` and `benchmarks` stand in the folder. Nothing else
+is needed but an installed conset.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def pages() -> list[Path]:
 
 
 def fences(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """(line, info string, text, the last line before it that is not empty) of every fenced block."""
+    """(line, info string, text, last non-empty line before it) of every fenced block."""
     lines = text.splitlines()
     number, before = 0, ""
     while number < len(lines):
@@ -73,7 +75,9 @@ def fences(text: str) -> Iterator[tuple[int, str, str, str]]:
             before = lines[number].strip() or before
             number += 1
             continue
-        end = next((k for k in range(number + 1, len(lines)) if lines[k].rstrip() == opened[1]), len(lines))
+        end = next(
+            (k for k in range(number + 1, len(lines)) if lines[k].rstrip() == opened[1]), len(lines)
+        )
         yield number + 1, opened[2].strip(), "\n".join(lines[number + 1 : end]) + "\n", before
         number, before = end + 1, lines[number]
 
@@ -97,7 +101,9 @@ def blocks(text: str) -> list[Block]:
 
 
 def first_missing(expected: str, printed: str) -> str | None:
-    """The first line of `expected` that is not in `printed` behind the lines before it; None where all are.
+    """The first line of `expected` that is not in `printed` behind the lines before it.
+
+    None where all are.
 
     White space counts as one blank; `…` is anything.
     """
@@ -112,7 +118,10 @@ def first_missing(expected: str, printed: str) -> str | None:
 
 
 def only_commands(code: str) -> list[list[str]] | None:
-    """The words of each line of a block that has commands of conset and nothing else of a shell; else None."""
+    """The words of each line of a block that has commands of conset and nothing else of a shell.
+
+    Else None.
+    """
     commands = []
     for line in code.splitlines():
         words = shlex.shlex(line, posix=True, punctuation_chars=True)
@@ -138,22 +147,35 @@ def environment() -> Iterator[dict[str, str]]:
         start = shlex.quote("from conset.cli.entry import main; main()")
         command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {start} "$@"\n')
         command.chmod(0o755)
-        path = os.pathsep.join([folder, str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        path = os.pathsep.join(
+            [folder, str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+        )
         yield {**os.environ, "PATH": path, "MPLBACKEND": "agg"}
 
 
 def run_shell(block: Block, folder: Path, variables: dict[str, str]) -> tuple[int, str]:
     """(exit code, output) of a block, run as it stands."""
-    command = ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
+    command = (
+        ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
+    )
     done = subprocess.run(
-        [*command, block.code], cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+        [*command, block.code],
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
 def run_page(
-    page: Path, folder: Path, runner: Callable[[Block, Path, dict[str, str]], tuple[int, str]] = run_shell
+    page: Path,
+    folder: Path,
+    runner: Callable[[Block, Path, dict[str, str]], tuple[int, str]] = run_shell,
 ) -> int:
     """Runs the blocks of a page in `folder`; how many there were.
 
@@ -191,7 +213,10 @@ def main(names: Sequence[str]) -> int:
             failed += 1
             print(f"FAILED {error}", flush=True)
         else:
-            print(f"{page.relative_to(ROOT)}: {count} blocks, {time.monotonic() - start:.1f} s", flush=True)
+            print(
+                f"{page.relative_to(ROOT)}: {count} blocks, {time.monotonic() - start:.1f} s",
+                flush=True,
+            )
     return failed
 
 

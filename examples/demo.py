@@ -29,13 +29,21 @@ def main(folder: Path) -> None:
     say("1. A mesh of 11,000 nodes and 20,998 triangles, as the ConSet text's m11k.")
     run(sys.executable, HERE / "make_mesh.py", mesh)
 
-    say("2. METIS cuts it into 16 parts; their halo exchange is compiled for a 4 × 4 mesh of nodes.")
+    say(
+        "2. METIS cuts it into 16 parts; their halo exchange is compiled for a 4 × 4 mesh of nodes."
+    )
     conset("compile", mesh, "--parts", 16, "--on", "mesh:4x4")
-    say("   Left to itself the compiler says when order gains nothing. Asked for the fewest phases without contention:")
+    say(
+        "   Left to itself the compiler says when order gains nothing. Asked for the fewest "
+        "phases without contention:"
+    )
     fewest = ("--contention", 1, "--objective", "phases", "--sync", "barrier")
     conset("compile", mesh, "--parts", 16, "--on", "mesh:4x4", *fewest, "-o", schedule)
 
-    say("3. Verified again from the file alone, by code that shares nothing with the compiler; then the bounds.")
+    say(
+        "3. Verified again from the file alone, by code that shares nothing with the compiler; "
+        "then the bounds."
+    )
     conset("verify", schedule)
     conset("bound", mesh, "--parts", 16, "--on", "mesh:4x4")
 
@@ -43,19 +51,31 @@ def main(folder: Path) -> None:
     conset("compare", mesh, "--parts", 16, "--on", "mesh:4x4")
     for machine in ("paragon:4x4", "delta:4x4"):
         conset("predict", schedule, "--on", machine)
-    say("   8 bytes a node are little: posting everything wins. With 1 KiB for each shared node order pays:")
+    say(
+        "   8 bytes a node are little: posting everything wins. With 1 KiB for each shared "
+        "node order pays:"
+    )
     methods = "auto,naive,rs-nl,coloring,first-fit,negotiated,decreasing"
     word = ("--word", "1KiB", "--sync", "none,local", "--methods", methods)
     conset("compare", mesh, "--parts", 16, "--on", "delta:4x4", *word)
 
-    say("5. Pictures: who sends what to whom and in which phase, and the load of the links beside its bound.")
+    say(
+        "5. Pictures: who sends what to whom and in which phase, and the load of the links "
+        "beside its bound."
+    )
     conset("show", schedule, "-o", folder / "halo.svg")
     conset("show", schedule, "--phase", 0, "-o", folder / "phase-0.svg")
 
-    say("6. The schedule on 16 MPI ranks, beside the naive exchange and MPI's own collectives; every byte checked.")
+    say(
+        "6. The schedule on 16 MPI ranks, beside the naive exchange and MPI's own collectives; "
+        "every byte checked."
+    )
     conset("run", schedule, "--repeat", 20)
 
-    say("7. Where the network is contended: 16 nodes on this machine, joined by links of 20 Mbit/s that push back.")
+    say(
+        "7. Where the network is contended: 16 nodes on this machine, joined by links of 20 "
+        "Mbit/s that push back."
+    )
     contended(folder)
 
     say(f"Done in {time.monotonic() - start:.0f} s. Schedule and pictures lie in {folder}/.")
@@ -65,7 +85,8 @@ EXCHANGE = "alltoall:size=64KiB"
 """Between all nodes; its times on the testbed are far above what a busy machine adds."""
 MACHINE = """\
 # What `conset testbed up --fabric credit --rate 20mbit` builds: 4 x 4 nodes, links that push back.
-# Words as `conset calibrate` finds them, measured on two busy cores (docs/cost-model.md, docs/testbed.md).
+# Words as `conset calibrate` finds them, measured on two busy cores (docs/cost-model.md, \
+docs/testbed.md).
 about = "contended network on one machine, emulated"
 
 [network]
@@ -86,7 +107,8 @@ synchronization = "4.5ms"    # a barrier of 16 ranks
 jitter = "1ms"
 """
 RECORDED = """\
-Recorded, not measured now: on a machine of two cores, contention 1 with a barrier after each of 16 phases took 0.59 s
+Recorded, not measured now: on a machine of two cores, contention 1 with a barrier after each of \
+16 phases took 0.59 s
 and posting everything 1.20 s, paired by repetition 0.49 of it (0.48 to 0.53)."""
 BED = "demo"
 TTL_S = 120
@@ -94,20 +116,42 @@ LONGEST_S = 90.0
 
 
 def contended(folder: Path) -> None:
-    """A complete exchange on a contended network, predicted and measured; whatever fails here, the demo goes on."""
-    machine, schedule, naive = folder / "credit.toml", folder / "exchange.json", folder / "naive.json"
+    """A complete exchange on a contended network, predicted and measured.
+
+    Whatever fails here, the demo goes on.
+    """
+    machine, schedule, naive = (
+        folder / "credit.toml",
+        folder / "exchange.json",
+        folder / "naive.json",
+    )
     machine.write_text(MACHINE, encoding="utf-8")
-    say("   Its words were measured before, as `conset calibrate` does in two minutes. Does order pay there?")
+    say(
+        "   Its words were measured before, as `conset calibrate` does in two minutes. Does "
+        "order pay there?"
+    )
     conset("compile", EXCHANGE, "--on", machine, "-o", schedule)
     conset("compile", EXCHANGE, "--on", machine, "--method", "naive", "-o", naive)
     say("   Predicted, packet by packet:")
-    predicted = [asked("simulate", file, "--model", "packet", "--json").get("time_s") for file in (schedule, naive)]
+    predicted = [
+        asked("simulate", file, "--model", "packet", "--json").get("time_s")
+        for file in (schedule, naive)
+    ]
     say("   Measured, where this machine permits a network of its own (docs/testbed.md):")
     permission = asked("testbed", "check", "--json")
     if not permission.get("emulated_ok"):
         print(f"No testbed: {permission.get('text', 'it could not be asked for')}.\n{RECORDED}")
         return
-    where = ("--name", f"{BED}-{os.getpid()}"[:16], "--on", "mesh:4x4", "--fabric", "credit", "--rate", "20mbit")
+    where = (
+        "--name",
+        f"{BED}-{os.getpid()}"[:16],
+        "--on",
+        "mesh:4x4",
+        "--fabric",
+        "credit",
+        "--rate",
+        "20mbit",
+    )
     job = f"{shlex.quote(str(BIN / 'conset'))} run {shlex.quote(str(schedule))} --repeat 3 --json"
     job += ' --mpiexec "$CONSET_TESTBED_MPIEXEC"'
     measured = asked("testbed", "with", *where, "--ttl", f"{TTL_S}s", "--", "sh", "-c", job)
@@ -117,15 +161,24 @@ def contended(folder: Path) -> None:
     times = measured["median_s"], measured["naive_median_s"]
     ratio = measured["ratio_to_naive"]["schedule"]
     print(f"\n{'':<22}{'predicted':>12}{'measured':>12}")
-    for what, by_model, found in zip(("the schedule", "posting everything"), predicted, times, strict=True):
+    for what, by_model, found in zip(
+        ("the schedule", "posting everything"), predicted, times, strict=True
+    ):
         print(f"{what:<22}{by_model:>10.2f} s{found:>10.2f} s")
-    print(f"{'ratio':<22}{predicted[0] / predicted[1]:>12.2f}{ratio['median']:>12.2f}"
-          f"   ({ratio['low']:.2f} to {ratio['high']:.2f}, paired by repetition)")  # fmt: skip
+    print(
+        f"{'ratio':<22}{predicted[0] / predicted[1]:>12.2f}{ratio['median']:>12.2f}"
+        f"   ({ratio['low']:.2f} to {ratio['high']:.2f}, paired by repetition)"
+    )
     gain = 1 / ratio["median"]
     if gain > 1:
-        print(f"The schedule is {gain:.1f} times as fast as posting everything, every byte checked.")
+        print(
+            f"The schedule is {gain:.1f} times as fast as posting everything, every byte checked."
+        )
     else:
-        print(f"Order gained nothing this time; the load of this machine is {os.getloadavg()[0]:.0f}.\n{RECORDED}")
+        print(
+            "Order gained nothing this time; the load of this machine is "
+            f"{os.getloadavg()[0]:.0f}.\n{RECORDED}"
+        )
 
 
 def say(text: str) -> None:
@@ -140,11 +193,16 @@ def conset(*words: object) -> None:
 
 
 def asked(*words: object) -> dict[str, Any]:
-    """What one `conset` command answers as JSON, shown as typed; its text for people passes; {} where it fails."""
+    """What one `conset` command answers as JSON, shown as typed; its text for people passes.
+
+    {} where it fails.
+    """
     print(f"\n$ conset {shlex.join(str(w) for w in words)}", flush=True)
     command = [str(w) for w in (BIN / "conset", *words)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_S)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_S
+        )
         found: dict[str, Any] = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, OSError, ValueError) as error:
         print(f"({error})", flush=True)

@@ -1,11 +1,13 @@
-"""Writes the demo's mesh: 11,000 nodes and 20,998 triangles in the unit square, the size of the ConSet text's m11k.
+"""Writes the demo's mesh.
+
+11,000 nodes and 20,998 triangles in the unit square, the size of the ConSet text's m11k.
 
 Usage: python examples/make_mesh.py OUT.msh (Gmsh, text) or OUT.mesh (METIS).
 
-10,000 uniform random points inside and 1,000 evenly spaced on the boundary, Delaunay triangles. By Euler's formula
-n points of which b lie on the convex hull have 2 n - 2 - b triangles: 2 * 11,000 - 2 - 1,000 = 20,998, whatever the
-random points are. The boundary points must all be corners of triangles for that, which rounding could spoil: it is
-checked.
+10,000 uniform random points inside and 1,000 evenly spaced on the boundary, Delaunay triangles. By
+Euler's formula n points of which b lie on the convex hull have 2 n - 2 - b triangles: 2 * 11,000 -
+2 - 1,000 = 20,998, whatever the random points are. The boundary points must all be corners of
+triangles for that, which rounding could spoil: it is checked.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ INSIDE, BOUNDARY, TRIANGLES, SEED = 10_000, 1_000, 20_998, 0
 
 
 def make_points() -> NDArray[np.float64]:
-    """shape=(11000, 2): the points inside, then those on the boundary, in order from the lower left corner."""
+    """The points inside, then those on the boundary, in order from the lower left corner.
+
+    shape=(11000, 2).
+    """
     inside = np.random.default_rng(SEED).random((INSIDE, 2))
     along = np.arange(BOUNDARY // 4) / (BOUNDARY // 4)
     zero, one = np.zeros_like(along), np.ones_like(along)
@@ -42,7 +47,10 @@ def make_triangles(points: NDArray[np.float64]) -> NDArray[np.int64]:
     triangles = Delaunay(points).simplices.astype(np.int64)
     nodes = np.unique(triangles).size
     if len(triangles) != TRIANGLES or nodes != len(points):
-        raise RuntimeError(f"{len(triangles)} triangles over {nodes} nodes: {TRIANGLES} over {len(points)} required")
+        raise RuntimeError(
+            f"{len(triangles)} triangles over {nodes} nodes: {TRIANGLES} over "
+            f"{len(points)} required"
+        )
     return triangles
 
 
@@ -52,7 +60,9 @@ def write_gmsh(path: Path, points: NDArray[np.float64], triangles: NDArray[np.in
 
     flat = np.column_stack([points, np.zeros(len(points))])
     # without tags meshio writes zeros and says so
-    tags = {key: [np.ones(len(triangles), np.int64)] for key in ("gmsh:physical", "gmsh:geometrical")}
+    tags = {
+        key: [np.ones(len(triangles), np.int64)] for key in ("gmsh:physical", "gmsh:geometrical")
+    }
     mesh = meshio.Mesh(flat, [("triangle", triangles)], cell_data=tags)
     meshio.gmsh.write(path, mesh, fmt_version="2.2", binary=False)
 

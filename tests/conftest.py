@@ -13,11 +13,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
 # The same examples every time, however slow the machine; CONSET_EXPLORE=1 looks for new ones.
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("explore" if os.environ.get("CONSET_EXPLORE") else "steady")
 
-# A shell's background job inherits that Ctrl-C is ignored, and hands it on to what it starts; tests press it.
+# A shell's background job inherits that Ctrl-C is ignored, and hands it on to what it starts; tests
+# press it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -27,7 +30,10 @@ def shared_data() -> Path:
     """Real inputs made by others, which lie beside the checkout and are not part of the project."""
     data = SHARED / "data"
     if not data.is_dir():
-        pytest.skip("no ../shared/data beside the checkout: real inputs made by others are not part of the project")
+        pytest.skip(
+            "no ../shared/data beside the checkout: real inputs made by others are not part "
+            "of the project"
+        )
     return data
 
 
@@ -36,5 +42,7 @@ def shared_golden() -> Path:
     """Tables of the texts and of prototypes, beside the checkout."""
     golden = SHARED / "golden"
     if not golden.is_dir():
-        pytest.skip("no ../shared/golden beside the checkout: the full tables are not part of the project")
+        pytest.skip(
+            "no ../shared/golden beside the checkout: the full tables are not part of the project"
+        )
     return golden

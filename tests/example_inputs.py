@@ -7,9 +7,12 @@ from pathlib import Path
 INPUTS = {
     "messages.csv": "source,target,bytes\n0,1,4096\n1,2,65536\n2,3,512\n3,0,4096\n0,2,1024\n",
     "trace.csv": "id,time,src,dst,bytes,deps\n0,0,0,5,4096,\n1,1000,5,10,4096,0\n2,0,3,12,65536,\n",
-    "program.toml": '[[block]]\npattern = "shift:by=1"\nrepeat = 10\n\n[[block]]\npattern = "shift:by=4"\n',
+    "program.toml": (
+        '[[block]]\npattern = "shift:by=1"\nrepeat = 10\n\n[[block]]\npattern = "shift:by=4"\n'
+    ),
     "campaign.toml": (
-        'mode = "simulated"\nsizes = ["1KiB"]\n\n[[machines]]\nspec = "mesh:2x2"\n\n[[patterns]]\nspec = "alltoall"\n'
+        'mode = "simulated"\nsizes = ["1KiB"]\n\n[[machines]]\nspec = "mesh:2x2"\n\n[[patterns]]\n'
+        'spec = "alltoall"\n'
     ),
 }
 

@@ -35,8 +35,14 @@ def paths_of(ranks: int, rng: Rng) -> Paths:
     count, stages = int(rng.integers(1, 15)), int(rng.integers(1, 5))
     source = rng.integers(0, ranks, count)
     target = (source + rng.integers(1, ranks, count)) % ranks
-    pattern = Pattern.from_messages(source, target, rng.integers(1, 25, count), ranks, name="random")
-    message, first, size = np.arange(pattern.messages), np.zeros(pattern.messages, np.int64), np.array(pattern.size)
+    pattern = Pattern.from_messages(
+        source, target, rng.integers(1, 25, count), ranks, name="random"
+    )
+    message, first, size = (
+        np.arange(pattern.messages),
+        np.zeros(pattern.messages, np.int64),
+        np.array(pattern.size),
+    )
     parted = bool(rng.integers(2))
     if parted:
         cut = np.where(size > 1, rng.integers(1, np.maximum(size, 2)), 0)
@@ -57,7 +63,9 @@ def paths_of(ranks: int, rng: Rng) -> Paths:
 
 def program_of(paths: Paths, machine: Machine, method: str = "first-fit") -> Program:
     options = CompileOptions(method)
-    schedules = [compile_pattern(paths.bundles(j).pattern, machine, options) for j in range(paths.stages)]
+    schedules = [
+        compile_pattern(paths.bundles(j).pattern, machine, options) for j in range(paths.stages)
+    ]
     return Program.of_schedules(paths, schedules, "local", Manifest("test"))
 
 
@@ -66,7 +74,11 @@ def forwarding(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
     while True:
         machine = parse_machine(str(rng.choice(MACHINES)))
         program = program_of(paths_of(machine.topology.endpoints, rng), machine)
-        limit = program.figures()["staging_bytes"] + int(rng.integers(3)) if rng.integers(3) == 0 else None
+        limit = (
+            program.figures()["staging_bytes"] + int(rng.integers(3))
+            if rng.integers(3) == 0
+            else None
+        )
         yield document_of_program(replace(program, staging_limit_B=limit)), machine
 
 
@@ -78,7 +90,10 @@ def bundles_of_rows(rows: Rows) -> BundlesDocument:
 
 
 def with_rows(p: ProgramDocument, rows: list[Rows]) -> ProgramDocument:
-    stages = (replace(stage, bundles=bundles_of_rows(own)) for stage, own in zip(p.stages, rows, strict=True))
+    stages = (
+        replace(stage, bundles=bundles_of_rows(own))
+        for stage, own in zip(p.stages, rows, strict=True)
+    )
     return replace(p, stages=tuple(stages))
 
 
@@ -86,8 +101,11 @@ def rows_of(p: ProgramDocument) -> list[Rows]:
     return [bundle_rows(stage.bundles) for stage in p.stages]
 
 
-def agreed(p: ProgramDocument, machine: Machine, rng: Rng, *, stated: bool = False) -> ProgramDocument:
-    """Bytes, schedules and contexts made again from the parts, so that no more than the parts is wrong.
+def agreed(
+    p: ProgramDocument, machine: Machine, rng: Rng, *, stated: bool = False
+) -> ProgramDocument:
+    """Bytes, schedules and contexts made again from the parts, so that no more than the parts is
+    wrong.
 
     `stated`: the bytes of the bundles are as they are stated.
     """
@@ -96,8 +114,16 @@ def agreed(p: ProgramDocument, machine: Machine, rng: Rng, *, stated: bool = Fal
         parts, sums = defaultdict(list), Counter[tuple[int, int]]()
         for source, target, size, held in own:
             parts[source, target] += held
-            sums[source, target] += size if stated else sum(last - first + 1 for _, first, last in held)
-        rows.append([[*pair, sums[pair], parts[pair]] for pair in sorted(parts) if parts[pair] and pair[0] != pair[1]])
+            sums[source, target] += (
+                size if stated else sum(last - first + 1 for _, first, last in held)
+            )
+        rows.append(
+            [
+                [*pair, sums[pair], parts[pair]]
+                for pair in sorted(parts)
+                if parts[pair] and pair[0] != pair[1]
+            ]
+        )
     ranks = p.schedules[0].ranks
     options = CompileOptions(str(rng.choice(["first-fit", "coloring"])))
     schedules = []
@@ -169,7 +195,9 @@ def changed_messages(p: ProgramDocument, rng: Rng) -> tuple[str, ProgramDocument
     messages = p.messages
     assert messages is not None
     if rng.integers(6) == 0:
-        return "ranks", replace(p, messages=replace(messages, ranks=messages.ranks + int(rng.choice([-1, 1]))))
+        return "ranks", replace(
+            p, messages=replace(messages, ranks=messages.ranks + int(rng.choice([-1, 1])))
+        )
     name = str(rng.choice(["source", "target", "size"]))
     values = np.array(getattr(messages, name), np.int64)
     k = rng.integers(values.size)
@@ -190,16 +218,23 @@ def changed_stages(p: ProgramDocument, rng: Rng) -> tuple[str, ProgramDocument]:
         rows[k], rows[other] = rows[other], rows[k]
         return "bundles of stages exchanged", with_rows(p, rows)
     changes: dict[str, Any] = [{"repeat": 2}, {"turns": True}, {"bundles": None}][kind - 2]
-    return "a stage", replace(p, stages=(*p.stages[:k], replace(stage, **changes), *p.stages[k + 1 :]))
+    return "a stage", replace(
+        p, stages=(*p.stages[:k], replace(stage, **changes), *p.stages[k + 1 :])
+    )
 
 
-def mutate_forwarding(p: ProgramDocument, machine: Machine, rng: Rng) -> tuple[str, ProgramDocument]:
+def mutate_forwarding(
+    p: ProgramDocument, machine: Machine, rng: Rng
+) -> tuple[str, ProgramDocument]:
     """(what was changed, the rest as it was or as it follows)."""
     kind = rng.integers(12)
     if kind < 2:
         what, other = "an inner position", agreed(with_rows(p, rerouted(p, rng)), machine, rng)
         if rng.integers(3) == 0:
-            what, other = f"{what}, schedules as before", replace(other, schedules=p.schedules, contexts=p.contexts)
+            what, other = (
+                f"{what}, schedules as before",
+                replace(other, schedules=p.schedules, contexts=p.contexts),
+            )
         return what, refigured(other)
     if kind < 7:
         what, rows = changed_rows(p, rng)
@@ -218,11 +253,19 @@ def mutate_forwarding(p: ProgramDocument, machine: Machine, rng: Rng) -> tuple[s
         k = int(rng.integers(len(p.schedules)))
         packed = p.schedules[k].packed
         if packed is not None and rng.integers(2):
-            other = packed[:-1] if rng.integers(2) else np.append(packed, near(int(packed[-1]), packed, rng))
+            other = (
+                packed[:-1]
+                if rng.integers(2)
+                else np.append(packed, near(int(packed[-1]), packed, rng))
+            )
             schedule = replace(p.schedules[k], packed=other)
-            return "packed", replace(p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :]))
+            return "packed", replace(
+                p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :])
+            )
         what, schedule = mutate_schedule(p.schedules[k], rng)
-        return f"schedule: {what}", replace(p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :]))
+        return f"schedule: {what}", replace(
+            p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :])
+        )
     if rng.integers(3) and what != "a stage":
         with suppress(ConsetError, OverflowError, MemoryError):
             return f"{what}, all else agreed", refigured(

@@ -1,12 +1,15 @@
-"""Fuzz of every reader: small sound files, mutated; what comes out is a result or a `ConsetError`, and soon.
+"""Fuzz of every reader: small sound files, mutated.
+
+What comes out is a result or a `ConsetError`, and soon.
 
     PYTHONPATH=tests python -m fuzz_readers 20000 --seed 7 --only .mtx
 
-Files that are written by hand lie in `corpus/sound`, the others the product itself writes. A file is read as its name
-says (`read`), those of `corpus/odd` and `corpus/broken` as what stands behind `--`.
+Files that are written by hand lie in `corpus/sound`, the others the product itself writes. A file
+is read as its name says (`read`), those of `corpus/odd` and `corpus/broken` as what stands behind
+`--`.
 
-The same seed gives the same mutants. A mutant that ends otherwise is kept beside its name; one that ends the process
-is the last file in the folder.
+The same seed gives the same mutants. A mutant that ends otherwise is kept beside its name; one that
+ends the process is the last file in the folder.
 """
 
 from __future__ import annotations
@@ -82,26 +85,81 @@ EXITS = (2, 3)
 
 CORPUS = Path(__file__).parent / "corpus"
 SOUND, ODD, BROKEN = (CORPUS / name for name in ("sound", "odd", "broken"))
-"""Small files that mutants are made of; some that are right and look wrong; some that are wrong in one way."""
+"""Small files that mutants are made of; some that are right and look wrong.
+
+Some that are wrong in one way.
+"""
 BESIDE = "beside.gml"
 """Which `graph.toml` names; no mutant."""
 COPIES = {"a.edgelist": "a.edges", "a.txt": "a.edges", "a.mgraph": "a.graph"}
 """One format under several suffixes."""
-TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(SOUND.iterdir()) if path.name != BESIDE}
+TEXTS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in sorted(SOUND.iterdir())
+    if path.name != BESIDE
+}
 TEXTS |= {name: TEXTS[same] for name, same in COPIES.items()}
 OF_METIS = ("a.mgraph", "a.graph", "a.mesh", "parts.mtx")
 FLAT_BLOCK = 64
 """Behind the header of a flat file, data begin at a multiple of so many bytes."""
 PIECES = (
-    b"-1", b"0", b"0x10", b"1_1", b"1e400", b"1D2", b"9" * 30, b"9" * 5000, b"9007199254740993", b"nan", b"inf",
-    b"\x00", b"\xff\xfe", "\ufeff".encode(), "\u0661".encode(), b"[" * 3000, b"{", b'"', b"]", b"null", b"true", b",",
-    b";", b"\n", b" ", b"\t", b"\r", b"%", b"#", b"<", b"&l9;", b"4-5", b"2.0x", b".", b"e",
-)  # fmt: skip
+    b"-1",
+    b"0",
+    b"0x10",
+    b"1_1",
+    b"1e400",
+    b"1D2",
+    b"9" * 30,
+    b"9" * 5000,
+    b"9007199254740993",
+    b"nan",
+    b"inf",
+    b"\x00",
+    b"\xff\xfe",
+    "\ufeff".encode(),
+    "\u0661".encode(),
+    b"[" * 3000,
+    b"{",
+    b'"',
+    b"]",
+    b"null",
+    b"true",
+    b",",
+    b";",
+    b"\n",
+    b" ",
+    b"\t",
+    b"\r",
+    b"%",
+    b"#",
+    b"<",
+    b"&l9;",
+    b"4-5",
+    b"2.0x",
+    b".",
+    b"e",
+)
 """What mutants get more of."""
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 2**31, 2**63, -(2**63), 10**400, 1.5, 1e308, "", "x", "\u0661", [], [[]], {}, {"a": [1]},
+    None,
+    True,
+    -1,
+    0,
+    2**31,
+    2**63,
+    -(2**63),
+    10**400,
+    1.5,
+    1e308,
+    "",
+    "x",
+    "\u0661",
+    [],
+    [[]],
+    {},
+    {"a": [1]},
     [-1, 0],
-)  # fmt: skip
+)
 """What values of a JSON object become."""
 
 
@@ -125,33 +183,51 @@ class Failure:
 def seeds(folder: Path) -> dict[str, bytes]:
     """Sound files of every format by name, some written by the product itself."""
     has_metis = importlib.util.find_spec("pymetis") is not None
-    files = {name: text.encode() for name, text in TEXTS.items() if has_metis or name not in OF_METIS}
+    files = {
+        name: text.encode() for name, text in TEXTS.items() if has_metis or name not in OF_METIS
+    }
     for name, arrays in {
         "matrix.npz": {"matrix": np.arange(9).reshape(3, 3)},
-        "list.npz": {"source": [0, 1], "target": [1, 2], "bytes": [3, 4], "before": [[0, 1]], "ranks": 4},
+        "list.npz": {
+            "source": [0, 1],
+            "target": [1, 2],
+            "bytes": [3, 4],
+            "before": [[0, 1]],
+            "ranks": 4,
+        },
     }.items():
         stream = io.BytesIO()
         np.savez(stream, **{key: np.asarray(value) for key, value in arrays.items()})
         files[name] = stream.getvalue()
-    pattern = Pattern.from_messages([0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]])
+    pattern = Pattern.from_messages(
+        [0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]]
+    )
     schedule = compile_pattern(pattern, MESH, CompileOptions(method="first-fit"))
     (folder / "p.toml").write_text(TEXTS["blocks.toml"])
-    program = compile_program(read_program(folder / "p.toml", MESH, CompileOptions()), MESH, CompileOptions())
+    program = compile_program(
+        read_program(folder / "p.toml", MESH, CompileOptions()), MESH, CompileOptions()
+    )
     write_program_document(document_of_program(program), folder / "program.json")
     write_program_document(document_of_program(forwarding_program()), folder / "forwards.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
-    small = compile_pattern(parse_pattern("alltoall:ranks=4,size=8"), MESH, CompileOptions(method="first-fit"))
+    small = compile_pattern(
+        parse_pattern("alltoall:ranks=4,size=8"), MESH, CompileOptions(method="first-fit")
+    )
     write_plan_file(plan_schedule(small), folder / "core.plan")
     write_machine(folder / "torus.machine", parse_machine("torus:2x3"))
-    write_machine(folder / "graph.machine", parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,routing=ecmp"))
+    write_machine(
+        folder / "graph.machine", parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,routing=ecmp")
+    )
     for suffix in (".json", ".npz"):
         write_schedule(schedule, folder / f"schedule{suffix}")
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
     (folder / "links.toml").write_text(TEXTS["links.toml"])
     graph = read_machine(folder / "links.toml")
     own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, CompileOptions("connections"))
-    write_schedule(replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json")
+    write_schedule(
+        replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json"
+    )
     rows, columns, part = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]), np.array([0, 1, 1, 2])
     ghost_layout(rows, columns, part, 3, 8).write(folder / "layout.npz")
     write_plan_file(plan_program(forwarding_program()), folder / "flat.plan")
@@ -176,7 +252,8 @@ def seeds(folder: Path) -> dict[str, bytes]:
 
 
 def forwarding_program() -> Program:
-    """Messages 0 → 3 and 3 → 0 of a 2 × 2 mesh by way of 1, one of them in parts of which one goes straight."""
+    """Messages 0 → 3 and 3 → 0 of a 2 × 2 mesh by way of 1, one of them in parts of which one
+    goes straight."""
     pattern = Pattern.from_messages([0, 3], [3, 0], [10, 7], 4)
     positions = np.array([[0, 1, 3], [3, 1, 0], [3, 3, 0]], np.int32)
     first = np.array([0, 0, 4])
@@ -207,8 +284,10 @@ def scheduled(machine: _core.MachineData) -> object:
     source, target = source[source != target], target[source != target]
     size = np.full(source.size, 1000)
     return of_core(
-        lambda: _core.schedule_messages(machine, ranks, source, target, size, method="first-fit", sync="auto", seed=0)
-    )  # fmt: skip
+        lambda: _core.schedule_messages(
+            machine, ranks, source, target, size, method="first-fit", sync="auto", seed=0
+        )
+    )
 
 
 def _meshes(folder: Path) -> dict[str, bytes]:
@@ -222,14 +301,21 @@ def _meshes(folder: Path) -> dict[str, bytes]:
     quads = np.column_stack([first, first + 2, first + 3, first + 1])
     files = {}
     triangles = np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]])
-    for name in (*(f"a{suffix}" for suffix in WITHOUT_LIBRARIES), "a.vol.gz", "medit.mesh", "ansys.msh"):
+    for name in (
+        *(f"a{suffix}" for suffix in WITHOUT_LIBRARIES),
+        "a.vol.gz",
+        "medit.mesh",
+        "ansys.msh",
+    ):
         solid = Path(name).suffix in (*SOLID, ".su2")
         write_mesh(folder / name, points, *(("tetra", quads) if solid else ("triangle", triangles)))
         files[name] = (folder / name).read_bytes()
     for name, words in {
-        "text.msh": {"file_format": "gmsh22", "binary": False}, "binary.msh": {"file_format": "gmsh"},
-        "text.vtk": {"file_format": "vtk", "binary": False}, "text.vtu": {"file_format": "vtu", "binary": False},
-    }.items():  # fmt: skip
+        "text.msh": {"file_format": "gmsh22", "binary": False},
+        "binary.msh": {"file_format": "gmsh"},
+        "text.vtk": {"file_format": "vtk", "binary": False},
+        "text.vtu": {"file_format": "vtu", "binary": False},
+    }.items():
         meshio.Mesh(points, [("quad", quads)]).write(folder / name, **words)
         files[name] = (folder / name).read_bytes()
     return files
@@ -247,17 +333,25 @@ def read(path: Path) -> object:
         "blocks.toml": lambda: read_program(path, MESH, CompileOptions()),
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
-        "program.json": lambda: read_program_file(path), "forwards.json": lambda: verified(path),
-        "machine.json": lambda: read_schedule(path), "demands.json": lambda: parse_pattern(str(path)),
-        "layout.npz": lambda: read_layout(path), "flat.plan": lambda: read_flat(path, PLAN_FILE),
-        "core.plan": lambda: [of_core(lambda r=r: _core.read_plan_file(str(path), r, 4)) for r in range(4)],
+        "program.json": lambda: read_program_file(path),
+        "forwards.json": lambda: verified(path),
+        "machine.json": lambda: read_schedule(path),
+        "demands.json": lambda: parse_pattern(str(path)),
+        "layout.npz": lambda: read_layout(path),
+        "flat.plan": lambda: read_flat(path, PLAN_FILE),
+        "core.plan": lambda: [
+            of_core(lambda r=r: _core.read_plan_file(str(path), r, 4)) for r in range(4)
+        ],
         "opened.plan": lambda: [read_part(path, rank, 4) for rank in range(4)],
         "torus.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
         "graph.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
-        "campaign.toml": lambda: read_campaign(path), "data.json": lambda: read_measurements(path),
-        "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
-        "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
-    }  # fmt: skip
+        "campaign.toml": lambda: read_campaign(path),
+        "data.json": lambda: read_measurements(path),
+        "schedule.json": lambda: read_schedule(path),
+        "schedule.npz": lambda: read_schedule(path),
+        "timeline.json": lambda: read_record(path),
+        "timeline.npz": lambda: read_record(path),
+    }
     if name in special:
         return special[name]()
     if path.suffix in (".toml", *GRAPH_READERS):
@@ -281,11 +375,16 @@ def mutant(name: str, content: bytes, random: Random) -> bytes:
 
 
 def _changed_word(content: bytes, random: Random) -> bytes:
-    """A word of a line becomes another one, or stands twice, or not at all: what is wrong behind the syntax."""
+    """A word of a line becomes another one, or stands twice, or not at all.
+
+    What is wrong behind the syntax.
+    """
     lines = content.split(b"\n")
     k = random.randrange(len(lines))
     words = re.split(rb"([^A-Za-z0-9_.+-]+)", lines[k])
-    other = random.choice((random.choice(PIECES), str(random.randrange(-1, 6)).encode(), random.choice(words)))
+    other = random.choice(
+        (random.choice(PIECES), str(random.randrange(-1, 6)).encode(), random.choice(words))
+    )
     words[random.randrange(len(words))] = random.choice((other, other, other, b""))
     lines[k : k + 1] = random.choice(([b"".join(words)],) * 8 + ([lines[k]] * 2, []))
     return b"\n".join(lines)
@@ -310,7 +409,10 @@ def _changed_object(content: bytes, random: Random) -> bytes:
     found = json.loads(content)
     place, key = found, None
     while isinstance(place, dict | list) and place:
-        holder, key = place, random.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        holder, key = (
+            place,
+            random.choice(list(place) if isinstance(place, dict) else range(len(place))),
+        )
         place = holder[key]
         if random.random() < 0.3:
             break
@@ -330,9 +432,13 @@ def _changed_member(content: bytes, random: Random) -> bytes:
                 kinds = (np.int8, np.uint64, np.float64, np.complex128, "U3", "S2", bool)
                 shape = random.choice(((), (0,), (1,), (3,), (2, 2), (1, 0, 2)))
                 array = io.BytesIO()
-                np.save(array, np.full(shape, random.choice((0, 1, 100))).astype(random.choice(kinds)))
+                np.save(
+                    array, np.full(shape, random.choice((0, 1, 100))).astype(random.choice(kinds))
+                )
                 value = _changed_value(member, random)
-                member = random.choice((value, value, value, array.getvalue(), _changed(member, random)))
+                member = random.choice(
+                    (value, value, value, array.getvalue(), _changed(member, random))
+                )
                 name = random.choice((name,) * 10 + (name.removesuffix(".npy"), "x.npy"))
             new.writestr(name, member)
     return stream.getvalue()
@@ -343,7 +449,9 @@ def _changed_value(member: bytes, random: Random) -> bytes:
     array = np.load(io.BytesIO(member))
     if array.dtype.kind == "U":
         text = str(array)
-        array = np.array(_changed_object(text.encode(), random).decode() if text.startswith("{") else text[:-1])
+        array = np.array(
+            _changed_object(text.encode(), random).decode() if text.startswith("{") else text[:-1]
+        )
     elif array.size:
         array.flat[random.randrange(array.size)] = random.choice((-1, 0, 1, 2, 7, 2**31 - 1))
     stream = io.BytesIO()
@@ -358,16 +466,26 @@ def _changed_number(content: bytes, random: Random) -> bytes:
     name, code, count, at = random.choice([entry for entry in entries if int(entry[2])])
     if random.random() < 0.2:
         old = b" ".join((name, code, count, at))
-        other = random.choice((b"0", b"1", str(int(count) + random.randrange(-1, 9)).encode(), b"9" * 18))
-        return content.replace(old, b" ".join(random.choice(((name, code, other, at), (name, code, count, other)))), 1)
+        other = random.choice(
+            (b"0", b"1", str(int(count) + random.randrange(-1, 9)).encode(), b"9" * 18)
+        )
+        return content.replace(
+            old, b" ".join(random.choice(((name, code, other, at), (name, code, count, other)))), 1
+        )
     form = {b"i4": "<i", b"i8": "<q", b"f8": "<d"}.get(code, "B")
     values: tuple[float, ...] = (0, 1, 2, 7, 255)
     if form == "<d":
         values = (0.0, -1.0, 1e-308, 1e308, math.inf, math.nan)
     elif form != "B":
-        values = (-1, 0, 1, 2, 3, 7, 2**31 - 1, -(2**31)) + ((2**62, -(2**63)) if form == "<q" else ())
+        values = (-1, 0, 1, 2, 3, 7, 2**31 - 1, -(2**31)) + (
+            (2**62, -(2**63)) if form == "<q" else ()
+        )
     width = struct.calcsize(form)
-    first = -(-(len(head) + len(end)) // FLAT_BLOCK) * FLAT_BLOCK + int(at) + width * random.randrange(int(count))
+    first = (
+        -(-(len(head) + len(end)) // FLAT_BLOCK) * FLAT_BLOCK
+        + int(at)
+        + width * random.randrange(int(count))
+    )
     return content[:first] + struct.pack(form, random.choice(values)) + content[first + width :]
 
 
@@ -386,7 +504,10 @@ def _soon() -> Iterator[None]:
 
 
 def outcome(path: Path) -> ConsetError | None:
-    """Reads a file: nothing, or the error of one line and exit code 2 or 3; any other ends the process or a test."""
+    """Reads a file: nothing, or the error of one line and exit code 2 or 3.
+
+    Any other ends the process or a test.
+    """
     try:
         with _soon(), warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -398,8 +519,11 @@ def outcome(path: Path) -> ConsetError | None:
     return None
 
 
-def fuzz(count: int, seed: int, folder: Path, only: str = "") -> tuple[dict[str, tuple[int, int]], list[Failure]]:
-    """({name: (mutants read, mutants refused)}, failures) of `count` mutants, the same number of each file."""
+def fuzz(
+    count: int, seed: int, folder: Path, only: str = ""
+) -> tuple[dict[str, tuple[int, int]], list[Failure]]:
+    """({name: (mutants read, mutants refused)}, failures) of `count` mutants, the same number of
+    each file."""
     (folder / "seeds").mkdir()
     files = {name: content for name, content in seeds(folder / "seeds").items() if only in name}
     (folder / BESIDE).write_text((SOUND / BESIDE).read_text())

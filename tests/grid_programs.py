@@ -16,14 +16,26 @@ from conset.schedule.program import Program
 def alltoall(ranks: int, size: int = 8) -> Pattern:
     """A complete exchange."""
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
-    return Pattern.from_messages(source, target, np.full(ranks * ranks, size), ranks, name="alltoall")
+    return Pattern.from_messages(
+        source, target, np.full(ranks * ranks, size), ranks, name="alltoall"
+    )
 
 
-def rows_then_columns(machine: Machine, sides: tuple[int, int], size: int = 8, method: str = "naive") -> Program:
-    """Rank r of the grid in its row, then in the target's column; stages by a method, all posted at once."""
+def rows_then_columns(
+    machine: Machine, sides: tuple[int, int], size: int = 8, method: str = "naive"
+) -> Program:
+    """Rank r of the grid in its row, then in the target's column.
+
+    Stages by a method, all posted at once.
+    """
     pattern = alltoall(sides[0] * sides[1], size)
     between = pattern.source // sides[1] * sides[1] + pattern.target % sides[1]
-    paths = Paths(pattern, np.column_stack((pattern.source, between, pattern.target)).astype(np.int32))
+    paths = Paths(
+        pattern, np.column_stack((pattern.source, between, pattern.target)).astype(np.int32)
+    )
     options = CompileOptions(method=method, sync="none")
-    schedules = [compile_placed(paths.bundles(j).pattern, machine, options, None, Manifest()) for j in range(2)]
+    schedules = [
+        compile_placed(paths.bundles(j).pattern, machine, options, None, Manifest())
+        for j in range(2)
+    ]
     return Program.of_schedules(paths, schedules, "none", Manifest())

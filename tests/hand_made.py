@@ -1,4 +1,7 @@
-"""Schedules made by hand: the obvious slow forms of routes, loads and a greedy scheduler, to hold fast code against."""
+"""Schedules made by hand.
+
+The obvious slow forms of routes, loads and a greedy scheduler, to hold fast code against.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def _step(topology: Topology, routing: Routing, source: int, at: int, to: int) -
         return at ^ (difference & -difference)
     if topology.kind == "graph":
         near = distances(topology, to)
-        return min(w for v, w in edges(topology) if v == at and near.get(w, 1 << 30) == near[at] - 1)
+        return min(
+            w for v, w in edges(topology) if v == at and near.get(w, 1 << 30) == near[at] - 1
+        )
     first, here, there = (_coordinates(topology, node) for node in (source, at, to))
     k = max(k for k in range(len(here)) if here[k] != there[k])
     side = topology.sides[k]
@@ -50,7 +55,11 @@ def _step(topology: Topology, routing: Routing, source: int, at: int, to: int) -
     if topology.wraps and routing.rule != "no-wrap" and side > 2:
         # decided at the source, where the whole way along this side still lies ahead
         ahead = (there[k] - first[k]) % side
-        tied_up = {"plus": True, "parity": first[k] % (side // 2) % 2 == 0, "checker": sum(first) % 2 == 1}
+        tied_up = {
+            "plus": True,
+            "parity": first[k] % (side // 2) % 2 == 0,
+            "checker": sum(first) % 2 == 1,
+        }
         up = ahead < side - ahead or (2 * ahead == side and tied_up[routing.tie])
     stride = prod(topology.sides[k + 1 :])
     return at + ((here[k] + (1 if up else -1)) % side - here[k]) * stride
@@ -90,7 +99,9 @@ def graph_of(
 
 def loads(machine: Machine, phase: Sequence[Sequence[int]]) -> dict[str, Counter[Any]]:
     """Messages per port, link and channel in one phase of routes (lists of nodes)."""
-    used: dict[str, Counter[Any]] = {kind: Counter() for kind in ("send", "receive", "link", "channels")}
+    used: dict[str, Counter[Any]] = {
+        kind: Counter() for kind in ("send", "receive", "link", "channels")
+    }
     for nodes in phase:
         if len(nodes) < 2:
             continue
@@ -104,17 +115,25 @@ def loads(machine: Machine, phase: Sequence[Sequence[int]]) -> dict[str, Counter
 
 def _width(machine: Machine, link: tuple[int, int]) -> int:
     topology = machine.topology
-    return topology.width if topology.link_width is None else int(topology.link_width[edges(topology).index(link)])
+    return (
+        topology.width
+        if topology.link_width is None
+        else int(topology.link_width[edges(topology).index(link)])
+    )
 
 
 def figures(
-    machine: Machine, phases: Sequence[Sequence[Sequence[int]]], routes: Sequence[Sequence[Sequence[int]]]
+    machine: Machine,
+    phases: Sequence[Sequence[Sequence[int]]],
+    routes: Sequence[Sequence[Sequence[int]]],
 ) -> Any:
     """The true figures of phases of rows and their routes."""
     load, total = dict.fromkeys(("send", "receive", "link", "channels"), 0), 0
     for phase in routes:
         used = loads(machine, phase)
-        used["link"] = Counter({key: -(-count // _width(machine, key)) for key, count in used["link"].items()})
+        used["link"] = Counter(
+            {key: -(-count // _width(machine, key)) for key, count in used["link"].items()}
+        )
         most = {kind: max(counter.values(), default=0) for kind, counter in used.items()}
         load = {kind: max(load[kind], most[kind]) for kind in load}
         total += max(most["send"], most["receive"], most["link"])
@@ -123,14 +142,23 @@ def figures(
 
 
 def greedy(
-    machine: Machine, messages: Sequence[Sequence[int]], limits: Limits, placement: Sequence[int] | None = None
+    machine: Machine,
+    messages: Sequence[Sequence[int]],
+    limits: Limits,
+    placement: Sequence[int] | None = None,
 ) -> list[list[list[int]]]:
-    """Phases of rows [source, target, bytes, message]: each message in the first phase that keeps the limits."""
+    """Phases of rows [source, target, bytes, message].
+
+    Each message in the first phase that keeps the limits.
+    """
     phases: list[list[list[int]]] = []
     routes: list[list[list[int]]] = []
     for m, (s, t, b) in enumerate(messages):
         way = route(machine, *((s, t) if placement is None else (placement[s], placement[t])))
-        p = next((p for p, phase in enumerate(routes) if _fits(machine, [*phase, way], limits)), len(phases))
+        p = next(
+            (p for p, phase in enumerate(routes) if _fits(machine, [*phase, way], limits)),
+            len(phases),
+        )
         if p == len(phases):
             phases.append([])
             routes.append([])
@@ -144,7 +172,9 @@ def _fits(machine: Machine, phase: list[list[int]], limits: Limits) -> bool:
     for kind, counter in used.items():
         limit = getattr(limits, kind)
         for key, count in counter.items():
-            if limit is not None and count > limit * (_width(machine, key) if kind == "link" else 1):
+            if limit is not None and count > limit * (
+                _width(machine, key) if kind == "link" else 1
+            ):
                 return False
     partners: dict[int, set[int]] = {}
     for nodes in phase:
@@ -167,27 +197,46 @@ def document(
     placement: Sequence[int] | None = None,
     **changes: Any,
 ) -> Document:
-    """A document that says all this, with true figures unless `changes` state others (or any other field)."""
+    """A document that says all this, with true figures unless `changes` state others (or any
+    other field)."""
     place = placement if placement is not None else range(machine.topology.endpoints)
     if "figures" not in changes:
-        ways = routes or [[route(machine, place[s], place[t]) for s, t, *_ in phase] for phase in phases]
+        ways = routes or [
+            [route(machine, place[s], place[t]) for s, t, *_ in phase] for phase in phases
+        ]
         changes["figures"] = figures(machine, phases, ways)
     rows = np.array([row for phase in phases for row in phase], np.int64).reshape(-1, 4)
     table = np.array(messages, np.int64).reshape(-1, 3)
     fields: dict[str, Any] = {
-        "machine": machine.name, "method": "by-hand", "sync": "barrier",
-        "limits": limits.to_object(), "limits_asked": False,
-        "ranks": ranks or machine.topology.endpoints, "source": table[:, 0], "target": table[:, 1], "size": table[:, 2],
+        "machine": machine.name,
+        "method": "by-hand",
+        "sync": "barrier",
+        "limits": limits.to_object(),
+        "limits_asked": False,
+        "ranks": ranks or machine.topology.endpoints,
+        "source": table[:, 0],
+        "target": table[:, 1],
+        "size": table[:, 2],
         "before": None if before is None else np.array(before, np.int64).reshape(-1, 2),
         "placement": None if placement is None else np.array(placement, np.int64),
-        "phase_offsets": _offsets(phases), "transfer_source": rows[:, 0], "transfer_target": rows[:, 1],
-        "transfer_size": rows[:, 2], "transfer_message": rows[:, 3], "route_offsets": None, "route_nodes": None,
-        "timetable": None if timetable is None else np.array([*chain(*timetable)], float).reshape(-1, 2),
+        "phase_offsets": _offsets(phases),
+        "transfer_source": rows[:, 0],
+        "transfer_target": rows[:, 1],
+        "transfer_size": rows[:, 2],
+        "transfer_message": rows[:, 3],
+        "route_offsets": None,
+        "route_nodes": None,
+        "timetable": None
+        if timetable is None
+        else np.array([*chain(*timetable)], float).reshape(-1, 2),
         "manifest": {"version": "0", "seed": 0, "command": "", "input_sha256": ""},
-    }  # fmt: skip
+    }
     if routes is not None:
         ways = list(chain.from_iterable(routes))
-        fields |= {"route_offsets": _offsets(ways), "route_nodes": np.array(list(chain.from_iterable(ways)), np.int64)}
+        fields |= {
+            "route_offsets": _offsets(ways),
+            "route_nodes": np.array(list(chain.from_iterable(ways)), np.int64),
+        }
     return Document(**(fields | changes))
 
 

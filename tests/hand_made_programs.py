@@ -1,4 +1,7 @@
-"""Programs that forward, made without a compiler: any paths, bundles in any phases, whole or in parts."""
+"""Programs that forward, made without a compiler.
+
+Any paths, bundles in any phases, whole or in parts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ def crossbar(ranks: int) -> Machine:
 def in_one_phase(pattern: Pattern) -> Schedule:
     """Everything at once, by index."""
     offsets = np.array([0, pattern.messages] if pattern.messages else [0])
-    return Schedule(pattern, crossbar(pattern.ranks), "hand", Limits(), offsets, np.arange(pattern.messages))
+    return Schedule(
+        pattern, crossbar(pattern.ranks), "hand", Limits(), offsets, np.arange(pattern.messages)
+    )
 
 
 def in_random_phases(pattern: Pattern, rng: np.random.Generator, *, split: bool) -> Schedule:
@@ -42,22 +47,34 @@ def in_random_phases(pattern: Pattern, rng: np.random.Generator, *, split: bool)
     return Schedule(pattern, machine, "hand", Limits(), offsets, message, parts if split else None)
 
 
-def forwarding(paths: Paths, rng: np.random.Generator | None = None, *, split: bool = False) -> Program:
+def forwarding(
+    paths: Paths, rng: np.random.Generator | None = None, *, split: bool = False
+) -> Program:
     """The program of these paths; every stage in one phase, or in random ones."""
     stages = [paths.bundles(stage).pattern for stage in range(paths.stages)]
-    schedules = [in_one_phase(each) if rng is None else in_random_phases(each, rng, split=split) for each in stages]
+    schedules = [
+        in_one_phase(each) if rng is None else in_random_phases(each, rng, split=split)
+        for each in stages
+    ]
     return Program.of_schedules(paths, schedules, "none", Manifest())
 
 
-def random_pattern(ranks: int, rng: np.random.Generator, *, largest: int = 40, share: float = 0.6) -> Pattern:
+def random_pattern(
+    ranks: int, rng: np.random.Generator, *, largest: int = 40, share: float = 0.6
+) -> Pattern:
     """Messages of up to `largest` bytes between some of the pairs."""
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
     size = rng.integers(1, largest + 1, ranks * ranks) * (rng.random(ranks * ranks) < share)
     return Pattern.from_messages(source, target, size, ranks)
 
 
-def random_paths(pattern: Pattern, stages: int, rng: np.random.Generator, *, cut: bool = False) -> Paths:
-    """Every message, or every part of one, by any ranks at all: also through its own ends, also to and fro."""
+def random_paths(
+    pattern: Pattern, stages: int, rng: np.random.Generator, *, cut: bool = False
+) -> Paths:
+    """Every message, or every part of one, by any ranks at all.
+
+    Also through its own ends, also to and fro.
+    """
     message = np.arange(pattern.messages)
     if not cut:
         return Paths(pattern, _positions(pattern, message, stages, rng))
@@ -74,10 +91,14 @@ def random_paths(pattern: Pattern, stages: int, rng: np.random.Generator, *, cut
     ends = np.where(last, pattern.size[message], np.r_[first[1:], 0][: first.size])
     order = rng.permutation(message.size)
     message, first, size = message[order], first[order], (ends - first)[order]
-    return Paths(pattern, _positions(pattern, message, stages, rng), message.astype(np.int32), first, size)
+    return Paths(
+        pattern, _positions(pattern, message, stages, rng), message.astype(np.int32), first, size
+    )
 
 
-def _positions(pattern: Pattern, message: np.ndarray, stages: int, rng: np.random.Generator) -> np.ndarray:
+def _positions(
+    pattern: Pattern, message: np.ndarray, stages: int, rng: np.random.Generator
+) -> np.ndarray:
     at = rng.integers(0, pattern.ranks, (message.size, stages + 1))
     stays = rng.random(at.shape) < 0.3
     at[:, 0] = pattern.source[message]

@@ -1,4 +1,7 @@
-"""Timelines written by hand: the five times of every message, bytes at one rate from first to last, all figures."""
+"""Timelines written by hand.
+
+The five times of every message, bytes at one rate from first to last, all figures.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,14 @@ US = 1e-6
 
 
 def by_hand(
-    work: Workload, machine: Machine, settings: Settings, times_us: Sequence[Sequence[float]], model: str = "wormhole"
+    work: Workload,
+    machine: Machine,
+    settings: Settings,
+    times_us: Sequence[Sequence[float]],
+    model: str = "wormhole",
 ) -> Timeline:
-    """A timeline of rows (slot, send overhead paid, first byte, last byte, delivered) [us], one a message."""
+    """A timeline of rows (slot, send overhead paid, first byte, last byte, delivered) [us], one
+    a message."""
     start, sent, first, left, end = np.array(times_us, float).reshape(-1, 5).T * US
     routes = Routes.of(work, machine)
     topology = machine.topology
@@ -32,27 +40,56 @@ def by_hand(
 
     ends = [(work.source[crosses], topology.nodes), (work.target[crosses], topology.nodes)]
     sizes = [summed(node, work.bytes[crosses], count).astype(np.int64) for node, count in ends]
-    busy = [np.minimum(summed(node, length[crosses], count), end.max(initial=0)) for node, count in ends]
-    link_busy = np.minimum(summed(routes.links, np.repeat(length, hops), topology.link_slots), end.max(initial=0))
+    busy = [
+        np.minimum(summed(node, length[crosses], count), end.max(initial=0)) for node, count in ends
+    ]
+    link_busy = np.minimum(
+        summed(routes.links, np.repeat(length, hops), topology.link_slots), end.max(initial=0)
+    )
     m = np.flatnonzero(flows)
     rate = work.bytes[m] / length[m]
     order = np.argsort(np.concatenate([first[m], left[m]]), kind="stable")
     rates = Rates(
-        np.concatenate([first[m], left[m]])[order], np.tile(m, 2).astype(np.int32)[order],
+        np.concatenate([first[m], left[m]])[order],
+        np.tile(m, 2).astype(np.int32)[order],
         np.concatenate([rate, np.zeros(m.size)])[order],
-    )  # fmt: skip
+    )
     return Timeline(
-        model, settings.sync, settings.in_flight, machine.name, start, end, phase_ends(work, end),
-        summed(routes.links, np.repeat(work.bytes, hops), topology.link_slots).astype(np.int64), link_busy,
-        sizes[0], busy[0], sizes[1], busy[1], mean_latency(work, end, crosses), workload=work, rates=rates,
-        sent_s=sent, first_byte_s=np.where(flows, first, end), left_s=left,
-    )  # fmt: skip
+        model,
+        settings.sync,
+        settings.in_flight,
+        machine.name,
+        start,
+        end,
+        phase_ends(work, end),
+        summed(routes.links, np.repeat(work.bytes, hops), topology.link_slots).astype(np.int64),
+        link_busy,
+        sizes[0],
+        busy[0],
+        sizes[1],
+        busy[1],
+        mean_latency(work, end, crosses),
+        workload=work,
+        rates=rates,
+        sent_s=sent,
+        first_byte_s=np.where(flows, first, end),
+        left_s=left,
+    )
 
 
 def changed(timeline: Timeline, message: int, **by_us: float) -> Timeline:
-    """The same with some of one message's times moved [us], and the figures that follow; keys: slot, sent, first, …"""
+    """The same with some of one message's times moved [us], and the figures that follow.
+
+    Keys: slot, sent, first, …
+    """
     assert timeline.workload is not None
-    names = {"slot": "start_s", "sent": "sent_s", "first": "first_byte_s", "left": "left_s", "end": "end_s"}
+    names = {
+        "slot": "start_s",
+        "sent": "sent_s",
+        "first": "first_byte_s",
+        "left": "left_s",
+        "end": "end_s",
+    }
     fields = {name: getattr(timeline, name).copy() for name in names.values()}
     for key, by in by_us.items():
         fields[names[key]][message] += by * US
@@ -63,8 +100,10 @@ def shaped(timeline: Timeline, **fields: np.ndarray) -> Timeline:
     """The same with other times, its rates and figures those of `by_hand`."""
     work = timeline.workload
     assert work is not None
-    times = {name: fields.get(name, getattr(timeline, name)) for name in
-             ("start_s", "sent_s", "first_byte_s", "left_s", "end_s")}  # fmt: skip
+    times = {
+        name: fields.get(name, getattr(timeline, name))
+        for name in ("start_s", "sent_s", "first_byte_s", "left_s", "end_s")
+    }
 
     end = times["end_s"]
     flows = work.crosses & (work.bytes > 0)
@@ -73,10 +112,14 @@ def shaped(timeline: Timeline, **fields: np.ndarray) -> Timeline:
     rate = work.bytes[m] / (left - first)
     order = np.argsort(np.concatenate([first, left]), kind="stable")
     rates = Rates(
-        np.concatenate([first, left])[order], np.tile(m, 2).astype(np.int32)[order],
+        np.concatenate([first, left])[order],
+        np.tile(m, 2).astype(np.int32)[order],
         np.concatenate([rate, np.zeros(m.size)])[order],
-    )  # fmt: skip
+    )
     return replace(
-        timeline, **times, rates=rates, phase_end_s=phase_ends(work, end),
+        timeline,
+        **times,
+        rates=rates,
+        phase_end_s=phase_ends(work, end),
         mean_latency_s=mean_latency(work, end, work.crosses),
-    )  # fmt: skip
+    )

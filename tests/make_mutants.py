@@ -1,4 +1,5 @@
-"""Mutants: sound schedules, programs and timelines with one thing changed, the same ones for the same seed."""
+"""Mutants: sound schedules, programs and timelines with one thing changed, the same ones for the
+same seed."""
 
 from __future__ import annotations
 
@@ -30,16 +31,28 @@ from conset.schedule.posting import POSTINGS
 from conset.verification.program import true_program_figures
 
 MACHINES = (
-    "mesh:3x3,link=1GB/s", "torus:4x3,link=1GB/s,port=2GB/s", "ring:5,routing=no-wrap,link=1GB/s", "hypercube:3",
-    "crossbar:6,port=1GB/s", "iwarp:4x4", "mesh:2x3,width=2,link=1GB/s", "torus:3x3,tie=checker,node=1GB/s",
-)  # fmt: skip
+    "mesh:3x3,link=1GB/s",
+    "torus:4x3,link=1GB/s,port=2GB/s",
+    "ring:5,routing=no-wrap,link=1GB/s",
+    "hypercube:3",
+    "crossbar:6,port=1GB/s",
+    "iwarp:4x4",
+    "mesh:2x3,width=2,link=1GB/s",
+    "torus:3x3,tie=checker,node=1GB/s",
+)
 METHODS = (
-    {"method": "first-fit"}, {"method": "first-fit", "contention": 2, "timetable": "event-list"},
-    {"method": "connections"}, {"method": "connections", "timetable": "as"}, {"method": "birkhoff"},
-    {"method": "negotiated", "routes": "free"}, {"method": "first-fit", "limits": "duplex=exchange"},
-    {"method": "connections", "min_bandwidth": "10MB/s"}, {"method": "connections", "max_latency": "8us"},
-    {"method": "naive"}, {"method": "event-list"},
-)  # fmt: skip
+    {"method": "first-fit"},
+    {"method": "first-fit", "contention": 2, "timetable": "event-list"},
+    {"method": "connections"},
+    {"method": "connections", "timetable": "as"},
+    {"method": "birkhoff"},
+    {"method": "negotiated", "routes": "free"},
+    {"method": "first-fit", "limits": "duplex=exchange"},
+    {"method": "connections", "min_bandwidth": "10MB/s"},
+    {"method": "connections", "max_latency": "8us"},
+    {"method": "naive"},
+    {"method": "event-list"},
+)
 ODD = (-(2**63), -1, 0, 1, 2**31, 2**62, 2**63 - 1)
 Rng = np.random.Generator
 
@@ -61,7 +74,12 @@ def pattern_of(ranks: int, rng: Rng) -> Pattern:
     size = rng.integers(1, 2000, count) if rng.integers(2) else np.full(count, 64)
     before = None
     if rng.integers(3) == 0:
-        pairs = [(i, j) for i in range(count) for j in range(i) if {source[i], target[i]} & {source[j], target[j]}]
+        pairs = [
+            (i, j)
+            for i in range(count)
+            for j in range(i)
+            if {source[i], target[i]} & {source[j], target[j]}
+        ]
         before = [pairs[k] for k in rng.integers(0, len(pairs), 3)] if pairs else None
     return Pattern.from_messages(source, target, size, ranks, before=before)
 
@@ -100,19 +118,33 @@ def with_one(values: np.ndarray, rng: Rng) -> np.ndarray:
     if flat.size:
         k = rng.integers(flat.size)
         if changed.dtype.kind == "f":
-            flat[k] = rng.choice([0.0, -1.0, np.inf, np.nan, *flat[:8], flat[k] * 0.9, flat[k] * 1.1, flat[k] * 2])
+            flat[k] = rng.choice(
+                [0.0, -1.0, np.inf, np.nan, *flat[:8], flat[k] * 0.9, flat[k] * 1.1, flat[k] * 2]
+            )
         else:
             flat[k] = near(int(flat[k]), flat, rng)
     return changed
 
 
 TRANSFERS = ("transfer_source", "transfer_target", "transfer_size", "transfer_message")
-ARRAYS = ("source", "target", "size", "before", "placement", *TRANSFERS, "route_nodes", "timetable", "channels")
+ARRAYS = (
+    "source",
+    "target",
+    "size",
+    "before",
+    "placement",
+    *TRANSFERS,
+    "route_nodes",
+    "timetable",
+    "channels",
+)
 
 
 def reordered(d: Document, rows: np.ndarray, offsets: np.ndarray) -> Document:
     """The transfers `rows` in phases of `offsets`, with routes, channels and times."""
-    changes: dict[str, Any] = {name: getattr(d, name)[rows] for name in TRANSFERS} | {"phase_offsets": offsets}
+    changes: dict[str, Any] = {name: getattr(d, name)[rows] for name in TRANSFERS} | {
+        "phase_offsets": offsets
+    }
     if d.timetable is not None:
         changes["timetable"] = d.timetable[rows]
     if d.route_offsets is not None and d.route_nodes is not None:
@@ -125,7 +157,10 @@ def reordered(d: Document, rows: np.ndarray, offsets: np.ndarray) -> Document:
 
 
 def moved(d: Document, rng: Rng) -> Document:
-    """A transfer dropped, doubled or put into another phase; two that change places; phases cut elsewhere."""
+    """A transfer dropped, doubled or put into another phase; two that change places.
+
+    Phases cut elsewhere.
+    """
     phase = np.repeat(np.arange(d.phases), np.diff(d.phase_offsets))
     rows, kind = np.arange(phase.size), rng.integers(6)
     if not rows.size:
@@ -180,7 +215,10 @@ def mutated_words(d: Document, rng: Rng) -> Document:
     if kind == 1:
         return replace(d, limits={**d.limits, "duplex": str(rng.choice(["full", "exchange"]))})
     if kind == 2:
-        name, load = str(rng.choice([*d.figures["load"], "phases", "phase_bytes"])), dict(d.figures["load"])
+        name, load = (
+            str(rng.choice([*d.figures["load"], "phases", "phase_bytes"])),
+            dict(d.figures["load"]),
+        )
         if name in load:
             load[name] += int(rng.choice([-1, 1]))
             return replace(d, figures={**d.figures, "load": load})
@@ -237,14 +275,20 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
     """Documents of compiled programs, without end."""
     while True:
         machine = parse_machine(
-            str(rng.choice(["iwarp:4x4", "mesh:3x3,link=40MB/s", "crossbar:5", "ring:6,link=40MB/s"]))
+            str(
+                rng.choice(
+                    ["iwarp:4x4", "mesh:3x3,link=40MB/s", "crossbar:5", "ring:6,link=40MB/s"]
+                )
+            )
         )
         ranks = machine.topology.endpoints
         request = [
-            CompileOptions("connections"), CompileOptions("connections", min_bandwidth="15MB/s"),
+            CompileOptions("connections"),
+            CompileOptions("connections", min_bandwidth="15MB/s"),
             CompileOptions("connections", max_latency="5us"),
-            CompileOptions("first-fit"), CompileOptions("first-fit", limits="duplex=exchange"),
-        ][rng.integers(5)]  # fmt: skip
+            CompileOptions("first-fit"),
+            CompileOptions("first-fit", limits="duplex=exchange"),
+        ][rng.integers(5)]
         words = [
             BlockSpec(f"b{k}", pattern_of(ranks, rng), int(rng.integers(1, 4)), request)
             for k in range(rng.integers(2, 5))
@@ -261,10 +305,16 @@ def mutate_program(p: ProgramDocument, rng: Rng) -> tuple[str, ProgramDocument]:
     if kind == 0:
         block = p.stages[k]
         other = int(rng.integers(-1, len(p.schedules) + 1))
-        changes: list[dict[str, Any]] = [{"repeat": block.repeat + 1}, {"repeat": 0}, {"schedule": other},
-                                         {"turns": not block.turns}]  # fmt: skip
+        changes: list[dict[str, Any]] = [
+            {"repeat": block.repeat + 1},
+            {"repeat": 0},
+            {"schedule": other},
+            {"turns": not block.turns},
+        ]
         change = changes[rng.integers(4)]
-        return "block", replace(p, stages=(*p.stages[:k], replace(block, **change), *p.stages[k + 1 :]))
+        return "block", replace(
+            p, stages=(*p.stages[:k], replace(block, **change), *p.stages[k + 1 :])
+        )
     if kind == 1:
         order = rng.permutation(len(p.stages))
         return "blocks", replace(p, stages=tuple(p.stages[i] for i in order))
@@ -283,14 +333,18 @@ def mutate_program(p: ProgramDocument, rng: Rng) -> tuple[str, ProgramDocument]:
         return "contexts", replace(changed, figures=figures)
     if kind == 5:
         name = str(rng.choice(list(p.figures)))
-        return "figures", replace(p, figures={**p.figures, name: p.figures[name] + int(rng.choice([-1, 1]))})
+        return "figures", replace(
+            p, figures={**p.figures, name: p.figures[name] + int(rng.choice([-1, 1]))}
+        )
     s = int(rng.integers(len(p.schedules)))
     d = p.schedules[s]
     if kind == 6 and d.channels is not None and d.channels.size:
         what, changed_d = "channels", replace(d, channels=d.channels + (d.channels >= 0))
     else:
         what, changed_d = mutate_schedule(d, rng)
-    return f"schedule: {what}", replace(p, schedules=(*p.schedules[:s], changed_d, *p.schedules[s + 1 :]))
+    return f"schedule: {what}", replace(
+        p, schedules=(*p.schedules[:s], changed_d, *p.schedules[s + 1 :])
+    )
 
 
 def program_mutants(count: int, seed: int, each: int = 40) -> Iterator[Mutant]:
@@ -305,10 +359,14 @@ def program_mutants(count: int, seed: int, each: int = 40) -> Iterator[Mutant]:
 
 
 TIMED = (
-    "mesh:3x3,link=1GB/s", "iwarp:4x4", "ipsc860:8", "paragon:3x3", "torus:3x3,lanes=2,link=1GB/s",
+    "mesh:3x3,link=1GB/s",
+    "iwarp:4x4",
+    "ipsc860:8",
+    "paragon:3x3",
+    "torus:3x3,lanes=2,link=1GB/s",
     "mesh:2x3,send_overhead=3us,receive_overhead=2us,per_transfer=1us,link=1GB/s,lanes=2",
     "torus:3x3,overhead=4us,processors=one,receive=before,hop=1us,link=1GB/s,lanes=2",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -325,12 +383,16 @@ def timelines(rng: Rng) -> Iterator[tuple[Played, Machine]]:
     while True:
         machine, model = parse_machine(str(rng.choice(TIMED))), str(rng.choice(list(MODELS)))
         try:
-            schedule = conset.compile(pattern_of(machine.topology.endpoints, rng), machine, method="first-fit")
+            schedule = conset.compile(
+                pattern_of(machine.topology.endpoints, rng), machine, method="first-fit"
+            )
             work = Workload.of_schedule(schedule)
             settings = Settings(
-                sync=str(rng.choice(["none", "local", "ready", "barrier"])), record=True,
-                in_flight=[None, 1, 2][rng.integers(3)], lanes=2 if model == "flit" else None,
-            )  # fmt: skip
+                sync=str(rng.choice(["none", "local", "ready", "barrier"])),
+                record=True,
+                in_flight=[None, 1, 2][rng.integers(3)],
+                lanes=2 if model == "flit" else None,
+            )
             timeline = MODELS[model].simulate(work, machine, settings)
         except ConsetError:
             continue
@@ -348,16 +410,19 @@ def retimed(played: Played, **times: np.ndarray) -> Played:
     work, timeline = played.workload, replace(played.timeline, **times)
     crosses = None if timeline.model == "flit" else work.crosses
     end = timeline.end_s
-    fixed = replace(timeline, phase_end_s=phase_ends(work, end), mean_latency_s=mean_latency(work, end, crosses))
+    fixed = replace(
+        timeline, phase_end_s=phase_ends(work, end), mean_latency_s=mean_latency(work, end, crosses)
+    )
     return replace(played, timeline=fixed)
 
 
 def surely_wrong_times(played: Played, machine: Machine) -> list[str]:
     """Times that are wrong if they are earlier, whatever the rest.
 
-    Work of no length may wait for a processor or not; signals and set-ups may be worked on in another order, which no
-    column says; routers may be faster than they were, and packets of several messages may take turns on their way in;
-    with preempted receives bytes may stand still before the first one flows.
+    Work of no length may wait for a processor or not; signals and set-ups may be worked on in
+    another order, which no column says; routers may be faster than they were, and packets of
+    several messages may take turns on their way in; with preempted receives bytes may stand still
+    before the first one flows.
     """
     costs, flit = machine.costs, played.timeline.model == "flit"
     signals = played.settings.sync == "ready"
@@ -391,7 +456,9 @@ def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Pl
         name = names[kind % len(names)]
         times = np.array(getattr(timeline, name))
         # by at least a cycle, and by a hundredth of all it takes
-        step = max(0.01 * timeline.time_s, timeline.figures.get("cycle_s", 0.0)) * rng.uniform(1, 20)
+        step = max(0.01 * timeline.time_s, timeline.figures.get("cycle_s", 0.0)) * rng.uniform(
+            1, 20
+        )
         if name == "end_s" and not min(machine.costs.receive_overhead.seconds):
             times[m] = min(times[m], timeline.left_s[m])
         times[m] -= step
@@ -419,7 +486,9 @@ def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Pl
         flowing = np.flatnonzero((rate > 0) & np.isfinite(rate) & lasting(timeline.rates))
         if flowing.size:
             rate[rng.choice(flowing)] *= rng.choice([0.5, 0.95, 1.05, 2.0])
-            return "rates", replace(played, timeline=replace(timeline, rates=replace(timeline.rates, rate_Bps=rate)))
+            return "rates", replace(
+                played, timeline=replace(timeline, rates=replace(timeline.rates, rate_Bps=rate))
+            )
     shorter = {name: np.array(getattr(timeline, name)) * 0.97 for name in TIMES}
     return "all times", retimed(played, **shorter)
 

@@ -1,4 +1,7 @@
-"""Meshes written in every format that is read, for tests: by meshio, and by hand where it cannot."""
+"""Meshes written in every format that is read, for tests.
+
+By meshio, and by hand where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ WITHOUT_LIBRARIES = sorted(suffix for suffix, found in MESHES.items() if not fou
 _OTHERS = {".vtk": "vtk", ".vtu": "vtu", ".msh": "ansys", ".mesh": "medit"}
 _CLOCK = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+|^\* \w{3} \w{3} .*\d\d:\d\d:\d\d.*$", re.MULTILINE)
 _XDMF = """<Xdmf Version="3.0"><Domain><Grid Name="Grid">
-<Geometry GeometryType="XYZ"><DataItem DataType="Float" Dimensions="{points} 3" Format="XML" Precision="8">
+<Geometry GeometryType="XYZ"><DataItem DataType="Float" Dimensions="{points} 3" Format="XML" \
+Precision="8">
 {numbers}
 </DataItem></Geometry>
 <Topology TopologyType="{kind}" NumberOfElements="{cells}">
@@ -30,7 +34,10 @@ _XDMF = """<Xdmf Version="3.0"><Domain><Grid Name="Grid">
 
 
 def write_mesh(path: Path, points: Any, kind: str, cells: Any, **words: Any) -> None:
-    """Writes cells of one kind as the suffix says (`.msh`: Ansys, `.mesh`: Medit); no clock is in the file."""
+    """Writes cells of one kind as the suffix says (`.msh`: Ansys, `.mesh`: Medit).
+
+    No clock is in the file.
+    """
     import meshio
 
     points, cells = np.asarray(points), np.asarray(cells)
@@ -40,11 +47,20 @@ def write_mesh(path: Path, points: Any, kind: str, cells: Any, **words: Any) -> 
         path.write_bytes(gzip.compress(path.with_suffix("").read_bytes(), mtime=0))
         return
     if suffix in (".xdmf", ".xmf"):
-        lines = ["\n".join(" ".join(map(str, row)) for row in rows.tolist()) for rows in (points, cells)]
+        lines = [
+            "\n".join(" ".join(map(str, row)) for row in rows.tolist()) for rows in (points, cells)
+        ]
         name = {"triangle": "Triangle", "tetra": "Tetrahedron"}[kind]
-        path.write_text(_XDMF.format(
-            points=len(points), numbers=lines[0], kind=name, cells=len(cells), corners=cells.shape[1], nodes=lines[1]
-        ))  # fmt: skip
+        path.write_text(
+            _XDMF.format(
+                points=len(points),
+                numbers=lines[0],
+                kind=name,
+                cells=len(cells),
+                corners=cells.shape[1],
+                nodes=lines[1],
+            )
+        )
         return
     flat = points[:, :2] if suffix == ".su2" and kind == "triangle" else points
     form = MESHES[suffix].name if suffix in MESHES else _OTHERS[suffix]
@@ -52,4 +68,6 @@ def write_mesh(path: Path, points: Any, kind: str, cells: Any, **words: Any) -> 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         meshio.Mesh(flat, [(kind, cells)]).write(path, file_format=form, **more, **words)
     content = _CLOCK.sub(b"", path.read_bytes())
-    path.write_bytes(re.sub(rb"np\.\w+\(([^)]*)\)", rb"\1", content))  # its writer of UGRID, with NumPy 2
+    path.write_bytes(
+        re.sub(rb"np\.\w+\(([^)]*)\)", rb"\1", content)
+    )  # its writer of UGRID, with NumPy 2

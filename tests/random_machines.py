@@ -1,7 +1,10 @@
-"""Random machines: every key of the costs drawn, on small networks; shared by tests of bounds, formulas and models.
+"""Random machines: every key of the costs drawn, on small networks.
 
-Times are multiples of 0.1 us and rates whole MB/s, so that a counterexample can be worked out with a pencil. Each value
-is likelier to be the one that switches its cost off than any other: most machines have a few costs, some have all.
+Shared by tests of bounds, formulas and models.
+
+Times are multiples of 0.1 us and rates whole MB/s, so that a counterexample can be worked out with
+a pencil. Each value is likelier to be the one that switches its cost off than any other: most
+machines have a few costs, some have all.
 """
 
 from __future__ import annotations
@@ -66,7 +69,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "port_in_Bps": RATES,
     "node_Bps": RATES,
     "exchange_weight": or_none(1.0, 0.5, 0.7),
-    "exchange_syncs": or_none((), ("ready",), ("local", "ready"), ("none", "barrier"), POLICIES[:4]),
+    "exchange_syncs": or_none(
+        (), ("ready",), ("local", "ready"), ("none", "barrier"), POLICIES[:4]
+    ),
     "link_Bps": st.sampled_from([10 * MB, 30 * MB, 100 * MB, 1000 * MB]),
     "hop_s": TIMES,
     "hop_by_size": st.one_of(st.none(), steps()),
@@ -106,22 +111,32 @@ assert set(FIELDS) | LEFT_OUT == {field.name for field in fields(Costs)}, "every
 @st.composite
 def costs(draw: st.DrawFn, **given: Any) -> Costs:
     """Costs with every field drawn but those given."""
-    drawn = {name: given[name] if name in given else draw(values) for name, values in FIELDS.items()}
+    drawn = {
+        name: given[name] if name in given else draw(values) for name, values in FIELDS.items()
+    }
     if drawn["preempts"] and "processors" not in given:
         drawn["processors"] = "one"
     return Costs(**drawn)
 
 
 @st.composite
-def machines(draw: st.DrawFn, topologies: tuple[Topology, ...] = TOPOLOGIES, **given: Any) -> Machine:
-    """A small network of `topologies` with random costs; those given stay: `machines(preempts=False)`."""
+def machines(
+    draw: st.DrawFn, topologies: tuple[Topology, ...] = TOPOLOGIES, **given: Any
+) -> Machine:
+    """A small network of `topologies` with random costs.
+
+    Those given stay: `machines(preempts=False)`.
+    """
     topology = draw(st.sampled_from(topologies))
     return Machine(topology.kind, topology, Routing.default(topology), draw(costs(**given)))
 
 
 @st.composite
 def patterns(draw: st.DrawFn, ranks: int, most: int = 16) -> Pattern:
-    """Up to `most` messages of a few sizes between any ranks, or a complete exchange; some of them packed."""
+    """Up to `most` messages of a few sizes between any ranks, or a complete exchange.
+
+    Some of them packed.
+    """
     if draw(st.integers(0, 4)) == 0:
         source, target = np.divmod(np.arange(ranks * ranks), ranks)
         apart = source != target
@@ -133,6 +148,9 @@ def patterns(draw: st.DrawFn, ranks: int, most: int = 16) -> Pattern:
 
 
 def packed(pattern: Pattern) -> Pattern:
-    """The same messages, none, some or all of them packed; which, hangs on the pattern, so that nothing is drawn."""
+    """The same messages, none, some or all of them packed.
+
+    Which, hangs on the pattern, so that nothing is drawn.
+    """
     rng = np.random.default_rng(pattern.bytes + pattern.messages)
     return replace(pattern, packed=rng.random(pattern.messages) < rng.choice([0.0, 0.5, 1.0]))

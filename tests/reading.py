@@ -1,4 +1,7 @@
-"""What tests of readers share: a file with some content, read or refused, and the messages it holds."""
+"""What tests of readers share.
+
+A file with some content, read or refused, and the messages it holds.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ PACK = """4 2
 2 0 1
 0
 """
-"""Two triangles over four nodes, a subdomain each. Nodes 2 and 3 are shared: local 1, 2 of one, 0, 1 of the other."""
+"""Two triangles over four nodes, a subdomain each.
+
+Nodes 2 and 3 are shared: local 1, 2 of one, 0, 1 of the other.
+"""
 
 
 def read(folder: Path, name: str, content: str | bytes, **options: Any) -> Pattern:
@@ -58,4 +64,6 @@ def refused(folder: Path, name: str, content: str | bytes, **options: Any) -> st
 
 
 def messages(pattern: Pattern) -> list[tuple[int, int, int]]:
-    return list(zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True))
+    return list(
+        zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True)
+    )

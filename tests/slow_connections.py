@@ -1,7 +1,10 @@
-"""Elements on connections as an obvious slow program: the specification that the core is compared with.
+"""Elements on connections as an obvious slow program.
 
-Everything is looked at again at every instant, times are fractions, queues are lists of elements. Nothing is shared
-with the core; routes are `hand_made.route`, channels are numbered here. One phase from an empty network.
+The specification that the core is compared with.
+
+Everything is looked at again at every instant, times are fractions, queues are lists of elements.
+Nothing is shared with the core; routes are `hand_made.route`, channels are numbered here. One phase
+from an empty network.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ def time_of(size: float, rate: float) -> Time:
 
 
 class Server:
-    """Takes one element after the other from its places, in turn from the one after the last it served."""
+    """Takes one element after the other from its places, in turn from the one after the last it
+    served."""
 
     def __init__(self, service: Time, hop: Time) -> None:
         self.service, self.hop = service, hop
@@ -55,7 +59,8 @@ class Server:
 class Place:
     """Where elements of one message wait: the sender's end, or a channel.
 
-    An element is the time at which it came to the head of the gate; at the sender's end, at which it was offered.
+    An element is the time at which it came to the head of the gate; at the sender's end, at which
+    it was offered.
     """
 
     def __init__(self, message: int, server: Server, channel: int) -> None:
@@ -68,10 +73,16 @@ class Place:
 
 
 class Slow:
-    """One run; `end`, `left`, `sent`, `first`, `slot`, `latency` by message, None where it did not come to that."""
+    """One run; `end`, `left`, `sent`, `first`, `slot`, `latency` by message, None where it did
+    not come to that."""
 
     def __init__(
-        self, work: Workload, machine: Machine, settings: Settings, queue: int, pace: Sequence[Time] | None = None
+        self,
+        work: Workload,
+        machine: Machine,
+        settings: Settings,
+        queue: int,
+        pace: Sequence[Time] | None = None,
     ) -> None:
         self.work, self.machine, self.settings, self.queue = work, machine, settings, queue
         self.costs = costs = machine.costs_for(work.method)
@@ -79,15 +90,23 @@ class Slow:
         self.pace = list(pace) if pace is not None else [Fraction(0)] * work.messages
         self.listed = work.order.tolist() if work.order.size else list(self.all)
         self.sender, self.receiver = work.sending_rank.tolist(), work.receiving_rank.tolist()
-        self.deps = [work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]].tolist() for m in self.all]
+        self.deps = [
+            work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]].tolist() for m in self.all
+        ]
         size = work.bytes.tolist()
         self.send_cost = [
-            exact(costs.send_overhead.at(b)) + exact(costs.per_transfer_s) + exact(costs.inject.at(b)) for b in size
+            exact(costs.send_overhead.at(b))
+            + exact(costs.per_transfer_s)
+            + exact(costs.inject.at(b))
+            for b in size
         ]
         early = costs.receive == "before"
         receive = [exact(costs.receive_overhead.at(b)) for b in size]
         self.receive_cost = [exact(costs.per_transfer_s) + (r if early else 0) for r in receive]
-        self.after = [exact(costs.eject.at(b)) + (0 if early else r) for b, r in zip(size, receive, strict=True)]
+        self.after = [
+            exact(costs.eject.at(b)) + (0 if early else r)
+            for b, r in zip(size, receive, strict=True)
+        ]
         self.copy = [time_of(b, costs.copy_Bps) for b in size]
         nothing: list[Time | None] = [None] * work.messages
         self.slot, self.sent, self.first, self.left, self.end = (list(nothing) for _ in range(5))
@@ -104,14 +123,21 @@ class Slow:
         ]
         self.places: list[list[Place]] = [[] for _ in self.all]
         self.in_order = work.phases > 0 or settings.in_flight is not None
-        self.events: list[tuple[Time, Any]] = [(exact(t), lambda: None) for t in work.time_s if t > 0]
+        self.events: list[tuple[Time, Any]] = [
+            (exact(t), lambda: None) for t in work.time_s if t > 0
+        ]
         self.build()
         self.run()
 
     def build(self) -> None:
         topology, costs = self.machine.topology, self.costs
         used: dict[int, int] = defaultdict(int)
-        links = {pair: link for link, pair in enumerate(zip(*(ends.tolist() for ends in topology.ends), strict=True))}
+        links = {
+            pair: link
+            for link, pair in enumerate(
+                zip(*(ends.tolist() for ends in topology.ends), strict=True)
+            )
+        }
         for m in self.all:
             nodes = route(self.machine, int(self.work.source[m]), int(self.work.target[m]))
             channels = []
@@ -130,7 +156,10 @@ class Slow:
                 else:
                     servers.append(self.server((m, *pair), service))
             servers.append(self.server(("in", nodes[-1]), time_of(costs.flit_B, costs.port_in_Bps)))
-            places = [Place(m, server, c) for server, c in zip(servers, [channels[0], *channels], strict=True)]
+            places = [
+                Place(m, server, c)
+                for server, c in zip(servers, [channels[0], *channels], strict=True)
+            ]
             for one, other in pairwise(places):
                 one.then = other
             places[-1].open = False
@@ -157,7 +186,10 @@ class Slow:
                 what()
 
     def at(self, delay: Time, what: Any) -> None:
-        """At once where there is nothing to wait for: all that ends at one time ends before servers choose."""
+        """At once where there is nothing to wait for.
+
+        All that ends at one time ends before servers choose.
+        """
         if delay:
             self.events.append((self.now + delay, what))
         else:
@@ -212,10 +244,16 @@ class Slow:
     def give_sends(self, rank: int) -> bool:
         changed = False
         for m in [m for m in self.listed if self.sender[m] == rank and self.slot[m] is None]:
-            open_ = sum(self.sender[k] == rank and self.slot[k] is not None and self.left[k] is None for k in self.all)
+            open_ = sum(
+                self.sender[k] == rank and self.slot[k] is not None and self.left[k] is None
+                for k in self.all
+            )
             if self.settings.in_flight is not None and open_ >= self.settings.in_flight:
                 break
-            if any(self.end[d] is None for d in self.deps[m]) or exact(self.work.time_s[m]) > self.now:
+            if (
+                any(self.end[d] is None for d in self.deps[m])
+                or exact(self.work.time_s[m]) > self.now
+            ):
                 if self.in_order:
                     break
                 continue
@@ -240,7 +278,9 @@ class Slow:
         taken = sum(self.took_slot[m] is not None for m in mine)
         if self.settings.receive_order == "any" and self.settings.receives:
             there = [m for m in mine if self.arrived[m] is not None and self.took_slot[m] is None]
-            chosen = sorted(there, key=lambda m: (self.arrived[m], self.listed.index(m)))[: limit - taken]
+            chosen = sorted(there, key=lambda m: (self.arrived[m], self.listed.index(m)))[
+                : limit - taken
+            ]
         else:
             chosen = [m for m in mine[:limit] if self.took_slot[m] is None]
         for m in chosen:
@@ -256,7 +296,11 @@ class Slow:
             self.out[m] = self.now
 
     def finish(self, m: int) -> bool:
-        if not self.elements[m] and self.out[m] is None and None not in (self.arrived[m], self.takes[m]):
+        if (
+            not self.elements[m]
+            and self.out[m] is None
+            and None not in (self.arrived[m], self.takes[m])
+        ):
             self.out[m] = self.now
         if self.out[m] is None or self.finishing[m]:
             return False

@@ -1,4 +1,5 @@
-"""Slow exchange: a plan carried out on real bytes in one process, whatever may go first chosen at random."""
+"""Slow exchange: a plan carried out on real bytes in one process, whatever may go first chosen
+at random."""
 
 from __future__ import annotations
 
@@ -12,14 +13,18 @@ Bytes = NDArray[np.uint8]
 
 
 def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> list[Bytes]:
-    """What every rank has received; areas hold noise before, a send reads its bytes when it starts."""
+    """What every rank has received.
+
+    Areas hold noise before, a send reads its bytes when it starts.
+    """
     work_bytes = np.zeros(plan.ranks, int) if plan.work_bytes is None else plan.work_bytes
     work = [noise(size, rng) for size in work_bytes]
     received = [noise(size, rng) for size in plan.receive_bytes]
     sends, receives = plan.sends, plan.receives
     arrival = {int(t): k for k, t in enumerate(receives.transfer)}
     needs = [
-        needs_of(plan.needs, k) | needs_of(plan.signals, arrival[int(sends.transfer[k])]) for k in range(sends.count)
+        needs_of(plan.needs, k) | needs_of(plan.signals, arrival[int(sends.transfer[k])])
+        for k in range(sends.count)
     ]
     waiting, flying, ended = set(range(sends.count)), {}, set()
     while waiting or flying:
@@ -31,7 +36,9 @@ def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> li
             waiting.remove(k)
             rank = int(sends.rank[k])
             for from_work, source, target, size in copies_of(plan.packs, k):
-                work[rank][target : target + size] = (work if from_work else send)[rank][source : source + size]
+                work[rank][target : target + size] = (work if from_work else send)[rank][
+                    source : source + size
+                ]
             area = (work if sends.in_work[k] else send)[rank]
             flying[k] = area[sends.offset[k] : sends.offset[k] + sends.bytes[k]].copy()
             continue

@@ -1,4 +1,7 @@
-"""The flit model as an obvious slow program: the specification that the fast one is compared with."""
+"""The flit model as an obvious slow program.
+
+The specification that the fast one is compared with.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,12 @@ from conset.models.flit import flits_of, ports_of
 
 
 def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) -> list[int]:
-    """Delivery of every message [cycles]: every router, lane and flit in every cycle, as the rules are told.
+    """Delivery of every message [cycles].
 
-    A flit is (message, is head, is tail). Lanes of all ports of all routers are visited in every cycle; nothing is
-    skipped or kept as bits.
+    Every router, lane and flit in every cycle, as the rules are told.
+
+    A flit is (message, is head, is tail). Lanes of all ports of all routers are visited in every
+    cycle; nothing is skipped or kept as bits.
     """
     topology = machine.topology
     ports, nodes = ports_of(topology, machine.routing), topology.nodes
@@ -52,7 +57,9 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
     buffer = {key: [] for key in every}  # input lanes
     state = dict.fromkeys(every)  # None: idle; (output, lane) held
     owner = dict.fromkeys(every)  # output lanes: input (port, lane)
-    credit = dict.fromkeys(every, depth)  # output lanes; for the last port: those of the node's own lanes
+    credit = dict.fromkeys(
+        every, depth
+    )  # output lanes; for the last port: those of the node's own lanes
     hop = [0] * workload.messages
     turn_out = {(n, p): 0 for n in range(nodes) for p in range(ports.count)}
     turn_in, turn_lane = dict(turn_out), dict(turn_out)
@@ -64,8 +71,14 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
     wide = ports.count * lanes
 
     def goes_from(m: int, t: int) -> tuple[int, bool, int] | None:
-        """When it was let go, by its time or by a delivery later in that cycle; None where it is not yet."""
-        since = [(int(release[m]), False), *((done[d] if done[d] >= 0 else t, True) for d in deps[m])]
+        """When it was let go, by its time or by a delivery later in that cycle.
+
+        None where it is not yet.
+        """
+        since = [
+            (int(release[m]), False),
+            *((done[d] if done[d] >= 0 else t, True) for d in deps[m]),
+        ]
         return (*max(since), m) if max(since) <= (t, False) else None
 
     def first(candidates: list[int], turn: int, size: int) -> int:
@@ -80,7 +93,11 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
                 credit[key] += 1
         for n in range(nodes):
             if sending[n] is None and lists[n]:
-                free = [v for k in range(1, lanes + 1) if credit[n, inject, v := (last_lane[n] + k) % lanes] > 0]
+                free = [
+                    v
+                    for k in range(1, lanes + 1)
+                    if credit[n, inject, v := (last_lane[n] + k) % lanes] > 0
+                ]
                 ready = sorted(since for m in lists[n] if (since := goes_from(m, t)) is not None)
                 if ready and free:
                     m = ready[0][2]
@@ -121,7 +138,9 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
                         able.setdefault((port, output), []).append(lane)
             grants: dict[int, list[int]] = {}
             for out, askers in asks.items():
-                grants.setdefault(first(askers, grant_turn[n, out // lanes, out % lanes], wide), []).append(out)
+                grants.setdefault(
+                    first(askers, grant_turn[n, out // lanes, out % lanes], wide), []
+                ).append(out)
             for into, outs in grants.items():
                 into_key = (n, into // lanes, into % lanes)
                 out = first(outs, accept_turn[into_key], wide)
@@ -134,11 +153,16 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
             for output in range(ports.count):
                 askers = [port for port in range(ports.count) if (port, output) in able]
                 if askers:
-                    ports_granted.setdefault(first(askers, turn_out[n, output], ports.count), []).append(output)
+                    ports_granted.setdefault(
+                        first(askers, turn_out[n, output], ports.count), []
+                    ).append(output)
             for port, outputs in ports_granted.items():
                 output = first(outputs, turn_in[n, port], ports.count)
                 lane = first(able[port, output], turn_lane[n, port], lanes)
-                turn_out[n, output], turn_in[n, port] = (port + 1) % ports.count, (output + 1) % ports.count
+                turn_out[n, output], turn_in[n, port] = (
+                    (port + 1) % ports.count,
+                    (output + 1) % ports.count,
+                )
                 turn_lane[n, port] = (lane + 1) % lanes
                 key = (n, port, lane)
                 m, _, tail = flit = buffer[key].pop(0)

@@ -1,6 +1,9 @@
-"""Guarantees as an obvious slow program: who stands in which line, counted one by one; to hold fast code against.
+"""Guarantees as an obvious slow program: who stands in which line, counted one by one.
 
-A connection is a list of nodes. Every port out, link and port in on its way serves those that wait in turn.
+To hold fast code against.
+
+A connection is a list of nodes. Every port out, link and port in on its way serves those that wait
+in turn.
 """
 
 from __future__ import annotations
@@ -23,13 +26,18 @@ def lines_of(machine: Machine, way: Way) -> list[tuple[object, float]]:
     ends = list(zip(*(end.tolist() for end in topology.ends), strict=True))
     for pair in pairwise(way) if topology.kind != "crossbar" else ():
         link = ends.index(pair)
-        rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
+        rate = (
+            costs.link_Bps
+            if topology.link_rate_Bps is None
+            else float(topology.link_rate_Bps[link])
+        )
         found.append((pair, rate * int(topology.widths()[link])))
     return [*found, (("in", way[-1]), costs.port_in_Bps)]
 
 
 def slow_guarantees(machine: Machine, ways: Sequence[Way]) -> list[tuple[float, float]]:
-    """(least bandwidth [B/s], longest time of an element [s]) of connections that are open together."""
+    """(least bandwidth [B/s], longest time of an element [s]) of connections that are open
+    together."""
     costs = machine.costs_for("connections")
     lines = [lines_of(machine, way) for way in ways]
     found = []

@@ -1,6 +1,7 @@
 """Max-min fair rates by raising all of them together from nothing, until a resource is full.
 
-Of a message that switches spread every link gets its part, exactly as `slow_spread` walks all its ways.
+Of a message that switches spread every link gets its part, exactly as `slow_spread` walks all its
+ways.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def max_min(run: Release) -> dict[int, float]:
-    """The rate [B/s] of every message whose bytes flow; 0 for those whose receiver's processor is taken."""
+    """The rate [B/s] of every message whose bytes flow.
+
+    0 for those whose receiver's processor is taken.
+    """
     rate = dict.fromkeys(run.bytes_left, 0.0)
     rising = {m for m in run.bytes_left if not run.is_sending(run.receiver[m])}
     uses = {m: _uses(run, m, rising) for m in rising}
@@ -43,17 +47,27 @@ def most_alone(run: Release, m: int) -> float:
 
 
 def _uses(run: Release, m: int, flowing: set[int]) -> dict[Any, float]:
-    """What a byte of m counts at every resource; ("alone", m): one message takes one unit of width."""
+    """What a byte of m counts at every resource.
+
+    ("alone", m): one message takes one unit of width.
+    """
     s, t = int(run.work.source[m]), int(run.work.target[m])
     node = run.costs.exchange_weight if run.partner.get(m) in flowing else 1.0
     links = {("link", link): 1.0 for link in run.links[m]}
     if _is_spread(run):
         ends = list(zip(*(each.tolist() for each in run.machine.topology.ends), strict=True))
-        links = {("link", ends[k]): float(part) for k, part in slow_spread.chances(run.machine, s, t).items()}
+        links = {
+            ("link", ends[k]): float(part)
+            for k, part in slow_spread.chances(run.machine, s, t).items()
+        }
     return {
-        ("alone", m): 1.0, ("out", s): 1.0, ("in", t): 1.0, ("node", s): node, ("node", t): node,
+        ("alone", m): 1.0,
+        ("out", s): 1.0,
+        ("in", t): 1.0,
+        ("node", s): node,
+        ("node", t): node,
         **links,
-    }  # fmt: skip
+    }
 
 
 def _is_spread(run: Release) -> bool:
@@ -69,7 +83,9 @@ def _capacity(run: Release, resource: tuple[str, Any]) -> float:
     if kind == "link":
         rate, width = _link(run.machine, which)
         return rate * width
-    return {"out": run.costs.port_out_Bps, "in": run.costs.port_in_Bps, "node": run.costs.node_Bps}[kind]
+    return {"out": run.costs.port_out_Bps, "in": run.costs.port_in_Bps, "node": run.costs.node_Bps}[
+        kind
+    ]
 
 
 def _link(machine: Machine, link: tuple[int, int]) -> tuple[float, int]:
@@ -84,7 +100,11 @@ def _link(machine: Machine, link: tuple[int, int]) -> tuple[float, int]:
 def link_width(machine: Machine, link: tuple[int, int]) -> int:
     """Parallel wires of a link."""
     topology = machine.topology
-    return topology.width if topology.link_width is None else int(topology.link_width[edges(topology).index(link)])
+    return (
+        topology.width
+        if topology.link_width is None
+        else int(topology.link_width[edges(topology).index(link)])
+    )
 
 
 def _speed(run: Release, m: int) -> float:

@@ -1,4 +1,7 @@
-"""How bytes cross the network, slowly: as fluid, behind a header that takes channels, or as packets that queue."""
+"""How bytes cross the network, slowly.
+
+As fluid, behind a header that takes channels, or as packets that queue.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from slow_release import ENDED, HEADER, IDLE, Release
 def slow(
     model: str, work: Workload, machine: Machine, settings: Settings, *, backwards: bool = False
 ) -> list[float] | None:
-    """Delivery of every message [s] by `flow`, `wormhole`, `circuit` or `packet`; None for a deadlock."""
+    """Delivery of every message [s] by `flow`, `wormhole`, `circuit` or `packet`.
+
+    None for a deadlock.
+    """
     run: Release
     if model == "flow":
         run = Fluid(work, machine, settings)
@@ -44,7 +50,9 @@ class Fluid(Release):
 class Channels(Release):
     """A header takes a lane of each link in order, first come, first served, and keeps it."""
 
-    def __init__(self, work: Workload, machine: Machine, settings: Settings, *, circuit: bool) -> None:
+    def __init__(
+        self, work: Workload, machine: Machine, settings: Settings, *, circuit: bool
+    ) -> None:
         super().__init__(work, machine, settings)
         self.circuit = circuit
         self.lanes = 1 if circuit else settings.lanes or self.costs.lanes
@@ -54,7 +62,10 @@ class Channels(Release):
         self.queue: dict[Any, list[int]] = defaultdict(list)  # who waits for a channel
 
     def way(self, m: int) -> list[Any]:
-        """(link, datelines crossed, this link included) of each hop; of a circuit the links alone."""
+        """(link, datelines crossed, this link included) of each hop.
+
+        Of a circuit the links alone.
+        """
         at, crossed, way = self.machine.topology.coordinates, 0, list[Any]()
         for u, v in self.links[m]:
             far = self.machine.topology.wraps and abs(at[u].astype(int) - at[v]).max() > 1
@@ -70,7 +81,9 @@ class Channels(Release):
             self.path_is_there(m)
             return
         channel = self.ways[m][self.taken[m]]
-        if self.queue[channel] or self.held[channel] >= self.lanes * link_width(self.machine, channel[0]):
+        if self.queue[channel] or self.held[channel] >= self.lanes * link_width(
+            self.machine, channel[0]
+        ):
             self.queue[channel].append(m)
         else:
             self.held[channel] += 1
@@ -91,7 +104,8 @@ class Channels(Release):
 
 @dataclass(eq=False)
 class Packet:
-    """Part of a message: where it is on its way, from when it may go on, and when its last byte is there."""
+    """Part of a message: where it is on its way, from when it may go on, and when its last byte
+    is there."""
 
     message: int
     size: float
@@ -102,10 +116,12 @@ class Packet:
 
 
 class Packets(Release):
-    """Packets in queues of bounded size: the first of each goes when its link is free and the buffer behind has room.
+    """Packets in queues of bounded size.
 
-    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before it and the datelines
-    crossed; that of a source by ("source", node).
+    The first of each goes when its link is free and the buffer behind has room.
+
+    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before it
+    and the datelines crossed; that of a source by ("source", node).
     """
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
@@ -163,7 +179,9 @@ class Packets(Release):
                 return
             self.unsent[m] -= size
             self.flying[m] += size
-            self.queues["source", int(self.work.source[m])].append(Packet(m, size, 0, self.now, self.now))
+            self.queues["source", int(self.work.source[m])].append(
+                Packet(m, size, 0, self.now, self.now)
+            )
 
     def dispatch(self, kind: int, which: int, what: str) -> None:
         if what == "packets":
@@ -188,11 +206,16 @@ class Packets(Release):
 
     def in_order(self) -> list[list[Packet]]:
         """Queues that hold anything, by number."""
-        return [self.queues[name] for name in sorted((n for n in self.queues if self.queues[n]), key=self.queue_number)]
+        return [
+            self.queues[name]
+            for name in sorted((n for n in self.queues if self.queues[n]), key=self.queue_number)
+        ]
 
     def some_arrive(self) -> bool:
         """Packets whose last byte has passed a link."""
-        done = [q for q in self.in_order() if q[0].leaving is not None and q[0].leaving <= self.until]
+        done = [
+            q for q in self.in_order() if q[0].leaving is not None and q[0].leaving <= self.until
+        ]
         for queue in done:
             packet = queue.pop(0)
             place = self.way(packet.message)[packet.at]
@@ -208,7 +231,9 @@ class Packets(Release):
 
     def some_ask(self) -> bool:
         """First packets ask for what they need next."""
-        asking = [q[0] for q in self.in_order() if q[0].eligible <= self.until and q[0] not in self.asked]
+        asking = [
+            q[0] for q in self.in_order() if q[0].eligible <= self.until and q[0] not in self.asked
+        ]
         for packet in asking:
             self.asked[packet] = len(self.asked)
         return bool(asking)
@@ -216,7 +241,9 @@ class Packets(Release):
     def some_go(self) -> bool:
         gone = False
         asking = [q[0] for q in self.in_order() if q[0] in self.asked and q[0].leaving is None]
-        for packet in sorted(asking, key=lambda p: (self.number(self.way(p.message)[p.at]), self.asked[p])):
+        for packet in sorted(
+            asking, key=lambda p: (self.number(self.way(p.message)[p.at]), self.asked[p])
+        ):
             m, place = packet.message, self.way(packet.message)[packet.at]
             if self.busy[place] >= self.units(place) or not self.has_room(packet):
                 continue

@@ -1,7 +1,10 @@
-"""The life of a message as an obvious slow program: the specification that the core is compared with.
+"""The life of a message as an obvious slow program.
 
-`docs/cost-model.md` says what happens; here it is done, step by step, with everything looked at again after every
-event. How bytes cross the network is `slow_networks.py`. Nothing is shared with the core. Times in seconds.
+The specification that the core is compared with.
+
+`docs/cost-model.md` says what happens; here it is done, step by step, with everything looked at
+again after every event. How bytes cross the network is `slow_networks.py`. Nothing is shared with
+the core. Times in seconds.
 """
 
 from __future__ import annotations
@@ -24,13 +27,17 @@ ENDED, GATE, SIGNAL, RECEIVED, COPIED, HEADER, ARRIVED, STREAM, IDLE = range(9)
 """What happens, in the order in which it does at one time."""
 
 TOGETHER = 1e-10
-"""Times nearer than this (relative) are one: wider than the core's 1e-12, as sums are less careful here."""
+"""Times nearer than this (relative) are one.
+
+Wider than the core's 1e-12, as sums are less careful here.
+"""
 
 
 class Release:
     """One run; `end` holds the deliveries. A network says what `delay`, `header` and `leave` do.
 
-    `backwards` turns the order of messages, and of ranks, round at one time: whether that matters is asked of it.
+    `backwards` turns the order of messages, and of ranks, round at one time: whether that matters
+    is asked of it.
     """
 
     backwards = False
@@ -46,8 +53,12 @@ class Release:
         self.ranks = range(max([-1, *self.sender, *self.receiver]) + 1)
         self.size, self.phase = work.bytes.tolist(), work.phase_of.tolist()
         self.packed = work.packed.tolist() if work.packed.size else [False] * work.messages
-        self.leaves = [s != t for s, t in zip(work.source.tolist(), work.target.tolist(), strict=True)]
-        self.deps = [set(work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]].tolist()) for m in self.all]
+        self.leaves = [
+            s != t for s, t in zip(work.source.tolist(), work.target.tolist(), strict=True)
+        ]
+        self.deps = [
+            set(work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]].tolist()) for m in self.all
+        ]
         self.links = [self.route(m) for m in self.all]
         listed = work.order.tolist() if work.order.size else list(self.all)
         self.sends = [[m for m in listed if self.sender[m] == r] for r in self.ranks]
@@ -79,7 +90,9 @@ class Release:
         self.in_list = self.settings.receive_order == "list" and self.settings.receives is not None
         self.free_receives = [self.settings.receives or inf for _ in self.ranks]
         self.receive_queue: list[list[int]] = [[] for _ in self.ranks]
-        self.has_receive, self.at_end, self.buffering, self.buffered, self.asks = (set[int]() for _ in range(5))
+        self.has_receive, self.at_end, self.buffering, self.buffered, self.asks = (
+            set[int]() for _ in range(5)
+        )
         self.early = list[int]()  # came before their receiver entered the phase
         self.room = [self.costs.buffers_B for _ in self.ranks]
         self.room_queue: list[list[int]] = [[] for _ in self.ranks]
@@ -118,7 +131,11 @@ class Release:
         return partner
 
     def own(self, r: int, phase: int) -> list[int]:
-        return [m for m in self.all if self.phase[m] == phase and r in (self.sender[m], self.receiver[m])]
+        return [
+            m
+            for m in self.all
+            if self.phase[m] == phase and r in (self.sender[m], self.receiver[m])
+        ]
 
     def own_phases(self, r: int) -> list[int]:
         return sorted({self.phase[m] for m in self.all if r in (self.sender[m], self.receiver[m])})
@@ -128,7 +145,9 @@ class Release:
         return costs.per_transfer_s + costs.inject.at(size) + costs.eject.at(size)
 
     def hop(self, size: int) -> float:
-        return self.costs.hop_s if self.costs.hop_by_size is None else self.costs.hop_by_size.at(size)
+        return (
+            self.costs.hop_s if self.costs.hop_by_size is None else self.costs.hop_by_size.at(size)
+        )
 
     def by_chance(self, m: int) -> float:
         """What chance adds to a delivery: splitmix64 of sender and receiver, exponentially."""
@@ -146,7 +165,11 @@ class Release:
         """Deliveries [s]; None where messages wait for each other for ever."""
         self.begin()
         while True:
-            ends = {m: self.now + left / self.rate[m] for m, left in self.bytes_left.items() if self.rate[m] > 0}
+            ends = {
+                m: self.now + left / self.rate[m]
+                for m, left in self.bytes_left.items()
+                if self.rate[m] > 0
+            }
             time = min([*(event[0] for event in self.events[:1]), *ends.values()], default=inf)
             if time == inf:
                 return self.end if all(state == "delivered" for state in self.state) else None
@@ -175,7 +198,9 @@ class Release:
         while batch or (self.events and self.events[0][0] <= self.until):
             while self.events and self.events[0][0] <= self.until:
                 batch.append(heapq.heappop(self.events)[1:])
-            batch.sort(key=lambda event: (event[0], -event[1] if self.backwards else event[1], event[2]))
+            batch.sort(
+                key=lambda event: (event[0], -event[1] if self.backwards else event[1], event[2])
+            )
             self.dispatch(*batch.pop(0))
             for r in self.in_turn:
                 self.advance(r)
@@ -232,7 +257,9 @@ class Release:
         return self.sync.kind == "none" or phase // self.sync.every <= self.group
 
     def has_slot(self, r: int) -> bool:
-        return sum(self.state[m] == "posted" for m in self.sends[r]) < (self.settings.in_flight or inf)
+        return sum(self.state[m] == "posted" for m in self.sends[r]) < (
+            self.settings.in_flight or inf
+        )
 
     def advance(self, r: int) -> None:
         """Set-ups and sends of a rank in posting order, until one may not go."""
@@ -264,7 +291,12 @@ class Release:
     def set_up(self, r: int) -> None:
         """Work of both processors at once, for the next phase of a rank when its turn has come."""
         to_do = [p for p in self.own_phases(r) if p not in self.is_set_up[r]]
-        if not self.pays_setup() or r in self.setting_up or not to_do or not self.may_set_up(r, to_do[0]):
+        if (
+            not self.pays_setup()
+            or r in self.setting_up
+            or not to_do
+            or not self.may_set_up(r, to_do[0])
+        ):
             return
         self.setting_up[r] = to_do[0]
         start = max(self.now, self.busy_until[self.sending(r)], self.busy_until[self.receiving(r)])
@@ -295,7 +327,10 @@ class Release:
             self.at(self.now, GATE, r, "enter")
 
     def signal_sources(self, r: int) -> None:
-        """Under `ready`, in list order, as soon as a phase is set up; what stays inside a node needs no signal."""
+        """Under `ready`, in list order, as soon as a phase is set up.
+
+        What stays inside a node needs no signal.
+        """
         for m in self.receives[r] if self.sync.kind == "ready" else []:
             if self.phase[m] == self.entered[r] and self.leaves[m]:
                 self.signal(m, r, "ready")
@@ -307,10 +342,14 @@ class Release:
         if self.steps:
             for r in sorted({self.sender[m], self.receiver[m]}):
                 own = self.own(r, self.phase[m])
-                if self.entered[r] == self.phase[m] and all(self.state[k] == "delivered" for k in own):
+                if self.entered[r] == self.phase[m] and all(
+                    self.state[k] == "delivered" for k in own
+                ):
                     self.at(self.now, GATE, r, "enter")
         if self.sync.kind == "barrier":
-            groups = [self.phase[k] // self.sync.every for k in self.all if self.state[k] != "delivered"]
+            groups = [
+                self.phase[k] // self.sync.every for k in self.all if self.state[k] != "delivered"
+            ]
             if groups and min(groups) > self.group:
                 self.at(self.now + self.synchronization(), GATE, -1, "group")
 
@@ -337,7 +376,9 @@ class Release:
     def receive_on(self, r: int, cost: float) -> float:
         start = max(self.busy_until[self.receiving(r)], self.now)
         if self.costs.preempts:  # behind the handler that runs now, not behind those that follow
-            start = max([start, *(to for begin, to in self.handlers[r] if begin <= self.until < to)])
+            start = max(
+                [start, *(to for begin, to in self.handlers[r] if begin <= self.until < to)]
+            )
         self.busy_until[self.receiving(r)] = start + cost
         return start + cost
 
@@ -367,7 +408,9 @@ class Release:
         return self.size[m] / self.costs.copy_Bps if self.packed[m] else 0.0
 
     def overhead(self, m: int) -> None:
-        sent = self.send_on(self.sender[m], self.costs.send_overhead.at(self.size[m]) + self.packing(m))
+        sent = self.send_on(
+            self.sender[m], self.costs.send_overhead.at(self.size[m]) + self.packing(m)
+        )
         if self.leaves[m]:
             self.at(sent + self.delay(m), HEADER, m)
         else:
@@ -476,7 +519,9 @@ class Release:
                 continue
             if self.costs.eager_B is not None and not self.there(m):
                 return
-            open_now = sum(k in self.has_receive and self.state[k] != "delivered" for k in self.receives[r])
+            open_now = sum(
+                k in self.has_receive and self.state[k] != "delivered" for k in self.receives[r]
+            )
             if open_now >= (self.settings.receives or inf):
                 return
             self.has_one(m)

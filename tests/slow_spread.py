@@ -1,4 +1,7 @@
-"""Routes that nobody knows, one by one: every way of a message with its exact chance, and the sample of a hash."""
+"""Routes that nobody knows, one by one.
+
+Every way of a message with its exact chance, and the sample of a hash.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ def links_out(topology: Topology, node: int) -> list[tuple[int, int, int]]:
 
 @lru_cache(maxsize=4)
 def costs_of(topology: Topology) -> list[int]:
-    """What each link counts: 3 between groups of one level, where more than half of that level are full meshes."""
+    """What each link counts.
+
+    3 between groups of one level, where more than half of that level are full meshes.
+    """
     level, group = topology.level, topology.group
     if level is None or group is None:
         return [1] * topology.link_slots
@@ -49,9 +55,14 @@ def costs_of(topology: Topology) -> list[int]:
 
 
 def costs_to(topology: Topology, target: int) -> dict[int, int]:
-    """The least that a way to the target counts, from every node that reaches it: Bellman and Ford's rounds."""
+    """The least that a way to the target counts, from every node that reaches it.
+
+    Bellman and Ford's rounds.
+    """
     near, costs = {target: 0}, costs_of(topology)
-    ends = list(zip(topology.link_source.tolist(), topology.link_target.tolist(), costs, strict=True))
+    ends = list(
+        zip(topology.link_source.tolist(), topology.link_target.tolist(), costs, strict=True)
+    )
     for _ in range(topology.nodes):
         for u, v, cost in ends:
             if v in near and near[v] + cost < near.get(u, 1 << 30):
@@ -62,7 +73,11 @@ def costs_to(topology: Topology, target: int) -> dict[int, int]:
 def next_links(topology: Topology, at: int, near: dict[int, int]) -> list[tuple[int, int, int]]:
     """(link, where it leads, its width) of the links that begin a way of least cost."""
     costs = costs_of(topology)
-    return [way for way in links_out(topology, at) if way[1] in near and near[way[1]] + costs[way[0]] == near[at]]
+    return [
+        way
+        for way in links_out(topology, at)
+        if way[1] in near and near[way[1]] + costs[way[0]] == near[at]
+    ]
 
 
 def chances(machine: Machine, source: int, target: int) -> Chances:
@@ -83,10 +98,14 @@ def chances(machine: Machine, source: int, target: int) -> Chances:
 
 def via_nodes(topology: Topology) -> list[int]:
     """The switches, or all nodes without any."""
-    return list(range(topology.endpoints if topology.endpoints < topology.nodes else 0, topology.nodes))
+    return list(
+        range(topology.endpoints if topology.endpoints < topology.nodes else 0, topology.nodes)
+    )
 
 
-def _walk(topology: Topology, at: int, to: int, chance: Fraction, near: dict[int, int], found: Chances) -> None:
+def _walk(
+    topology: Topology, at: int, to: int, chance: Fraction, near: dict[int, int], found: Chances
+) -> None:
     if at == to:
         return
     ways = next_links(topology, at, near)
@@ -113,7 +132,9 @@ def sample(machine: Machine, source: int, target: int) -> list[int]:
             if machine.routing.rule == "smodk":
                 link, at, _ = ways[source // _stride(topology, at) % len(ways)]
             else:
-                link, at, _ = wires[(_mix(pair ^ (at + 1) * _GOLDEN & _WORD) >> 32) * len(wires) >> 32]
+                link, at, _ = wires[
+                    (_mix(pair ^ (at + 1) * _GOLDEN & _WORD) >> 32) * len(wires) >> 32
+                ]
             links.append(link)
     return links
 
@@ -132,5 +153,7 @@ def _stride(topology: Topology, node: int) -> int:
     stride = 1
     for below in range(level[node]):
         peers = [v for v in range(topology.nodes) if level[v] == below]
-        stride *= max(sum(level[w] > below for _, w, _ in links_out(topology, v)) for v in peers) or 1
+        stride *= (
+            max(sum(level[w] > below for _, w, _ in links_out(topology, v)) for v in peers) or 1
+        )
     return stride

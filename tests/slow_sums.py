@@ -1,4 +1,6 @@
-"""Sums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
+"""Sums of bounds in plain NumPy, a message's times first and every resource after.
+
+What the core's one pass must equal.
 
 Many temporary arrays and unbuffered minima: about ten times the core's time.
 """
@@ -42,10 +44,22 @@ def slow_sums(problem: BoundProblem, part: int) -> WorkSums:
     ranks, nodes, costs = problem.pattern.ranks, problem.topology.nodes, problem.costs
     with_links = not problem.free and problem.link_work.size > 0
     sums = WorkSums(
-        np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), Lead(ranks), Lead(ranks), Lead(ranks),
-        np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.zeros(nodes), np.zeros(nodes), np.zeros(nodes),
-        Lead(nodes), Lead(nodes), Lead(nodes), Lead(problem.topology.link_slots) if with_links else None,
-    )  # fmt: skip
+        np.zeros(ranks),
+        np.zeros(ranks),
+        np.zeros(ranks),
+        Lead(ranks),
+        Lead(ranks),
+        Lead(ranks),
+        np.zeros(ranks, np.int64),
+        np.zeros(ranks, np.int64),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        Lead(nodes),
+        Lead(nodes),
+        Lead(nodes),
+        Lead(problem.topology.link_slots) if with_links else None,
+    )
     paid = costs_of_parts(costs) if problem.split else costs
     for begin in range(0, problem.pattern.messages, part):
         _add(sums, problem, paid, slice(begin, begin + part))
@@ -61,18 +75,32 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
     hops, per_byte = problem.ways(*ends)
     slowest = np.maximum(per_byte, problem.port_work(*ends))
     times = message_times(
-        costs, size, leaves, hops, np.zeros_like(slowest) if problem.split else slowest,
-        packed=None if problem.split else packed, requests=problem.sync.kind != "ready" and not problem.split,
-    )  # fmt: skip
+        costs,
+        size,
+        leaves,
+        hops,
+        np.zeros_like(slowest) if problem.split else slowest,
+        packed=None if problem.split else packed,
+        requests=problem.sync.kind != "ready" and not problem.split,
+    )
     ready = problem.sync.kind == "ready"
-    signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
+    signal = (
+        np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0)
+        if ready
+        else np.zeros(size.shape)
+    )
     wait = np.maximum(costs.setup_s, signal)
-    flow = np.where(leaves, size * slowest, size / problem.costs.copy_Bps) if problem.split else None
+    flow = (
+        np.where(leaves, size * slowest, size / problem.costs.copy_Bps) if problem.split else None
+    )
     copied = costs_of_copies(problem, size, packed) if problem.split else np.zeros(size.shape)
     _add_ranks(sums, ranks, times, wait, leaves, flow, copied)
     if ready:
         half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
-        for work, lead, at in ((sums.send, sums.sending, receivers), (sums.receive, sums.receiving, senders)):
+        for work, lead, at in (
+            (sums.send, sums.sending, receivers),
+            (sums.receive, sums.receiving, senders),
+        ):
             work += half * np.bincount(at, minlength=work.size)
             lead.least(at, 0.0, times.alone[leaves])
     alone = wait + times.alone
@@ -86,8 +114,9 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
     sums.first, sums.last = min(sums.first, float(head.min())), min(sums.last, float(tail.min()))
     source, target, carried = ends[0][leaves], ends[1][leaves], size[leaves].astype(np.float64)
     for work, lead, at, rate in (
-        (sums.out, sums.leaving, source, costs.port_out_Bps), (sums.into, sums.entering, target, costs.port_in_Bps),
-    ):  # fmt: skip
+        (sums.out, sums.leaving, source, costs.port_out_Bps),
+        (sums.into, sums.entering, target, costs.port_in_Bps),
+    ):
         work += np.bincount(at, carried, topology.nodes) / rate
         lead.least(at, head, tail)
     if costs.node_Bps < inf:
@@ -98,12 +127,23 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
     if sums.links is not None:
         arguments = problem.network, np.ascontiguousarray(source), np.ascontiguousarray(target)
         np.minimum(sums.links.into, _core.least_on_links(*arguments, head), out=sums.links.into)
-        np.minimum(sums.links.out, _core.least_on_links(*arguments, np.ascontiguousarray(tail)), out=sums.links.out)
+        np.minimum(
+            sums.links.out,
+            _core.least_on_links(*arguments, np.ascontiguousarray(tail)),
+            out=sums.links.out,
+        )
 
 
-def costs_of_copies(problem: BoundProblem, size: NDArray[np.int64], packed: NDArray[np.bool_] | None) -> Seconds:
-    """shape=(messages): what all parts of each packed message together take to copy, at either end [s]."""
-    return np.zeros(size.shape) if packed is None else np.where(packed, size / problem.costs.copy_Bps, 0.0)
+def costs_of_copies(
+    problem: BoundProblem, size: NDArray[np.int64], packed: NDArray[np.bool_] | None
+) -> Seconds:
+    """shape=(messages): what all parts of each packed message together take to copy, at either
+    end [s]."""
+    return (
+        np.zeros(size.shape)
+        if packed is None
+        else np.where(packed, size / problem.costs.copy_Bps, 0.0)
+    )
 
 
 def _add_ranks(
@@ -115,7 +155,10 @@ def _add_ranks(
     flow: Seconds | None,
     copied: Seconds,
 ) -> None:
-    """Processors and slots; `flow`, `copied`: seconds of bytes and of copies that the times leave out."""
+    """Processors and slots.
+
+    `flow`, `copied`: seconds of bytes and of copies that the times leave out.
+    """
     sender, receiver = ranks
     count = sums.send.size
     sums.sends += np.bincount(sender[leaves], minlength=count)
@@ -124,5 +167,7 @@ def _add_ranks(
     sums.sending.least(sender, 0.0, times.alone - times.send)
     sums.receive += np.bincount(receiver, times.receive + copied, count)
     sums.receiving.least(receiver, wait + times.to_receive, times.left)
-    sums.held += np.bincount(sender, times.held if flow is None else times.held + flow + copied, count)
+    sums.held += np.bincount(
+        sender, times.held if flow is None else times.held + flow + copied, count
+    )
     sums.holding.least(sender, wait, times.alone - times.held)

@@ -1,4 +1,7 @@
-"""The obvious slow verifier of schedules and programs: loops over lists, to hold the verifier's verdict against."""
+"""The obvious slow verifier of schedules and programs.
+
+Loops over lists, to hold the verifier's verdict against.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ def hold(fine: bool, rule: str) -> None:
 def broken_rule(document: Document | ProgramDocument, machine: Machine) -> str:
     """The first rule that does not hold; empty where all do."""
     try:
-        (check_program if isinstance(document, ProgramDocument) else check_schedule)(document, machine)  # type: ignore[arg-type]
+        (check_program if isinstance(document, ProgramDocument) else check_schedule)(
+            document, machine
+        )  # type: ignore[arg-type]
     except Broken as broken:
         return str(broken)
     return ""
@@ -50,7 +55,10 @@ def check_schedule(d: Document, machine: Machine) -> None:
     check_posting(d, phases, machine)
     check_guarantees(d, machine, phases, ways)
     true = figures(machine, phases, ways)
-    hold({**true["load"], **true, "load": 0} == {**d.figures["load"], **d.figures, "load": 0}, "figures")
+    hold(
+        {**true["load"], **true, "load": 0} == {**d.figures["load"], **d.figures, "load": 0},
+        "figures",
+    )
 
 
 def check_pattern(d: Document, messages: list[tuple[int, int, int]]) -> None:
@@ -96,7 +104,9 @@ def check_parts(messages: list[tuple[int, int, int]], phases: list[Rows]) -> Non
     hold(carried == [b for _, _, b in messages], "message-bytes")
 
 
-def routes(d: Document, machine: Machine, place: list[int], phases: list[Rows], ids: list[list[int]]) -> list[Rows]:
+def routes(
+    d: Document, machine: Machine, place: list[int], phases: list[Rows], ids: list[list[int]]
+) -> list[Rows]:
     """The nodes of every transfer's way."""
     ends = [[(place[s], place[t]) for s, t, *_ in phase] for phase in phases]
     if d.route_offsets is None or d.route_nodes is None:
@@ -108,7 +118,10 @@ def routes(d: Document, machine: Machine, place: list[int], phases: list[Rows], 
         for way, pair in zip(phase, pairs, strict=True):
             hold(bool(way) and (way[0], way[-1]) == pair and len(set(way)) == len(way), "route")
             if machine.topology.kind == "crossbar":
-                hold(len(way) <= 2 and all(0 <= node < machine.topology.nodes for node in way), "route")
+                hold(
+                    len(way) <= 2 and all(0 <= node < machine.topology.nodes for node in way),
+                    "route",
+                )
             else:
                 hold(all(hop in joined for hop in pairwise(way)), "route")
     return ways
@@ -118,10 +131,18 @@ def links(machine: Machine) -> dict[tuple[int, int], int]:
     """Links that a route may take, by the nodes they join."""
     topology = machine.topology
     source, target = (end.tolist() for end in topology.ends)
-    found = {(a, b): k for k, (a, b) in enumerate(zip(source, target, strict=True)) if topology.link_exists[k]}
+    found = {
+        (a, b): k
+        for k, (a, b) in enumerate(zip(source, target, strict=True))
+        if topology.link_exists[k]
+    }
     if machine.routing.rule == "no-wrap":
         at = topology.coordinates.tolist()
-        found = {(a, b): k for (a, b), k in found.items() if max(map(abs, map(int.__sub__, at[a], at[b]))) == 1}
+        found = {
+            (a, b): k
+            for (a, b), k in found.items()
+            if max(map(abs, map(int.__sub__, at[a], at[b]))) == 1
+        }
     return found
 
 
@@ -164,25 +185,43 @@ def check_channels(d: Document, ways: list[Rows], ids: list[list[int]]) -> None:
     for phase, own in zip(ways, ids, strict=True):
         taken = set()
         for way, k in zip(phase, own, strict=True):
-            for node, channel in zip(way, numbers[cuts[k] : cuts[k + 1]], strict=True) if len(way) > 1 else ():
+            for node, channel in (
+                zip(way, numbers[cuts[k] : cuts[k + 1]], strict=True) if len(way) > 1 else ()
+            ):
                 hold(0 <= channel < most and (node, channel) not in taken, "channels")
                 taken.add((node, channel))
 
 
 def check_order(d: Document, phases: list[Rows], ids: list[list[int]], times: Any) -> None:
     for i, j in [] if d.before is None else d.before.tolist():
-        firsts, seconds = ([(p, k) for p, phase in enumerate(phases) for row, k in zip(phase, ids[p], strict=True)
-                            if row[3] == m] for m in (i, j))  # fmt: skip
+        firsts, seconds = (
+            [
+                (p, k)
+                for p, phase in enumerate(phases)
+                for row, k in zip(phase, ids[p], strict=True)
+                if row[3] == m
+            ]
+            for m in (i, j)
+        )
         for p, one in firsts:
             for q, other in seconds:
-                windows = [(one, one), (other, other)] if times is None else [times[one], times[other]]
+                windows = (
+                    [(one, one), (other, other)] if times is None else [times[one], times[other]]
+                )
                 (begin, end), (start, stop) = windows
-                inside = end < start or (end == start and (begin < end or start < stop or one < other))
+                inside = end < start or (
+                    end == start and (begin < end or start < stop or one < other)
+                )
                 hold(p < q or (p == q and inside), "order")
 
 
 def check_times(
-    d: Document, machine: Machine, phases: list[Rows], ids: list[list[int]], ways: list[Rows], times: Any
+    d: Document,
+    machine: Machine,
+    phases: list[Rows],
+    ids: list[list[int]],
+    ways: list[Rows],
+    times: Any,
 ) -> None:
     costs, joined, topology = machine.costs_for(d.method), links(machine), machine.topology
     for start, end in times:
@@ -195,7 +234,10 @@ def check_times(
             hops = [joined[hop] for hop in pairwise(way)] if topology.kind != "crossbar" else []
             rates = [costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps]
             rates += [
-                costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[h]) for h in hops
+                costs.link_Bps
+                if topology.link_rate_Bps is None
+                else float(topology.link_rate_Bps[h])
+                for h in hops
             ]
             start, end = times[k]
             hold(end - start >= row[2] / min(rates) * (1 - 1e-6) - 1e-9 * end, "timetable-length")
@@ -227,7 +269,11 @@ def check_posting(d: Document, phases: list[Rows], machine: Machine) -> None:
     hold(d.posting in ("schedule", "random", *keys), "posting")
     for phase in phases:
         for source in {row[0] for row in phase}:
-            own = [keys[d.posting](*row[:3]) for row in phase if row[0] == source] if d.posting in keys else []
+            own = (
+                [keys[d.posting](*row[:3]) for row in phase if row[0] == source]
+                if d.posting in keys
+                else []
+            )
             hold(own == sorted(own), "posting")
 
 
@@ -239,11 +285,24 @@ def shares(machine: Machine, method: str, ways: Rows) -> list[float]:
     for way in ways:
         least = inf
         if len(way) > 1:
-            least = min(costs.port_out_Bps / used["send"][way[0]], costs.port_in_Bps / used["receive"][way[-1]])
-            least = min(least, *(costs.node_Bps / (used["send"][n] + used["receive"][n]) for n in (way[0], way[-1])))
+            least = min(
+                costs.port_out_Bps / used["send"][way[0]],
+                costs.port_in_Bps / used["receive"][way[-1]],
+            )
+            least = min(
+                least,
+                *(
+                    costs.node_Bps / (used["send"][n] + used["receive"][n])
+                    for n in (way[0], way[-1])
+                ),
+            )
             for hop in pairwise(way) if topology.kind != "crossbar" else ():
                 link = joined[hop]
-                rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
+                rate = (
+                    costs.link_Bps
+                    if topology.link_rate_Bps is None
+                    else float(topology.link_rate_Bps[link])
+                )
                 least = min(least, rate * int(topology.widths()[link]) / used["link"][hop])
         found.append(least)
     return found
@@ -255,7 +314,10 @@ def demands(d: Document) -> list[float]:
 
 
 def rounds(machine: Machine, method: str, ways: Rows) -> list[float]:
-    """How long an element of every way waits and travels at most [s]: for a flit of everyone at every stop."""
+    """How long an element of every way waits and travels at most [s].
+
+    For a flit of everyone at every stop.
+    """
     costs, joined, topology = machine.costs_for(method), links(machine), machine.topology
     found = []
     for way in ways:
@@ -269,9 +331,15 @@ def rounds(machine: Machine, method: str, ways: Rows) -> list[float]:
                 time += max(own * costs.flit_B / rate, both * costs.flit_B / costs.node_Bps)
             for hop in pairwise(way) if topology.kind != "crossbar" else ():
                 link = joined[hop]
-                rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
+                rate = (
+                    costs.link_Bps
+                    if topology.link_rate_Bps is None
+                    else float(topology.link_rate_Bps[link])
+                )
                 flits = sum(hop in pairwise(other) for other in ways)
-                time += costs.hop.at(costs.flit_B) + flits * costs.flit_B / (rate * int(topology.widths()[link]))
+                time += costs.hop.at(costs.flit_B) + flits * costs.flit_B / (
+                    rate * int(topology.widths()[link])
+                )
         found.append(time)
     return found
 
@@ -300,7 +368,10 @@ def check_program(p: ProgramDocument, machine: Machine) -> None:
     hold(bool(p.schedules), "schedules")
     first = p.schedules[0]
     for schedule in p.schedules:
-        hold(schedule.machine == p.machine == first.machine and schedule.ranks == first.ranks, "machine")
+        hold(
+            schedule.machine == p.machine == first.machine and schedule.ranks == first.ranks,
+            "machine",
+        )
         same = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         hold(same[0] == same[1], "placement")
         check_schedule(schedule, machine)
@@ -314,13 +385,23 @@ def check_program(p: ProgramDocument, machine: Machine) -> None:
 
 
 def check_forwarding(p: ProgramDocument) -> dict[str, float]:
-    """The figures of a program that forwards, byte by byte; empty where stages send messages of their own."""
+    """The figures of a program that forwards, byte by byte.
+
+    Empty where stages send messages of their own.
+    """
     forwards = p.messages is not None
     hold(all((stage.bundles is not None) == forwards for stage in p.stages), "bundles")
     if p.messages is None:
         hold(p.staging_limit_B is None, "limit")
         return {}
-    messages = list(zip(p.messages.source.tolist(), p.messages.target.tolist(), p.messages.size.tolist(), strict=True))
+    messages = list(
+        zip(
+            p.messages.source.tolist(),
+            p.messages.target.tolist(),
+            p.messages.size.tolist(),
+            strict=True,
+        )
+    )
     ranks = range(p.schedules[0].ranks)
     hold(p.messages.ranks == len(ranks), "ranks")
     hold(all(s in ranks and t in ranks and s != t and b > 0 for s, t, b in messages), "messages")
@@ -328,7 +409,10 @@ def check_forwarding(p: ProgramDocument) -> dict[str, float]:
     at = {(m, i): s for m, (s, _, b) in enumerate(messages) for i in range(b)}
     volume = bundles = staging = 0
     for k, stage in enumerate(p.stages):
-        hold(stage.repeat == 1 and not stage.turns and p.schedules[stage.schedule].before is None, "stage")
+        hold(
+            stage.repeat == 1 and not stage.turns and p.schedules[stage.schedule].before is None,
+            "stage",
+        )
         rows = bundle_rows(stage.bundles)
         d = p.schedules[stage.schedule]
         hold([row[:3] for row in rows] == np_rows(d.source, d.target, d.size), "bundles")
@@ -352,9 +436,13 @@ def check_forwarding(p: ProgramDocument) -> dict[str, float]:
     hold(all(rank == messages[m][1] for (m, _), rank in at.items()), "delivery")
     hold(p.staging_limit_B is None or staging <= p.staging_limit_B, "limit")
     return {
-        "messages": len(messages), "bytes": len(at), "stages": len(p.stages), "bundles": bundles,
-        "volume": volume / len(at) if at else 1.0, "staging_bytes": staging,
-    }  # fmt: skip
+        "messages": len(messages),
+        "bytes": len(at),
+        "stages": len(p.stages),
+        "bundles": bundles,
+        "volume": volume / len(at) if at else 1.0,
+        "staging_bytes": staging,
+    }
 
 
 def np_rows(*columns: Any) -> Rows:
@@ -364,8 +452,12 @@ def np_rows(*columns: Any) -> Rows:
 def bundle_rows(b: Any) -> list[list[Any]]:
     """`[from, to, bytes, [[message, first, last], …]]` of every bundle, as in files."""
     parts = np_rows(b.message, b.first, b.last)
-    return [[*row, parts[x:y]] for row, (x, y) in zip(np_rows(b.source, b.target, b.size), pairwise(b.offsets.tolist()),
-                                                     strict=True)]  # fmt: skip
+    return [
+        [*row, parts[x:y]]
+        for row, (x, y) in zip(
+            np_rows(b.source, b.target, b.size), pairwise(b.offsets.tolist()), strict=True
+        )
+    ]
 
 
 def check_contexts(p: ProgramDocument, machine: Machine) -> None:
@@ -375,7 +467,11 @@ def check_contexts(p: ProgramDocument, machine: Machine) -> None:
     kept: dict[int, list[Any]] = defaultdict(list)
     for d, contexts in zip(p.schedules, p.contexts, strict=True):
         phases, ids = phase_rows(d)
-        ways, asked, most = routes(d, machine, places(d, machine), phases, ids), demands(d), latencies(d)
+        ways, asked, most = (
+            routes(d, machine, places(d, machine), phases, ids),
+            demands(d),
+            latencies(d),
+        )
         for context, phase, own, rows in zip(contexts, ways, ids, phases, strict=True):
             same: Counter[tuple[int, ...]] = Counter()
             for way, k, row in zip(phase, own, rows, strict=True):
@@ -396,13 +492,20 @@ def check_contexts(p: ProgramDocument, machine: Machine) -> None:
         for d in kept[context]:
             keep(machine, d.limits, ways)
         method = kept[context][0].method
-        for least, (wanted, _) in zip(shares(machine, method, ways), connections.values(), strict=True):
+        for least, (wanted, _) in zip(
+            shares(machine, method, ways), connections.values(), strict=True
+        ):
             hold(least * (1 + 1e-6) >= wanted, "bandwidth")
         if min(longest for _, longest in connections.values()) < inf:
-            for time, (_, longest) in zip(rounds(machine, method, ways), connections.values(), strict=True):
+            for time, (_, longest) in zip(
+                rounds(machine, method, ways), connections.values(), strict=True
+            ):
                 hold(time <= longest * (1 + 1e-6), "latency")
-        numbers = [(node, c) for (way, copy) in connections
-                   for node, c in zip(way, channels[context, (way, copy)], strict=False)]  # fmt: skip
+        numbers = [
+            (node, c)
+            for (way, copy) in connections
+            for node, c in zip(way, channels[context, (way, copy)], strict=False)
+        ]
         hold(len(set(numbers)) == len(numbers), "channels")
 
 
@@ -421,9 +524,12 @@ def check_executed(p: ProgramDocument, forwarding: dict[str, float]) -> None:
             back = block.turns and repetition % 2 == 1
             order += [(block.schedule, contexts[q]) for q in (phases[::-1] if back else phases)]
     true = {
-        "phases": len(order), "contexts": len({c for contexts in p.contexts for c in contexts}),
+        "phases": len(order),
+        "contexts": len({c for contexts in p.contexts for c in contexts}),
         "switches": sum(a[1] != b[1] for a, b in pairwise(order)),
-        "switches_apart": sum(a != b for a, b in pairwise(apart)), "messages": messages, "bytes": size,
+        "switches_apart": sum(a != b for a, b in pairwise(apart)),
+        "messages": messages,
+        "bytes": size,
         **forwarding,
-    }  # fmt: skip
+    }
     hold(size <= MAX_BYTES and dict(p.figures) == true, "figures")

@@ -1,9 +1,11 @@
-"""Runs what sets the environment up, says before what it will take, and on a terminal how far the compiler is.
+"""Runs what sets the environment up and shows its progress.
+
+Beforehand what it will take, and on a terminal how far the compiler is.
 
     python tools/set_up.py VENV/bin/python
 
-Nothing but the standard library is there yet. The compiler writes a line for every file that is done into
-`build/*/.ninja_log`; how many files there are, the sources say.
+Nothing but the standard library is there yet. The compiler writes a line for every file that is
+done into `build/*/.ninja_log`; how many files there are, the sources say.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
 TOOLS = ("scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.26", "ninja>=1.11")
-"""What builds stays in the environment: in one that pip makes for each build all is compiled again."""
+"""What builds stays in the environment.
+
+In one that pip makes for each build all is compiled again.
+"""
 FILE_S = 1.5
 """Of one core, for a file of C++, in the mean of all: measured on a core of a small server [s]."""
 LIBRARIES_S = 45.0
@@ -29,12 +34,24 @@ LOOK_S = 0.5
 
 def main(python: str) -> int:
     """The exit code of the first command that fails."""
-    sources = [path for name in ("src", "bindings", "capi", "testbed") for path in (ROOT / "cpp" / name).rglob("*.cpp")]
+    sources = [
+        path
+        for name in ("src", "bindings", "capi", "testbed")
+        for path in (ROOT / "cpp" / name).rglob("*.cpp")
+    ]
     files, cores = len(sources) + BESIDE, len(os.sched_getaffinity(0))
     left = max(files - compiled(), 0)
     expected_s = LIBRARIES_S + left * FILE_S / cores
-    what = f"{left} of {files} files of C++ to compile on {cores} cores" if left else "what has changed of C++"
-    print(f"setting up {Path(python).parents[1].name}: libraries, {what}; about {duration(expected_s)}", flush=True)
+    what = (
+        f"{left} of {files} files of C++ to compile on {cores} cores"
+        if left
+        else "what has changed of C++"
+    )
+    print(
+        f"setting up {Path(python).parents[1].name}: libraries, {what}; about "
+        f"{duration(expected_s)}",
+        flush=True,
+    )
     for words in (("--upgrade", "pip"), TOOLS, ("--no-build-isolation", "-e", ".[all,test]")):
         code = watch([python, *PIP, *words], files, expected_s)
         if code:
@@ -77,7 +94,10 @@ def say(done: int, before: int, files: int, gone_s: float, expected_s: float) ->
     text = f"{gone_s:.0f} s of about {expected_s:.0f} s"
     if done > before:
         left_s = gone_s / (done - before) * max(files - done, 0)
-        text = f"{min(done, files)} of {files} files of C++ compiled, {gone_s:.0f} s, about {duration(left_s)} left"
+        text = (
+            f"{min(done, files)} of {files} files of C++ compiled, {gone_s:.0f} s, about "
+            f"{duration(left_s)} left"
+        )
     print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 

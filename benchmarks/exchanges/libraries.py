@@ -21,7 +21,10 @@ _INTS = ctypes.POINTER(ctypes.c_int)
 
 
 def find_compiler() -> str:
-    """The `mpicc` beside this Python: the wheel's, so that its header belongs to the library that ranks load."""
+    """The `mpicc` beside this Python.
+
+    The wheel's, so that its header belongs to the library that ranks load.
+    """
     beside = Path(sys.prefix) / "bin" / "mpicc"
     if beside.exists():
         return str(beside)
@@ -32,10 +35,22 @@ def compile_own(folder: Path) -> Path:
     """The library of MPI's own exchanges, compiled into `folder`."""
     library = folder / "mpi.so"
     if shutil.which("cc") is None:
-        raise SystemExit("cc: is missing, the exchanges of MPI itself are compiled before they are measured")
+        raise SystemExit(
+            "cc: is missing, the exchanges of MPI itself are compiled before they are measured"
+        )
     source = str(HERE / "mpi_exchanges.c")
     # Open MPI's header passes sentinels where compilers see arrays of no elements
-    words = [find_compiler(), "-O2", "-shared", "-fPIC", "-Wall", "-Wno-stringop-overread", "-o", str(library), source]
+    words = [
+        find_compiler(),
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wno-stringop-overread",
+        "-o",
+        str(library),
+        source,
+    ]
     subprocess.run(words, check=True)
     return library
 
@@ -61,10 +76,13 @@ class Task(ctypes.Structure):
 
 
 class Ends:
-    """What one rank sends to each peer and receives from each, peers rising, and where it lies in its buffers.
+    """What one rank sends to each peer and receives from each, and where it lies in its buffers.
+
+    Peers rise.
 
     Attributes:
-        peer: shape=(messages), int32; first those it sends, then those it receives, as the other two.
+        peer: shape=(messages), int32; first those it sends, then those it receives, as the other
+            two.
         size: shape=(messages), int32 [B].
         place: shape=(messages), int32 [B]: where each starts in its buffer.
         sends: how many it sends.
@@ -72,7 +90,12 @@ class Ends:
     """
 
     def __init__(
-        self, source: NDArray[np.int64], target: NDArray[np.int64], size: NDArray[np.int64], ranks: int, rank: int
+        self,
+        source: NDArray[np.int64],
+        target: NDArray[np.int64],
+        size: NDArray[np.int64],
+        ranks: int,
+        rank: int,
     ):
         def side(own: NDArray[np.int64], other: NDArray[np.int64]) -> list[NDArray[np.int32]]:
             mine = np.flatnonzero(own == rank)
@@ -137,13 +160,21 @@ class Library:
 
         self._functions.exchange_barrier(ctypes.c_void_p(MPI._addressof(comm)))
 
-    def open(self, comm: MPI.Comm, ends: Ends, send: Bytes, receive: Bytes, name: str) -> LibraryExchange | None:
+    def open(
+        self, comm: MPI.Comm, ends: Ends, send: Bytes, receive: Bytes, name: str
+    ) -> LibraryExchange | None:
         """One of its exchanges; collective; None on every rank where it does not carry this one."""
         from mpi4py import MPI
 
         task = ends.task(send, receive)
-        handle = self._functions.exchange_open(MPI._addressof(comm), ctypes.byref(task), name.encode())
-        return LibraryExchange(self._functions, handle, (task, ends, send, receive)) if handle else None
+        handle = self._functions.exchange_open(
+            MPI._addressof(comm), ctypes.byref(task), name.encode()
+        )
+        return (
+            LibraryExchange(self._functions, handle, (task, ends, send, receive))
+            if handle
+            else None
+        )
 
 
 class LibraryExchange:

@@ -1,9 +1,12 @@
-"""One rank of the measuring job: `python -m mpi4py rank.py FOLDER`. See `job.py` for what stands in the folder.
+"""One rank of the measuring job: `python -m mpi4py rank.py FOLDER`.
 
-All variants of a cell run in blocks of some exchanges each, interleaved, in rotating order; a barrier stands before
-each block, outside the clock. The wall time of a block is the last end minus the first start over ranks (one machine,
-one clock); its processor time is that of all ranks between their own start and end, polls included. Received bytes are
-checked after the first and after the last block.
+See `job.py` for what stands in the folder.
+
+All variants of a cell run in blocks of some exchanges each, interleaved, in rotating order; a
+barrier stands before each block, outside the clock. The wall time of a block is the last end minus
+the first start over ranks (one machine, one clock); its processor time is that of all ranks between
+their own start and end, polls included. Received bytes are checked after the first and after the
+last block.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ TRIAL = 6
 class PlanExchange:
     """A plan of conset's, carried out by its executor."""
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, send: Bytes, receive: Bytes, nap_s: float | None) -> None:
+    def __init__(
+        self, comm: MPI.Intracomm, plan: Plan, send: Bytes, receive: Bytes, nap_s: float | None
+    ) -> None:
         self._exchange = Exchange(comm, plan, send, receive, poll_interval_s=nap_s)
         self.wait = lambda: None  # as it was made
 
@@ -58,9 +63,11 @@ class PlanExchange:
 
 
 class RowsExchange(PlanExchange):
-    """An exchange of `conset.alltoallv_init`, which the ranks have scheduled from their own rows."""
+    """An exchange of `conset.alltoallv_init`, scheduled by the ranks from their own rows."""
 
-    def __init__(self, comm: MPI.Intracomm, ends: Ends, send: Bytes, receive: Bytes, options: dict[str, str]) -> None:
+    def __init__(
+        self, comm: MPI.Intracomm, ends: Ends, send: Bytes, receive: Bytes, options: dict[str, str]
+    ) -> None:
         sides = [np.zeros((2, comm.size), np.int64) for _ in range(2)]
         for side, rows in zip(sides, (slice(0, ends.sends), slice(ends.sends, None)), strict=True):
             side[:, ends.peer[rows]] = ends.size[rows], ends.place[rows]
@@ -69,15 +76,21 @@ class RowsExchange(PlanExchange):
 
 
 class StagedExchange:
-    """Patterns one after the other, each exchanged directly; a rank goes on when its own part of one has ended.
+    """Patterns one after the other, each exchanged directly.
+
+    A rank goes on when its own part of one has ended.
 
     Carries nobody's bytes: it has the messages of a combined program and none of its copies.
     """
 
     def __init__(self, library: Library, comm: MPI.Intracomm, cells: list[Ends]) -> None:
-        buffers = [(np.zeros(ends.send_bytes, np.uint8), np.zeros(ends.receive_bytes, np.uint8)) for ends in cells]
+        buffers = [
+            (np.zeros(ends.send_bytes, np.uint8), np.zeros(ends.receive_bytes, np.uint8))
+            for ends in cells
+        ]
         self._stages = [
-            library.open(comm, ends, *pair, "persistent") for ends, pair in zip(cells, buffers, strict=True)
+            library.open(comm, ends, *pair, "persistent")
+            for ends, pair in zip(cells, buffers, strict=True)
         ]
 
     def run(self, times: int) -> None:
@@ -102,7 +115,9 @@ class Bench:
         self.comm = MPI.COMM_WORLD
         self.folder = folder
         self.orders: dict[str, Any] = json.loads((folder / "orders.json").read_text())
-        self.libraries = {name: Library(Path(path)) for name, path in self.orders["libraries"].items()}
+        self.libraries = {
+            name: Library(Path(path)) for name, path in self.orders["libraries"].items()
+        }
         self.own = self.libraries["mpi"]
 
     def ends_of(self, name: str) -> Ends:
@@ -120,7 +135,9 @@ class Bench:
             return RowsExchange(self.comm, ends, send, receive, variant["options"])
         library = self.libraries[variant["library"]]
         if variant["kind"] == "stages":
-            exchange: Any = StagedExchange(library, self.comm, [self.ends_of(name) for name in variant["stages"]])
+            exchange: Any = StagedExchange(
+                library, self.comm, [self.ends_of(name) for name in variant["stages"]]
+            )
         else:
             exchange = library.open(self.comm, ends, send, receive, variant["exchange"])
         if exchange is not None:
@@ -137,7 +154,9 @@ class Bench:
         end = time.monotonic()
         return start, end, time.process_time() - used
 
-    def all_ranks(self, records: list[tuple[float, float, float]], times: int) -> list[tuple[float, float]]:
+    def all_ranks(
+        self, records: list[tuple[float, float, float]], times: int
+    ) -> list[tuple[float, float]]:
         """Wall and processor time of an exchange [s] of each block, the same on all ranks."""
         own = np.array(records)
         found = np.empty((self.comm.size, *own.shape))
@@ -156,7 +175,10 @@ def check(bench: Bench, exchange: Any, receive: Bytes, expected: Bytes) -> int:
 
 
 def measure_cell(bench: Bench, cell: dict[str, Any]) -> dict[str, Any]:
-    """All variants of a cell: times of an exchange by block, wall and processors' [s], and wrong bytes."""
+    """All variants of a cell.
+
+    Times of an exchange by block, wall and processors' [s], and wrong bytes.
+    """
     ends = bench.ends_of(cell["pattern"])
     rank, sends = bench.comm.rank, ends.sends
     send, receive = np.zeros(ends.send_bytes, np.uint8), np.zeros(ends.receive_bytes, np.uint8)
@@ -188,7 +210,9 @@ def measure_cell(bench: Bench, cell: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def realtime(comm: MPI.Comm) -> Iterator[None]:
-    """Ahead of all other processes, in turns with the other ranks of its core: a rank that yields lets the next one on.
+    """Ahead of all other processes, in turns with the other ranks of its core.
+
+    A rank that yields lets the next one on.
 
     As many ranks stay on each core: the system does not balance such processes.
     """
@@ -202,7 +226,9 @@ def realtime(comm: MPI.Comm) -> Iterator[None]:
         os.sched_setaffinity(0, cores)
 
 
-def run_blocks(bench: Bench, opened: dict[str, Any], group: dict[str, str], cell: dict[str, Any]) -> dict[str, Any]:
+def run_blocks(
+    bench: Bench, opened: dict[str, Any], group: dict[str, str], cell: dict[str, Any]
+) -> dict[str, Any]:
     """Wall and processor times by variant, a value a block; `exchanges` of each block."""
     count: dict[str, int] = {}
     for name, exchange in opened.items():
@@ -225,13 +251,20 @@ def run_blocks(bench: Bench, opened: dict[str, Any], group: dict[str, str], cell
                 records[name] = []
             running = keep(running, found, group, cell["behind"])
     return {
-        name: {"wall_s": [w for w, _ in rows], "cpu_s": [c for _, c in rows], "exchanges": count[name]}
+        name: {
+            "wall_s": [w for w, _ in rows],
+            "cpu_s": [c for _, c in rows],
+            "exchanges": count[name],
+        }
         for name, rows in found.items()
     }
 
 
 def keep(
-    running: list[str], found: dict[str, list[tuple[float, float]]], group: dict[str, str], behind: float
+    running: list[str],
+    found: dict[str, list[tuple[float, float]]],
+    group: dict[str, str],
+    behind: float,
 ) -> list[str]:
     """Those not further behind the best of their group than by the factor `behind`."""
     median = {name: float(np.median([wall for wall, _ in found[name]])) for name in running}
@@ -245,7 +278,9 @@ def main() -> None:
     folder = Path(sys.argv[1])
     bench = Bench(folder)
     if bench.comm.size != bench.orders["ranks"]:
-        raise SystemExit(f"the job has {bench.comm.size} ranks, the orders {bench.orders['ranks']}: must agree")
+        raise SystemExit(
+            f"the job has {bench.comm.size} ranks, the orders {bench.orders['ranks']}: must agree"
+        )
     gc.disable()
     result = []
     for cell in bench.orders["cells"]:

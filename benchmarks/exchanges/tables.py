@@ -1,4 +1,7 @@
-"""What was measured, as rows: medians with intervals, the best of each group, ratios, verdicts; and as Markdown."""
+"""What was measured, as rows: medians with intervals, the best of each group, ratios, verdicts.
+
+And as Markdown.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 
 RESAMPLES = 1000
 FASTER, SLOWER = 1.10, 0.95
-"""Combining must be taken where it is measured faster by this factor, and left where it is slower."""
+"""Factor by which combining must be measured faster to be taken, or slower to be left."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,10 @@ def interval(values: list[float]) -> tuple[float, float]:
 
 
 def best(cell: dict[str, Any], groups: Iterable[str]) -> str | None:
-    """The variant with the least median wall time of those groups, wrong ones left out; None where there is none."""
+    """The variant with the least median wall time of those groups, wrong ones left out.
+
+    None where there is none.
+    """
     rows = {
         name: float(np.median(row["wall_s"]))
         for name, row in cell["variants"].items()
@@ -63,8 +69,8 @@ def best(cell: dict[str, Any], groups: Iterable[str]) -> str | None:
 def verdict(cell: dict[str, Any]) -> str:
     """Whether `auto` took the right side: `right`, `wrong` or `either`; "" where it was not asked.
 
-    Combining must be taken where the best combined program is measured faster than the persistent direct exchange by
-    `FASTER`, left where it is slower than by `SLOWER`.
+    Combining must be taken where the best combined program is measured faster than the persistent
+    direct exchange by `FASTER`, left where it is slower than by `SLOWER`.
     """
     combined, direct = best(cell, ("combined",)), best(cell, ("direct",))
     if cell.get("auto") is None or combined is None or direct is None:
@@ -78,7 +84,10 @@ def verdict(cell: dict[str, Any]) -> str:
 
 
 def summarize(cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell without its blocks: medians and intervals by variant [s], ratios of the best of each group."""
+    """A cell without its blocks.
+
+    Medians and intervals by variant [s], ratios of the best of each group.
+    """
     variants = {}
     for name, row in cell["variants"].items():
         low, high = interval(row["wall_s"])
@@ -98,20 +107,26 @@ def summarize(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def ratios(cell: dict[str, Any]) -> dict[str, Any]:
-    """How much faster: the best combined program and what `auto` took, against the best of the other groups."""
-    own = {"combined": best(cell, ("combined",)), "auto": best(cell, ("auto",)) or best(cell, ("direct",))}
+    """The best combined program and what `auto` took, against the best of the other groups."""
+    own = {
+        "combined": best(cell, ("combined",)),
+        "auto": best(cell, ("auto",)) or best(cell, ("direct",)),
+    }
     found: dict[str, Any] = {}
     for who, name in own.items():
         for group in ("mpi", "direct", "peer"):
             other = best(cell, (group,))
             if name is not None and other is not None:
                 rows = cell["variants"]
-                found[f"{who} over {group}"] = vars(ratio(rows[other]["wall_s"], rows[name]["wall_s"]))
+                found[f"{who} over {group}"] = vars(
+                    ratio(rows[other]["wall_s"], rows[name]["wall_s"])
+                )
     return found
 
 
 HEAD = (
-    "| pattern | bytes | best of MPI's own | persistent direct | best peer | combined | gain over MPI | over direct "
+    "| pattern | bytes | best of MPI's own | persistent direct | best peer | combined | gain over "
+    "MPI | over direct "
     "| over peer | CPU direct, combined | auto |\n" + "| --- " * 11 + "|"
 )
 
@@ -137,8 +152,21 @@ def _row(cell: dict[str, Any]) -> str:
     groups = {group: best(cell, (group,)) for group in ("mpi", "direct", "peer", "combined")}
     size = "own" if cell["pattern"] == "matrix rows" else cell["size"]
     choice = f"{cell.get('auto') or '-'} {verdict(cell)}".strip()
-    columns = [cell["pattern"], size, *map(named, groups.values()), gain("mpi"), gain("direct"), gain("peer")]
-    return "| " + " | ".join(map(str, [*columns, f"{cpu(groups['direct'])}, {cpu(groups['combined'])}", choice])) + " |"
+    columns = [
+        cell["pattern"],
+        size,
+        *map(named, groups.values()),
+        gain("mpi"),
+        gain("direct"),
+        gain("peer"),
+    ]
+    return (
+        "| "
+        + " | ".join(
+            map(str, [*columns, f"{cpu(groups['direct'])}, {cpu(groups['combined'])}", choice])
+        )
+        + " |"
+    )
 
 
 def decisions(cells: list[dict[str, Any]]) -> str:
@@ -150,6 +178,8 @@ def decisions(cells: list[dict[str, Any]]) -> str:
     right = sum(each != "wrong" for each in asked)
     must = sum(each == "right" for each in asked) + asked.count("wrong")
     return (
-        f"The decision is right in {right} of {len(asked)} cells ({right / len(asked):.0%}); in {must} of them the "
-        f"measurement demands one side (combining faster by {FASTER - 1:.0%} or slower by {1 - SLOWER:.0%})."
+        f"The decision is right in {right} of {len(asked)} cells ({right / len(asked):.0%}); in "
+        f"{must} of them the "
+        f"measurement demands one side (combining faster by {FASTER - 1:.0%} or slower by "
+        f"{1 - SLOWER:.0%})."
     )

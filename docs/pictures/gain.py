@@ -1,4 +1,7 @@
-"""Draws `gain.svg` of the figures in `docs/decision.md`, for README and the guide: `python docs/pictures/gain.py`."""
+"""Draws `gain.svg` of the figures in `docs/decision.md`, for README and the guide.
+
+`python docs/pictures/gain.py`.
+"""
 
 from __future__ import annotations
 
@@ -54,28 +57,40 @@ def read_cases(text: str) -> dict[str, list[Case]]:
     fabrics: dict[str, list[Case]] = {}
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         rows = [
-            [cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line[:1] == "|"
+            [cell.strip() for cell in line.strip("|").split(" | ")]
+            for line in section.splitlines()
+            if line[:1] == "|"
         ]
         if rows and rows[0][0] == "case":
             choice, column = rows[0].index("choice"), rows[0].index("choice / posting")
-            found = [(row[0], row[choice] != POSTING, RATIO.search(row[column])) for row in rows[2:]]
+            found = [
+                (row[0], row[choice] != POSTING, RATIO.search(row[column])) for row in rows[2:]
+            ]
             fabrics[section.split("\n")[0]] = [
-                Case(name, ordered, *map(float, ratio.groups())) for name, ordered, ratio in found if ratio is not None
+                Case(name, ordered, *map(float, ratio.groups()))
+                for name, ordered, ratio in found
+                if ratio is not None
             ]
     return fabrics
 
 
 def picture_gain(fabrics: dict[str, list[Case]]) -> Figure:
-    """A panel for each fabric, a row for each case: how long the choice takes where posting everything takes 1."""
+    """A panel for each fabric, a row for each case.
+
+    How long the choice takes where posting everything takes 1.
+    """
     names = list(dict.fromkeys(case.name for cases in fabrics.values() for case in cases))
     figure = new_figure(11, 1.5 + 0.34 * len(names))
-    best = min((case.ratio, fabric) for fabric, cases in fabrics.items() for case in cases if case.pays)
+    best = min(
+        (case.ratio, fabric) for fabric, cases in fabrics.items() for case in cases if case.pays
+    )
     count = sum(case.pays for cases in fabrics.values() for case in cases)
     headline(
         figure,
         f"Up to {1 / best[0]:.1f} times as fast where the network {MEANS.get(best[1], best[1])}; "
         "posted at once where order gains nothing",
-        "measured time of what conset chose over that of posting everything, 16 ranks on 4 × 4 nodes; order gains "
+        "measured time of what conset chose over that of posting everything, 16 ranks on 4 × 4 "
+        "nodes; order gains "
         f"more than 5 % in {count} of {sum(map(len, fabrics.values()))} cases (blue)",
     )
     panels = figure.subplots(1, len(fabrics), sharex=True, sharey=True, squeeze=False)[0]
@@ -88,15 +103,30 @@ def picture_gain(fabrics: dict[str, list[Case]]) -> Figure:
         for case in cases:
             y, colour = -names.index(case.name), ACCENT if case.pays else QUIET
             axes.plot(
-                [case.low, case.high], [y, y], color=colour if case.pays else FAINT, lw=2.5, solid_capstyle="butt"
+                [case.low, case.high],
+                [y, y],
+                color=colour if case.pays else FAINT,
+                lw=2.5,
+                solid_capstyle="butt",
             )
             axes.plot([case.ratio], [y], "o", color=colour, ms=7 if case.pays else 4.5)
             if case.pays:
-                axes.annotate(f"{case.ratio:.2f}", (case.low, y), (-5, 0), textcoords="offset points", ha="right",
-                              va="center", color=ACCENT, fontsize=9, fontweight="bold")  # fmt: skip
+                axes.annotate(
+                    f"{case.ratio:.2f}",
+                    (case.low, y),
+                    (-5, 0),
+                    textcoords="offset points",
+                    ha="right",
+                    va="center",
+                    color=ACCENT,
+                    fontsize=9,
+                    fontweight="bold",
+                )
         axes.set_xlim(min(low, best[0]) - 0.24, max(high, 1) + 0.04)
         axes.set_xticks([0.5, 0.75, 1, 1.25])
-        axes.set_yticks([-k for k in range(len(names))], [name.replace("/", "  ") for name in names])
+        axes.set_yticks(
+            [-k for k in range(len(names))], [name.replace("/", "  ") for name in names]
+        )
         axes.set_ylim(0.6 - len(names), 0.6)
         axes.set_xlabel("faster ◂ 1 ▸ slower")
     return figure
@@ -104,4 +134,6 @@ def picture_gain(fabrics: dict[str, list[Case]]) -> Figure:
 
 if __name__ == "__main__":
     fabrics = read_cases((HERE.parent / "decision.md").read_text(encoding="utf-8"))
-    save(lambda: picture_gain(fabrics), Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "gain.svg"))
+    save(
+        lambda: picture_gain(fabrics), Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "gain.svg")
+    )

@@ -1,4 +1,7 @@
-"""Draws `message_life.svg`, the picture of `docs/cost-model.md`: `python docs/pictures/message_life.py`."""
+"""Draws `message_life.svg`, the picture of `docs/cost-model.md`.
+
+`python docs/pictures/message_life.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,29 @@ from conset.report.style import ACCENT, BOUND, FAINT, INK, QUIET, new_figure, sa
 
 SEND, LATENCY, HOP, BYTES, RECEIVE = 2.0, 3.5, 0.8, 3.4, 2.2
 HOPS = 3
-ROWS = ["sending processor of s", "latency", "link 1", "link 2", "link 3", "port out of s, port in of t",
-        "receiving processor of t", "slot of s"]  # fmt: skip
+ROWS = [
+    "sending processor of s",
+    "latency",
+    "link 1",
+    "link 2",
+    "link 3",
+    "port out of s, port in of t",
+    "receiving processor of t",
+    "slot of s",
+]
 HELD = "#b9cfe0"
 AFTER, BEFORE = "when the bytes have arrived", "before bytes flow, the path is held"
 
 
-def bar(axes: Axes, row: int, start: float, length: float, colour: str, text: str = "", ink: str = "white") -> None:
+def bar(
+    axes: Axes,
+    row: int,
+    start: float,
+    length: float,
+    colour: str,
+    text: str = "",
+    ink: str = "white",
+) -> None:
     """A bar of a row with its text inside."""
     axes.barh(-row, length, left=start, height=0.62, color=colour, edgecolor="none")
     axes.text(start + length / 2, -row, text, ha="center", va="center", color=ink, fontsize=8.5)

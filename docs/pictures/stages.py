@@ -1,4 +1,7 @@
-"""Draws `stages.svg` and `tradeoff.svg`, pictures of combined messages: `python docs/pictures/stages.py`."""
+"""Draws `stages.svg` and `tradeoff.svg`, pictures of combined messages.
+
+`python docs/pictures/stages.py`.
+"""
 
 from __future__ import annotations
 

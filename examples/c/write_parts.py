@@ -1,6 +1,7 @@
 """Writes which rank has each element of a mesh, a line each, for programs without NumPy.
 
-Usage: python write_parts.py LAYOUT.npz OUT.part (a layout of `conset compile MESH --parts N --layout LAYOUT.npz`)
+Usage: python write_parts.py LAYOUT.npz OUT.part (a layout of
+`conset compile MESH --parts N --layout LAYOUT.npz`)
 """
 
 import sys

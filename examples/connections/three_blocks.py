@@ -1,17 +1,21 @@
-"""A program of three blocks over connections: a transpose, a halo exchange, a tree that adds up and tells all.
+"""A program of three blocks over connections.
+
+A transpose, a halo exchange, a tree that adds up and tells all.
 
     conset compile program.toml --on iwarp:4x4 -o program.json
     conset plan program.json -o program.plan
     mpiexec -n 16 python -m mpi4py three_blocks.py program.plan 100
 
-Elements are numbers of 8 bytes; four at a time go on all connections of a phase in turn, and are received so. What a
-phase sends on a connection fits its packets, so a rank sends all of it first. All values are whole, so every one that a
-rank has after a block must equal what it works out for itself. `three_blocks.c` is the same in C.
+Elements are numbers of 8 bytes; four at a time go on all connections of a phase in turn, and are
+received so. What a phase sends on a connection fits its packets, so a rank sends all of it first.
+All values are whole, so every one that a rank has after a block must equal what it works out for
+itself. `three_blocks.c` is the same in C.
 
 - transpose: 64 x 64 numbers, 4 rows on each rank; every second repetition transposes back.
-- halo: 64 x 64 points that go round, a tile of 16 x 16 on each rank of a grid of 4 x 4; points become the sum of their
-  neighbours and themselves, modulo 1009.
-- reduction: 8 sums over all tiles, up a tree, each rank adding what comes as it comes, and down again.
+- halo: 64 x 64 points that go round, a tile of 16 x 16 on each rank of a grid of 4 x 4; points
+  become the sum of their neighbours and themselves, modulo 1009.
+- reduction: 8 sums over all tiles, up a tree, each rank adding what comes as it comes, and down
+  again.
 """
 
 from __future__ import annotations
@@ -44,13 +48,25 @@ class Checked:
 
 
 def exchange(
-    program: conset.OpenProgram, block: int, phase: int, out: dict[int, Numbers], into: dict[int, Numbers]
-) -> None:  # fmt: skip
-    """One phase: rows of `out` to peers and of `into` from peers, shape=(pieces, elements) each, a piece at a time."""
+    program: conset.OpenProgram,
+    block: int,
+    phase: int,
+    out: dict[int, Numbers],
+    into: dict[int, Numbers],
+) -> None:
+    """One phase, a piece at a time.
+
+    Rows of `out` to peers and of `into` from peers, shape=(pieces, elements) each.
+    """
     program.instantiate(block, phase)
-    ends = [(program.connection(each.peer, each.direction), each) for each in program.connections(block, phase)]
+    ends = [
+        (program.connection(each.peer, each.direction), each)
+        for each in program.connections(block, phase)
+    ]
     sends = [(connection, out[each.peer]) for connection, each in ends if each.direction == "send"]
-    receives = [(connection, into[each.peer]) for connection, each in ends if each.direction == "receive"]
+    receives = [
+        (connection, into[each.peer]) for connection, each in ends if each.direction == "receive"
+    ]
     for k in range(len(sends[0][1]) if sends else 0):
         for connection, pieces in sends:
             connection.send_elements(pieces[k])
@@ -83,7 +99,9 @@ def step(grid: Numbers) -> Numbers:
     return np.asarray((grid + sum(moved)) % 1009)
 
 
-def halo(program: conset.OpenProgram, rank: int, run: int, checked: Checked) -> tuple[Numbers, Numbers]:
+def halo(
+    program: conset.OpenProgram, rank: int, run: int, checked: Checked
+) -> tuple[Numbers, Numbers]:
     """A tile goes on step by step; it and the whole grid afterwards."""
     row, column = divmod(rank, GRID)
     at = np.s_[TILE * row : TILE * (row + 1), TILE * column : TILE * (column + 1)]
@@ -93,9 +111,11 @@ def halo(program: conset.OpenProgram, rank: int, run: int, checked: Checked) -> 
     for phases in repetitions(program, 1):
         border = {"up": tile[0], "down": tile[-1], "left": tile[:, 0], "right": tile[:, -1]}
         peers = {
-            "up": (row - 1) % GRID * GRID + column, "down": (row + 1) % GRID * GRID + column,
-            "left": row * GRID + (column - 1) % GRID, "right": row * GRID + (column + 1) % GRID,
-        }  # fmt: skip
+            "up": (row - 1) % GRID * GRID + column,
+            "down": (row + 1) % GRID * GRID + column,
+            "left": row * GRID + (column - 1) % GRID,
+            "right": row * GRID + (column + 1) % GRID,
+        }
         out = {peers[side]: np.ascontiguousarray(border[side]).reshape(4, -1) for side in peers}
         into = {peer: np.full((4, TILE // 4), np.nan) for peer in peers.values()}
         for phase in phases:
@@ -110,7 +130,9 @@ def halo(program: conset.OpenProgram, rank: int, run: int, checked: Checked) -> 
     return tile, grid
 
 
-def reduction(program: conset.OpenProgram, rank: int, tile: Numbers, grid: Numbers, checked: Checked) -> None:
+def reduction(
+    program: conset.OpenProgram, rank: int, tile: Numbers, grid: Numbers, checked: Checked
+) -> None:
     """Sum s is of the points whose column is s modulo 8."""
     for phases in repetitions(program, 2):
         total = tile.reshape(TILE, -1, SUMS).sum((0, 1))
@@ -162,12 +184,16 @@ def main(path: str, runs: int) -> int:
         elapsed_s = time.monotonic() - began
         times = program.times
     values, wrong = comm.allreduce(checked.values), comm.allreduce(checked.wrong)
-    slowest = [comm.allreduce(each, MPI.MAX) for each in (times.drain_s, times.synchronization_s, times.setup_s)]
+    slowest = [
+        comm.allreduce(each, MPI.MAX)
+        for each in (times.drain_s, times.synchronization_s, times.setup_s)
+    ]
     if comm.rank == 0:
         drain_s, synchronization_s, setup_s = slowest
         print(f"three_blocks: {runs} runs, {values} values checked, {wrong} wrong")
         print(
-            f"  {times.phases} phases, {times.switches} switches in {elapsed_s:.3f} s; of the slowest rank: drain "
+            f"  {times.phases} phases, {times.switches} switches in {elapsed_s:.3f} s; of the "
+            "slowest rank: drain "
             f"{drain_s:.3f} s, synchronization {synchronization_s:.3f} s, set-up {setup_s:.3f} s"
         )
     return wrong

@@ -1,11 +1,14 @@
-"""Conjugate gradients with Jacobi's preconditioner, over any operator: one rank's matrix or one in parts.
+"""Conjugate gradients with Jacobi's preconditioner, over any operator.
 
-When to stop. The energy norm |e|² = (e, A e) of the error falls by a known amount in every iteration:
-|e_k|² - |e_(k+1)|² = α_k (r_k, z_k). So the sum over the last iterations estimates the error before them, and the sum
-over all the norm of the solution; a residual says less, by as much as A is badly conditioned.
-Reference. Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952,
-https://doi.org/10.6028/jres.049.044; Strakoš and Tichý, On error estimation in the conjugate gradient method and why it
-works in finite precision computations, 2002, https://eudml.org/doc/123279.
+One rank's matrix or one in parts.
+
+When to stop. The energy norm |e|² = (e, A e) of the error falls by a known amount in every
+iteration: |e_k|² - |e_(k+1)|² = α_k (r_k, z_k). So the sum over the last iterations estimates the
+error before them, and the sum over all the norm of the solution; a residual says less, by as much
+as A is badly conditioned. Reference. Hestenes and Stiefel, Methods of conjugate gradients for
+solving linear systems, 1952, https://doi.org/10.6028/jres.049.044; Strakoš and Tichý, On error
+estimation in the conjugate gradient method and why it works in finite precision computations, 2002,
+https://eudml.org/doc/123279.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ class Solution:
     Attributes:
         x: the last iterate.
         residuals: |r| / |b| before the first iteration and after each.
-        errors: |e| / |x| in the energy norm before the first iteration and after each, estimated `DELAY` later.
+        errors: |e| / |x| in the energy norm before the first iteration and after each, estimated
+            `DELAY` later.
         falls: of |e|² in each iteration.
         iterates: the first ones.
     """

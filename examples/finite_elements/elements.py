@@ -1,9 +1,9 @@
 """Linear elements: stiffness of each, and the matrix that they make together.
 
-An element is the image of a reference element under x(ξ) = Σ N_c(ξ) x_c. With J = dx/dξ and G = JᵀJ its stiffness is
-∫ ∇N_c · ∇N_d dx = Σ_q w_q √det G · dN_c G⁻¹ dN_dᵀ, which holds for triangles of a surface in space as well as for
-those of a plane. One point integrates triangles and tetrahedra exactly; quadrilaterals and hexahedra take 2 Gauss
-points along each side.
+An element is the image of a reference element under x(ξ) = Σ N_c(ξ) x_c. With J = dx/dξ and G = JᵀJ
+its stiffness is ∫ ∇N_c · ∇N_d dx = Σ_q w_q √det G · dN_c G⁻¹ dN_dᵀ, which holds for triangles of a
+surface in space as well as for those of a plane. One point integrates triangles and tetrahedra
+exactly; quadrilaterals and hexahedra take 2 Gauss points along each side.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Reference:
     Attributes:
         weights: shape=(points), of the quadrature.
         gradients: shape=(points, corners, dimension): dN/dξ.
-        sides: corners of each side, whose nodes no other element has where the side is on the boundary.
+        sides: corners of each side, whose nodes no other element has where the side is on the
+            boundary.
     """
 
     weights: NDArray[np.float64]
@@ -65,7 +66,9 @@ REFERENCES: Mapping[str, Reference] = {
 """By meshio's name of the kind, corners in its order."""
 
 
-def stiffness(kind: str, corners: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def stiffness(
+    kind: str, corners: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Stiffness and size of elements of one kind.
 
     Args:

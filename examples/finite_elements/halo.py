@@ -1,7 +1,8 @@
 """The exchange of shared nodes: what a rank has of them is sent, what others have is added.
 
-Three ways with one interface: `send` and `receive` hold a value for every node of the rank. Between `start` and `wait`
-the rank may compute; then every shared node of `receive` has the sum over all ranks, if it held the rank's own before.
+Three ways with one interface: `send` and `receive` hold a value for every node of the rank. Between
+`start` and `wait` the rank may compute; then every shared node of `receive` has the sum over all
+ranks, if it held the rank's own before.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ class ConsetHalo:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._exchange.__exit__(kind, error, trace)
 
@@ -63,7 +67,9 @@ class ConsetHalo:
 class NeighborHalo:
     """By MPI_Neighbor_alltoallv of values gathered before and added after, all in NumPy."""
 
-    def __init__(self, comm: MPI.Intracomm, pattern: conset.Pattern, layout: Layout, *, overlap: bool) -> None:
+    def __init__(
+        self, comm: MPI.Intracomm, pattern: conset.Pattern, layout: Layout, *, overlap: bool
+    ) -> None:
         count = layout.nodes(comm.rank).size
         self.send, self.receive = np.zeros(count), np.zeros(count)
         self._out, self._in = layout.local(comm.rank)
@@ -72,7 +78,9 @@ class NeighborHalo:
         sent = np.flatnonzero(pattern.source == comm.rank)
         sent = sent[np.argsort(pattern.target[sent])]
         received = np.flatnonzero(pattern.target == comm.rank)
-        out_counts, in_counts = (pattern.size[messages].astype(int) // WORD_B for messages in (sent, received))
+        out_counts, in_counts = (
+            pattern.size[messages].astype(int) // WORD_B for messages in (sent, received)
+        )
         sources, targets = pattern.source[received].tolist(), pattern.target[sent].tolist()
         self._graph = comm.Create_dist_graph_adjacent(sources, targets, reorder=False)
         self._buffers = (

@@ -1,4 +1,7 @@
-"""What every rank does, and what rank 0 does beside it: mesh, cut and schedule before, comparison and report after."""
+"""What every rank does, and what rank 0 does beside it.
+
+Mesh, cut and schedule before, comparison and report after.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +62,14 @@ def _run(comm: MPI.Intracomm, options: argparse.Namespace) -> None:
 
 
 def finish(
-    problem: Problem, layout: Layout, found: Solution, vectors: list[Gathered | None], entries: int,
-    ways: dict[str, dict[str, float]], options: argparse.Namespace,
-) -> None:  # fmt: skip
+    problem: Problem,
+    layout: Layout,
+    found: Solution,
+    vectors: list[Gathered | None],
+    entries: int,
+    ways: dict[str, dict[str, float]],
+    options: argparse.Namespace,
+) -> None:
     """Rank 0: compares with one rank, writes, draws and says what was found.
 
     Raises:
@@ -74,16 +82,26 @@ def finish(
         row[nodes] = values
     apart, one = report.compare(problem, whole[0], whole[1:], options.tolerance)
     result = {
-        **report.describe(problem, conset.read(options.output / SCHEDULE)), "entries": entries,
-        "tolerance": options.tolerance, "iterations": found.iterations, **apart, "ways": ways,
-    }  # fmt: skip
+        **report.describe(problem, conset.read(options.output / SCHEDULE)),
+        "entries": entries,
+        "tolerance": options.tolerance,
+        "iterations": found.iterations,
+        **apart,
+        "ways": ways,
+    }
     if not options.no_pictures:
         import pictures
 
         pictures.draw_solution(options.output / "solution.png", problem.mesh, layout.part, whole[0])
         pictures.draw_convergence(options.output / "convergence.png", found, one, result)
     with replacing(options.output / ARRAYS) as temporary:
-        np.savez(temporary, x=whole[0], iterates=whole[1:], residuals=found.residuals, fixed=problem.fixed)
+        np.savez(
+            temporary,
+            x=whole[0],
+            iterates=whole[1:],
+            residuals=found.residuals,
+            fixed=problem.fixed,
+        )
     with replacing(options.output / RESULT) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
     print(report.format_result(result, options.output))
@@ -91,22 +109,34 @@ def finish(
 
 
 def wait_quietly(comm: MPI.Intracomm) -> None:
-    """Waits for all ranks and leaves the core to those that work, which MPI's own barrier does not."""
+    """Waits for all ranks and leaves the core to those that work.
+
+    Which MPI's own barrier does not.
+    """
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(POLL_S)
 
 
 def prepare(options: argparse.Namespace, ranks: int) -> Problem:
-    """Reads and cuts the mesh and compiles its exchange; layout and schedule go to files that all ranks read."""
+    """Reads and cuts the mesh and compiles its exchange.
+
+    Layout and schedule go to files that all ranks read.
+    """
     options.output.mkdir(parents=True, exist_ok=True)
     path = Path(options.mesh)
     if options.mesh in meshes.TEXT_MESHES:
         path = options.output / f"{options.mesh}.msh"
         meshes.write_text_mesh(options.mesh, path)
     # a pack is in parts already
-    cut = conset.partition(path) if path.suffix == ".pack" else conset.partition(path, parts=ranks, seed=options.seed)
-    schedule = conset.compile(cut.pattern, options.on or f"crossbar:{ranks}", sync=options.sync, seed=options.seed)
+    cut = (
+        conset.partition(path)
+        if path.suffix == ".pack"
+        else conset.partition(path, parts=ranks, seed=options.seed)
+    )
+    schedule = conset.compile(
+        cut.pattern, options.on or f"crossbar:{ranks}", sync=options.sync, seed=options.seed
+    )
     cut.layout.write(options.output / LAYOUT)
     conset.write(schedule, options.output / SCHEDULE)
     return Problem.laplace(meshes.read_mesh(path))

@@ -2,9 +2,10 @@
 
     python examples/finite_elements/main.py MESH --parts 8
 
-MESH is a file (Gmsh, a Spark98 pack, whatever meshio reads: triangles, quadrilaterals, tetrahedra, hexahedra), or a
-mesh of the ConSet text: m11k, c10k, c100k, q20k. Rank 0 reads it, lets METIS cut it and compiles the halo exchange;
-every rank assembles its own elements. What it shows, and how to read it: docs/finite-elements.md.
+MESH is a file (Gmsh, a Spark98 pack, whatever meshio reads: triangles, quadrilaterals, tetrahedra,
+hexahedra), or a mesh of the ConSet text: m11k, c10k, c100k, q20k. Rank 0 reads it, lets METIS cut
+it and compiles the halo exchange; every rank assembles its own elements. What it shows, and how to
+read it: docs/finite-elements.md.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# ranks compute side by side: threads of NumPy's library would take each other's cores; it looks when it is loaded
+# ranks compute side by side: threads of NumPy's library would take each other's cores; it looks
+# when it is loaded
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from conset.base.errors import ConsetError, InputError
@@ -25,7 +27,8 @@ from conset.execution.launcher import explain_end, find_job, find_launcher, star
 def parse(words: list[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        description=(__doc__ or "").partition("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        description=(__doc__ or "").partition("\n\n")[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("mesh", help="a file, or one of m11k, c10k, c100k, q20k")
     parser.add_argument("--parts", type=int, default=None, help="ranks; a pack has its own number")
@@ -34,8 +37,12 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--tolerance", type=float, default=1e-8, help="of the residual")
     parser.add_argument("--repeat", type=int, default=3, help="timed rounds; 0: none")
     parser.add_argument("--seed", type=int, default=0, help="of METIS and the compiler")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds until the job is ended")
-    parser.add_argument("-o", "--output", type=Path, default=Path("build/finite-elements"), help="folder of results")
+    parser.add_argument(
+        "--timeout", type=float, default=600.0, help="seconds until the job is ended"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("build/finite-elements"), help="folder of results"
+    )
     parser.add_argument("--no-pictures", action="store_true", help="leave them out")
     return parser.parse_args(words)
 
@@ -53,7 +60,9 @@ def parts_of(options: argparse.Namespace) -> int:
     except (OSError, IndexError, ValueError) as error:
         raise InputError(f"{options.mesh}: no Spark98 pack: {error}") from None
     if options.parts not in (None, count):
-        raise InputError(f"{options.mesh}: has {count} parts, --parts says {options.parts}: must agree")
+        raise InputError(
+            f"{options.mesh}: has {count} parts, --parts says {options.parts}: must agree"
+        )
     return count
 
 
@@ -65,7 +74,9 @@ def start(options: argparse.Namespace, ranks: int) -> None:
     """
     program = ["-m", "mpi4py", str(Path(__file__).resolve()), *sys.argv[1:]]
     with tempfile.TemporaryDirectory(prefix="conset-") as folder:
-        ended = start_job(find_launcher(), ranks, program, folder=Path(folder), timeout_s=options.timeout)
+        ended = start_job(
+            find_launcher(), ranks, program, folder=Path(folder), timeout_s=options.timeout
+        )
     if ended.status:
         if "conset: " not in ended.err:  # else that line says it
             print(ended.err, end="", file=sys.stderr)

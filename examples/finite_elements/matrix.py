@@ -1,8 +1,8 @@
 """A matrix in parts: every rank has the elements of its part and a value for each of their nodes.
 
-A node on the border of parts stands on all of them, with the same value. A product is local, row by row; rows of
-border nodes are sums over parts, which the exchange adds. So these rows come first, the exchange starts, and all other
-rows are computed while it goes on.
+A node on the border of parts stands on all of them, with the same value. A product is local, row by
+row; rows of border nodes are sums over parts, which the exchange adds. So these rows come first,
+the exchange starts, and all other rows are computed while it goes on.
 """
 
 from __future__ import annotations
@@ -38,11 +38,14 @@ class Times:
     def medians(self) -> tuple[float, float, float, float, float]:
         """Product, exchange, reductions, what is left of an iteration, and all of it [s].
 
-        Of medians: where ranks share cores, an iteration now and then is long by another rank's turn.
+        Of medians: where ranks share cores, an iteration now and then is long by another rank's
+        turn.
         """
         if len(self.began) < 2:
             return 0.0, 0.0, 0.0, 0.0, 0.0
-        shares = np.array([self.product, self.exchange, self.reduction])[:, :-1]  # the last iteration has no end
+        shares = np.array([self.product, self.exchange, self.reduction])[
+            :, :-1
+        ]  # the last iteration has no end
         iteration = np.diff(self.began)
         rows = np.vstack([shares, iteration - shares.sum(axis=0), iteration])
         product, exchange, reduction, rest, whole = np.median(rows, axis=1).tolist()
@@ -51,7 +54,9 @@ class Times:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one rank has of a problem; nodes are counted from 0 in ascending order of their global numbers.
+    """What one rank has of a problem.
+
+    Nodes are counted from 0 in ascending order of their global numbers.
 
     Attributes:
         nodes: shape=(nodes), int64: global numbers.
@@ -85,7 +90,10 @@ class System:
 
     @staticmethod
     def of(part: Part) -> System:
-        """Assembled; rows and columns of given values are empty, and what they gave is on the right side."""
+        """Assembled matrix: rows and columns of given values are empty.
+
+        What they gave is on the right side.
+        """
         stiffness, size = assemble(part.points, part.blocks)
         whole = (stiffness + diags_array(part.mass * size)).tocsr()
         free = diags_array((~part.fixed).astype(float))
@@ -114,7 +122,10 @@ class DistributedMatrix:
         self._border_rows, self._inside_rows = self.matrix[self.shared], self.matrix[self._inside]
 
     def multiply(self, x: Vector) -> Vector:
-        """The product, on every rank's nodes; the array is the exchange's and changes with the next product."""
+        """The product, on every rank's nodes.
+
+        The array is the exchange's and changes with the next product.
+        """
         halo, times = self.halo, self.times
         began = time.perf_counter()
         border = self._border_rows @ x
@@ -128,9 +139,13 @@ class DistributedMatrix:
         halo.progress()
         halo.wait()
         ended = time.perf_counter()
-        halo.receive[self._inside] = inside  # not before: the receive buffer belongs to the exchange
+        halo.receive[self._inside] = (
+            inside  # not before: the receive buffer belongs to the exchange
+        )
         times.began.append(began)
-        times.product.append(border_done - began + inside_done - started + time.perf_counter() - ended)
+        times.product.append(
+            border_done - began + inside_done - started + time.perf_counter() - ended
+        )
         times.exchange.append(started - border_done + ended - inside_done)
         times.reduction.append(0.0)
         return halo.receive

@@ -57,7 +57,9 @@ class Mesh:
             kinds.setdefault(kind, []).append(elements[own])
         return {kind: np.concatenate(found) for kind, found in kinds.items()}
 
-    def sides(self, chosen: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sides(
+        self, chosen: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Sides that one element alone has, and that element: the boundary.
 
         Args:
@@ -69,20 +71,29 @@ class Mesh:
         rows, owners, first = [], [], 0
         most = max(len(corners) for kind, _ in self.blocks for corners in REFERENCES[kind].sides)
         for kind, elements in self.blocks:
-            own = np.arange(len(elements)) if chosen is None else np.flatnonzero(chosen[first : first + len(elements)])
+            own = (
+                np.arange(len(elements))
+                if chosen is None
+                else np.flatnonzero(chosen[first : first + len(elements)])
+            )
             for corners in REFERENCES[kind].sides:
                 side = elements[own][:, corners]
                 rows.append(np.pad(side, ((0, 0), (0, most - side.shape[1])), mode="edge"))
                 owners.append(own + first)
             first += len(elements)
         sides = np.concatenate(rows)
-        _, where, count = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
+        _, where, count = np.unique(
+            np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True
+        )
         alone = where[count == 1]
         return sides[alone], np.concatenate(owners)[alone]
 
 
 def write_text_mesh(name: str, path: Path) -> None:
-    """Writes a mesh of the ConSet text's Table 4 as a Gmsh file, made again as `conset reproduce` makes it."""
+    """Writes a mesh of the ConSet text's Table 4 as a Gmsh file.
+
+    It is made again as `conset reproduce` makes it.
+    """
     import meshio
 
     from conset_papers.conset_iwarp.finite_elements import make_mesh
@@ -91,7 +102,9 @@ def write_text_mesh(name: str, path: Path) -> None:
     cube = made.elements.shape[1] == 8
     elements = made.elements[:, _MESHIO_ORDER] if cube else made.elements
     points = np.pad(made.points, ((0, 0), (0, 3 - made.points.shape[1])))
-    tags = {key: [np.ones(len(elements), np.int64)] for key in ("gmsh:physical", "gmsh:geometrical")}
+    tags = {
+        key: [np.ones(len(elements), np.int64)] for key in ("gmsh:physical", "gmsh:geometrical")
+    }
     mesh = meshio.Mesh(points, [("hexahedron" if cube else "triangle", elements)], cell_data=tags)
     with replacing(path) as temporary:
         meshio.gmsh.write(temporary, mesh, fmt_version="2.2", binary=True)
@@ -113,11 +126,15 @@ def _read_meshio(path: Path) -> Mesh:
         mesh = meshio.read(path)
     highest = max((block.dim for block in mesh.cells if len(block.data)), default=0)
     blocks = tuple(
-        (block.type, np.asarray(block.data, np.int64)) for block in mesh.cells if block.dim == highest and len(block)
+        (block.type, np.asarray(block.data, np.int64))
+        for block in mesh.cells
+        if block.dim == highest and len(block)
     )
     for kind, _ in blocks:
         if kind not in REFERENCES:
-            raise InputError(f"{path}: elements of kind {kind}: must be one of {', '.join(REFERENCES)}")
+            raise InputError(
+                f"{path}: elements of kind {kind}: must be one of {', '.join(REFERENCES)}"
+            )
     if not blocks:
         raise InputError(f"{path}: the mesh has no elements, at least 1 is required")
     points = np.asarray(mesh.points, np.float64)
@@ -127,7 +144,10 @@ def _read_meshio(path: Path) -> Mesh:
 
 
 def read_pack(path: Path) -> Mesh:
-    """The mesh of a Spark98 pack, elements by their numbers; `conset.pattern.readers.spark98` describes the format."""
+    """The mesh of a Spark98 pack, elements by their numbers.
+
+    `conset.pattern.readers.spark98` describes the format.
+    """
     numbers = np.array(path.read_bytes().split(), np.float64)
     (count, dimension, _, corners, parts), whole = numbers[:5].astype(int), numbers.astype(np.int64)
     at = 6

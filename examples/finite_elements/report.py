@@ -24,11 +24,19 @@ def describe(problem: Problem, schedule: conset.Schedule) -> dict[str, Any]:
     """The problem in numbers."""
     mesh, pattern = problem.mesh, schedule.pattern
     return {
-        "mesh": mesh.name, "elements": mesh.count, "nodes": int(mesh.nodes.size), "fixed": int(problem.fixed.sum()),
-        "closed": bool(problem.mass), "ranks": pattern.ranks, "messages": pattern.messages, "bytes": pattern.bytes,
-        "machine": schedule.machine.name, "method": schedule.method, "phases": schedule.phases,
+        "mesh": mesh.name,
+        "elements": mesh.count,
+        "nodes": int(mesh.nodes.size),
+        "fixed": int(problem.fixed.sum()),
+        "closed": bool(problem.mass),
+        "ranks": pattern.ranks,
+        "messages": pattern.messages,
+        "bytes": pattern.bytes,
+        "machine": schedule.machine.name,
+        "method": schedule.method,
+        "phases": schedule.phases,
         "sync": str(schedule.sync),
-    }  # fmt: skip
+    }
 
 
 def compare(
@@ -47,7 +55,9 @@ def compare(
     """
     one, system, part = solve_on_one(problem, tolerance, len(iterates))
     if len(iterates) != len(one.iterates):
-        raise ExecutionError(f"{len(iterates)} iterates, one rank has {len(one.iterates)}: must agree")
+        raise ExecutionError(
+            f"{len(iterates)} iterates, one rank has {len(one.iterates)}: must agree"
+        )
     apart = [
         float(np.abs(every[part.nodes] - alone).max() / np.abs(alone).max())
         for every, alone in zip(iterates, one.iterates, strict=True)
@@ -78,20 +88,30 @@ def require_equal(result: dict[str, Any]) -> None:
         ("solution differs", "solution_apart", SOLUTION_APART * result["tolerance"]),
     ):
         if not result[key] <= allowed:  # a NaN, too
-            raise ExecutionError(f"the {what} by {result[key]:.1e} from one rank's: at most {allowed:.1e} allowed")
+            raise ExecutionError(
+                f"the {what} by {result[key]:.1e} from one rank's: at most {allowed:.1e} allowed"
+            )
 
 
 def format_result(result: dict[str, Any], folder: Path) -> str:
-    """The result for people, with the columns of the text's Table 5 for each way of the exchange."""
+    """The result for people, with the columns of the text's Table 5 for each exchange."""
     exact = f"; {result['error']:.1e} from the exact one" if "error" in result else ""
-    given = "no boundary, with a mass term" if result["closed"] else f"{result['fixed']:,} on the boundary"
+    given = (
+        "no boundary, with a mass term"
+        if result["closed"]
+        else f"{result['fixed']:,} on the boundary"
+    )
     lines = [
-        f"{result['mesh']}: {result['elements']:,} elements, {result['nodes']:,} nodes ({given}) in {result['ranks']} "
+        f"{result['mesh']}: {result['elements']:,} elements, {result['nodes']:,} nodes ({given}) "
+        f"in {result['ranks']} "
         "parts",
-        f"halo: {result['messages']} messages, {result['bytes']:,} B; {result['machine']}, {result['method']}, phases: "
+        f"halo: {result['messages']} messages, {result['bytes']:,} B; {result['machine']}, "
+        f"{result['method']}, phases: "
         f"{result['phases']}, sync {result['sync']}",
-        f"iterations: {result['iterations']}, one rank {result['one_rank_iterations']}; the first {result['kept']} "
-        f"iterates differ by {result['iterates_apart']:.1e}, the solution by {result['solution_apart']:.1e}{exact}",
+        f"iterations: {result['iterations']}, one rank {result['one_rank_iterations']}; the first "
+        f"{result['kept']} "
+        f"iterates differ by {result['iterates_apart']:.1e}, the solution by "
+        f"{result['solution_apart']:.1e}{exact}",
     ]
     if result["ways"]:
         lines += ["", *_table(result["ways"])]
@@ -104,8 +124,13 @@ def _table(ways: dict[str, dict[str, float]]) -> list[str]:
     rows = [f"{'us an iteration':24}" + "".join(f"{name:>13}" for name in head)]
     for way, row in ways.items():
         values = (
-            row["product_s"] * 1e6, row["mflops"], row["exchange_s"] * 1e6, row["bandwidth_Bps"] / 1e6,
-            row["reduction_s"] * 1e6, row["vectors_s"] * 1e6, row["iteration_s"] * 1e6,
-        )  # fmt: skip
+            row["product_s"] * 1e6,
+            row["mflops"],
+            row["exchange_s"] * 1e6,
+            row["bandwidth_Bps"] / 1e6,
+            row["reduction_s"] * 1e6,
+            row["vectors_s"] * 1e6,
+            row["iteration_s"] * 1e6,
+        )
         rows.append(f"{way:24}" + "".join(f"{value:13.1f}" for value in values))
     return rows

@@ -39,14 +39,20 @@ class Shares:
 
 
 @contextmanager
-def distributed(comm: MPI.Intracomm, shares: Shares, system: System, way: str) -> Iterator[DistributedMatrix]:
+def distributed(
+    comm: MPI.Intracomm, shares: Shares, system: System, way: str
+) -> Iterator[DistributedMatrix]:
     """The matrix of all parts, its halo exchanged in one of `WAYS`."""
     layout = shares.layout
     _, arriving = layout.local(comm.rank)
     received = shares.pattern.target == comm.rank
-    sources = np.repeat(shares.pattern.source[received], shares.pattern.size[received] // WORD_B)  # ascending
+    sources = np.repeat(
+        shares.pattern.source[received], shares.pattern.size[received] // WORD_B
+    )  # ascending
     counted = np.ones(layout.nodes(comm.rank).size)
-    counted[arriving[sources < comm.rank]] = 0.0  # a node of several parts counts on the first of them
+    counted[arriving[sources < comm.rank]] = (
+        0.0  # a node of several parts counts on the first of them
+    )
     with open_halo(comm, shares, way) as halo:
         yield DistributedMatrix(comm, system.matrix, halo, np.unique(arriving), counted)
 
@@ -59,7 +65,13 @@ def open_halo(comm: MPI.Intracomm, shares: Shares, way: str) -> Halo:
 
 
 def solve(
-    matrix: DistributedMatrix, system: System, part: Part, *, tolerance: float, most: int, keep: int = 0
+    matrix: DistributedMatrix,
+    system: System,
+    part: Part,
+    *,
+    tolerance: float,
+    most: int,
+    keep: int = 0,
 ) -> Solution:
     """The solution on this rank's nodes, given values included."""
     diagonal, right = matrix.add(system.diagonal), matrix.add(system.right)
@@ -82,11 +94,16 @@ def solve_on_one(problem: Problem, tolerance: float, keep: int) -> tuple[Solutio
 
 
 def collect(comm: MPI.Intracomm, nodes: NDArray[np.int64], values: Vector) -> Gathered | None:
-    """Rank 0: nodes and their values, of all ranks; a node of several parts stands there for each. Others: None."""
+    """Rank 0: nodes and their values, of all ranks; a node of several parts stands there for each.
+
+    Others: None.
+    """
     pieces = comm.gather((nodes, values))
     if pieces is None:
         return None
-    return np.concatenate([where for where, _ in pieces]), np.concatenate([what for _, what in pieces])
+    return np.concatenate([where for where, _ in pieces]), np.concatenate(
+        [what for _, what in pieces]
+    )
 
 
 def measure(
@@ -94,9 +111,10 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Way → medians over `repeat` rounds in which the ways take turns; the same on every rank.
 
-    Times are a rank's median of its iterations, and of ranks the mean [s]; `iteration_s` is the slowest rank's.
-    `mflops` is the sum of the ranks' own rates in the product; `bandwidth_Bps` as in the ConSet text: ranks times the
-    bytes of the rank that sends most, over the time of the exchange.
+    Times are a rank's median of its iterations, and of ranks the mean [s]; `iteration_s` is the
+    slowest rank's. `mflops` is the sum of the ranks' own rates in the product; `bandwidth_Bps` as
+    in the ConSet text: ranks times the bytes of the rank that sends most, over the time of the
+    exchange.
     """
     rounds: dict[str, list[tuple[float, ...]]] = {way: [] for way in WAYS}
     for _ in range(repeat):
@@ -123,7 +141,11 @@ def _over_ranks(comm: MPI.Intracomm, matrix: DistributedMatrix) -> tuple[float, 
 def _row(medians: NDArray[np.float64], sent: float) -> dict[str, float]:
     product, exchange, reduction, vectors, iteration, rate = medians.tolist()
     return {
-        "product_s": product, "mflops": rate / 1e6, "exchange_s": exchange,
-        "bandwidth_Bps": sent / exchange if exchange else 0.0, "reduction_s": reduction, "vectors_s": vectors,
+        "product_s": product,
+        "mflops": rate / 1e6,
+        "exchange_s": exchange,
+        "bandwidth_Bps": sent / exchange if exchange else 0.0,
+        "reduction_s": reduction,
+        "vectors_s": vectors,
         "iteration_s": iteration,
-    }  # fmt: skip
+    }

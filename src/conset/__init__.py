@@ -1,4 +1,6 @@
-"""conset, the communication compiler: who sends what to whom, and a machine, in; a verified schedule out.
+"""conset, the communication compiler: who sends what to whom, and a machine, in.
+
+A verified schedule out.
 
 >>> import conset
 >>> schedule = conset.compile("alltoall:size=4KiB", "torus:4x4", method="coloring")
@@ -7,7 +9,8 @@ True
 
 Functions; patterns and machines are nouns, specs or files:
 
-    alltoallv_init           An exchange whose schedule the ranks of a communicator make while they run.
+    alltoallv_init           An exchange whose schedule the ranks of a communicator make while they
+                             run.
     neighbor_alltoallv_init  The same with the neighbours of a distributed graph.
     bound         What no schedule can beat: a number with its witness.
     compare       Methods beside each other, for several patterns on several machines.
@@ -18,10 +21,12 @@ Functions; patterns and machines are nouns, specs or files:
     partition     A mesh, graph or matrix distributed over ranks: its pattern, and who owns what.
     plan          What each rank executes.
     predict       The time a schedule takes, with its terms.
-    program_open  The phases of a program opened one after the other, elements streaming through their connections.
+    program_open  The phases of a program opened one after the other, elements streaming through
+                  their connections.
     read          The schedule in a file.
     read_layout   Who owns what, of `compile --layout` or `Layout.write`.
-    run           Executes a schedule or a program over MPI beside its baselines, every byte checked.
+    run           Executes a schedule or a program over MPI beside its baselines, every byte
+                  checked.
     run_at_run_time  What scheduling inside a program costs, and after how many uses it has paid.
     simulate      When every message is delivered, event by event.
     verify        All violations of a schedule or of a schedule file.
@@ -72,9 +77,10 @@ from __future__ import annotations
 from conset.base.notebook import load_forms_by
 from conset.base.version import VERSION as __version__  # noqa: N811
 
-TYPE_CHECKING = False  # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
+# nothing is imported here: the command line begins with this module, before it hears Ctrl-C
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from conset.api import (  # fmt: skip
+    from conset.api import (
         bound,
         compare,
         compile,
@@ -88,7 +94,7 @@ if TYPE_CHECKING:
         verify,
         write,
     )
-    from conset.base.errors import (  # fmt: skip
+    from conset.base.errors import (
         ArgumentError,
         ConsetError,
         ExecutionError,
@@ -127,17 +133,35 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
-            "bound", "compare", "compile", "guarantees", "plan", "predict", "read", "run", "run_at_run_time",
-            "simulate", "verify", "write",
+            "bound",
+            "compare",
+            "compile",
+            "guarantees",
+            "plan",
+            "predict",
+            "read",
+            "run",
+            "run_at_run_time",
+            "simulate",
+            "verify",
+            "write",
         ),
         "conset.api",
     ),
     **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
-    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time.init"),
+    **dict.fromkeys(
+        ("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time.init"
+    ),
     **dict.fromkeys(
         (
-            "ArgumentError", "ConsetError", "ExecutionError", "InputError", "MissingExtraError", "NoScheduleError",
-            "UsageError", "VerificationError",
+            "ArgumentError",
+            "ConsetError",
+            "ExecutionError",
+            "InputError",
+            "MissingExtraError",
+            "NoScheduleError",
+            "UsageError",
+            "VerificationError",
         ),
         "conset.base.errors",
     ),
@@ -165,17 +189,61 @@ _HOMES = {
     "Verification": "conset.verification.verification",
     "Workload": "conset.models.workload",
     "program_open": "conset.execution.opening",
-}  # fmt: skip
+}
 
 __all__ = [
-    "ArgumentError", "Bounds", "CommPlan", "Comparison", "Connection", "ConsetError", "Costs", "Exchange",
-    "ExecutionError", "Guarantees", "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError",
-    "OpenProgram", "Partition", "Pattern", "Plan", "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline",
-    "Timing", "Topology", "UsageError", "Verification", "VerificationError", "Workload", "__version__",
-    "alltoallv_init", "bound", "compare", "compile", "guarantees", "load_machine", "load_pattern",
-    "neighbor_alltoallv_init", "partition", "plan", "predict", "program_open", "read", "read_layout", "run",
-    "run_at_run_time", "simulate", "verify", "write",
-]  # fmt: skip
+    "ArgumentError",
+    "Bounds",
+    "CommPlan",
+    "Comparison",
+    "Connection",
+    "ConsetError",
+    "Costs",
+    "Exchange",
+    "ExecutionError",
+    "Guarantees",
+    "InputError",
+    "Layout",
+    "Limits",
+    "Machine",
+    "MissingExtraError",
+    "NoScheduleError",
+    "OpenProgram",
+    "Partition",
+    "Pattern",
+    "Plan",
+    "Routing",
+    "RunResult",
+    "RunTimeResult",
+    "Schedule",
+    "Timeline",
+    "Timing",
+    "Topology",
+    "UsageError",
+    "Verification",
+    "VerificationError",
+    "Workload",
+    "__version__",
+    "alltoallv_init",
+    "bound",
+    "compare",
+    "compile",
+    "guarantees",
+    "load_machine",
+    "load_pattern",
+    "neighbor_alltoallv_init",
+    "partition",
+    "plan",
+    "predict",
+    "program_open",
+    "read",
+    "read_layout",
+    "run",
+    "run_at_run_time",
+    "simulate",
+    "verify",
+    "write",
+]
 
 
 def _module(name: str) -> object:

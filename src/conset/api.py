@@ -1,12 +1,14 @@
-"""The Python interface, with the options of the command line as arguments: nouns or specs in, nouns out.
+"""The Python interface, with the options of the command line as arguments.
+
+Nouns or specs in, nouns out.
 
 >>> import conset
 >>> schedule = conset.compile("alltoall", "mesh:4x4", method="first-fit")
 >>> conset.verify(schedule).ok
 True
 
-An unknown argument is an `ArgumentError` (a `TypeError` too), which names the nearest known one; every other error is a
-`ConsetError` of one line.
+An unknown argument is an `ArgumentError` (a `TypeError` too), which names the nearest known one;
+every other error is a `ConsetError` of one line.
 """
 
 from __future__ import annotations
@@ -48,9 +50,20 @@ if TYPE_CHECKING:
     from conset.verification import Verification
 
 __all__ = [
-    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run",
-    "run_at_run_time", "simulate", "verify", "write",
-]  # fmt: skip
+    "bound",
+    "compare",
+    "compile",
+    "load_machine",
+    "load_pattern",
+    "plan",
+    "predict",
+    "read",
+    "run",
+    "run_at_run_time",
+    "simulate",
+    "verify",
+    "write",
+]
 
 
 @overload
@@ -138,42 +151,59 @@ def compile(
         pattern: what is sent.
         machine: what it runs on.
         method: a name of `conset methods`; `auto`: the one with the least time, as `rank_by` says.
-        contention: limit of messages on a link in a phase, per unit of its width; None: the method's own.
+        contention: limit of messages on a link in a phase, per unit of its width; None: the
+            method's own.
         channels: limit of routes through a node; None: the method's own.
         limits: all limits of a phase, or words as `send=1,link=2` for some; None: the method's own.
-        placement: `identity`, `gray`, `random`, `bisection`, `annealed`, `auto`, or a file of node ids.
+        placement: `identity`, `gray`, `random`, `bisection`, `annealed`, `auto`, or a file of node
+            ids.
         ranks_per_node: ranks on each node.
-        sync: `none`, `local`, `ready`, `barrier`, `barrier:K`; `auto`: the one with the least time; None: with method
-            `auto` as `auto`, else `none` for one phase and `barrier` for several.
+        sync: `none`, `local`, `ready`, `barrier`, `barrier:K`; `auto`: the one with the least time;
+            None: with method `auto` as `auto`, else `none` for one phase and `barrier` for several.
         seed: of every random choice.
         effort: sweeps of search.
         timetable: `as` or `event-list`: transfers of a phase one after the other.
         router: of method `connections`; None: the best of those that apply.
         phases: exactly so many, of method `connections`.
-        posting: the order of the lists of method `naive`: `schedule` (by index), `ascending`, `rotated`, `random`,
-            `longest-first`, `pairwise`, `dimension`.
+        posting: the order of the lists of method `naive`: `schedule` (by index), `ascending`,
+            `rotated`, `random`, `longest-first`, `pairwise`, `dimension`.
         objective: `time`, or `phases`: fewest phases, then the least sum of loads.
         min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
-        max_latency: what an element of every connection may take at most, as `5us`, or a file of times.
+        max_latency: what an element of every connection may take at most, as `5us`, or a file of
+            times.
         routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
-        combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`, `radix:2`, `node-aware`,
-            `virtual-grid:4x4`, `mixed`; then the result is a program, of one stage where messages go directly.
-        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit`, `packet` or `formula`; None: the
-            machine's model.
+        combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`,
+            `radix:2`, `node-aware`, `virtual-grid:4x4`, `mixed`; then the result is a program, of
+            one stage where messages go directly.
+        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit`, `packet` or
+            `formula`; None: the machine's model.
 
     Raises:
-        UsageError: an unknown method, placement, policy, ranking or way to combine, or a limit that does not parse.
+        UsageError: an unknown method, placement, policy, ranking or way to combine, or a limit that
+            does not parse.
         InputError: pattern, machine and method do not fit each other.
         NoScheduleError: none exists, or none was found, within the limits.
     """
     options = CompileOptions(
-        method=method, contention=contention, channels=channels, limits=inputs.format_limits(limits),
-        placement=str(placement), ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort,
-        timetable=timetable, router=router, phases=phases, posting=posting, objective=objective, routes=routes,
+        method=method,
+        contention=contention,
+        channels=channels,
+        limits=inputs.format_limits(limits),
+        placement=str(placement),
+        ranks_per_node=ranks_per_node,
+        sync=sync,
+        seed=seed,
+        effort=effort,
+        timetable=timetable,
+        router=router,
+        phases=phases,
+        posting=posting,
+        objective=objective,
+        routes=routes,
         rank_by=rank_by,
         min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
         max_latency=None if max_latency is None else str(max_latency),
-    )  # fmt: skip
+    )
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)
     if combine == "none":
@@ -193,7 +223,10 @@ def read(path: str | Path) -> Schedule | Program:
 
 @python_interface
 def write(schedule: Schedule | Program, path: str | Path) -> None:
-    """Writes a schedule, `.json` for people, `.npz` for size, or a program, `.json`; raises UsageError otherwise."""
+    """Writes a schedule, `.json` for people, `.npz` for size, or a program, `.json`.
+
+    Raises UsageError otherwise.
+    """
     from conset.schedule.files.program import document_of_program, write_program_document
     from conset.schedule.files.schedule import write_schedule
 
@@ -205,7 +238,9 @@ def write(schedule: Schedule | Program, path: str | Path) -> None:
 
 @python_interface
 def verify(schedule: Schedule | Program | str | Path, *, window: int | None = None) -> Verification:
-    """All violations of a schedule, a program or a file of one, found by code that shares nothing with the compiler.
+    """All violations of a schedule, a program or a file of one.
+
+    They are found by code that shares nothing with the compiler.
 
     Args:
         schedule: the schedule or program, or its file.
@@ -223,7 +258,9 @@ def verify(schedule: Schedule | Program | str | Path, *, window: int | None = No
 
     if isinstance(schedule, Schedule):
         return verify_schedule(schedule, window=window)
-    if window is not None and (isinstance(schedule, Program) or sniff(Path(schedule)).form == "program"):
+    if window is not None and (
+        isinstance(schedule, Program) or sniff(Path(schedule)).form == "program"
+    ):
         raise UsageError(f"window {window}: is for schedules", options=["window"])
     if isinstance(schedule, Program):
         return verify_program(document_of_program(schedule))
@@ -240,14 +277,17 @@ def guarantees(schedule: Program) -> list[Guarantees]: ...
 def guarantees(schedule: str | Path) -> Guarantees | list[Guarantees]: ...
 @python_interface
 def guarantees(schedule: Schedule | Program | str | Path) -> Guarantees | list[Guarantees]:
-    """What every connection gets at least while it is open, whatever the others do: of a program for each block.
+    """What every connection gets at least while it is open, whatever the others do.
 
-    >>> float(guarantees(compile("alltoall", "iwarp:4x4", method="connections")).bandwidth_Bps.min())
+    Of a program for each block.
+
+    >>> schedule = compile("alltoall", "iwarp:4x4", method="connections")
+    >>> float(guarantees(schedule).bandwidth_Bps.min())
     10000000.0
 
     Args:
-        schedule: the schedule or program, or its file. In a program all connections of a context count, of whichever
-            phase.
+        schedule: the schedule or program, or its file. In a program all connections of a context
+            count, of whichever phase.
 
     Raises:
         InputError: no such file, or not one of a schedule or program.
@@ -297,10 +337,12 @@ def bound(
         method: whose costs, where a machine runs methods in several ways.
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
-        in_flight: the most messages that a rank may have in flight, or `all`; None: the machine's number.
+        in_flight: the most messages that a rank may have in flight, or `all`; None: the machine's
+            number.
 
     Raises:
-        UsageError: no machine, an unknown policy, linear programs for fixed routes, or a machine for a schedule.
+        UsageError: no machine, an unknown policy, linear programs for fixed routes, or a machine
+            for a schedule.
         InputError: a rank has no node on the machine; a linear program would be too large.
     """
     from conset.bounds import bound as bound_pattern
@@ -309,7 +351,10 @@ def bound(
 
     if isinstance(pattern, Schedule):
         if machine is not None:
-            raise UsageError("bound of a schedule: machine is the schedule's own; give its pattern for another one")
+            raise UsageError(
+                "bound of a schedule: machine is the schedule's own; give its pattern "
+                "for another one"
+            )
         return bound_schedule(pattern)
     if machine is None:
         raise UsageError("bound of a pattern: a machine is required")
@@ -319,32 +364,51 @@ def bound(
         limits, _ = effective_limits(find_method(BOUNDED_BY), target, CompileOptions())
     nodes = inputs.placed_nodes(placement, traffic, target)
     return bound_pattern(
-        traffic, target, limits, placement=nodes, sync=sync, routes=cast("Routes", routes), split=split,
-        order=cast("OrderKept", order), method=method, phases=phases, lp=lp, in_flight=in_flight,
-    )  # fmt: skip
+        traffic,
+        target,
+        limits,
+        placement=nodes,
+        sync=sync,
+        routes=cast("Routes", routes),
+        split=split,
+        order=cast("OrderKept", order),
+        method=method,
+        phases=phases,
+        lp=lp,
+        in_flight=in_flight,
+    )
 
 
 @python_interface
 def predict(
-    schedule: Schedule | Program, *, sync: str | None = None, machine: MachineLike | None = None, by: str | None = None
+    schedule: Schedule | Program,
+    *,
+    sync: str | None = None,
+    machine: MachineLike | None = None,
+    by: str | None = None,
 ) -> Timing:
     """The time a schedule takes, with its terms, by the machine's own model.
 
     Args:
-        schedule: phases of transfers, or a program, which counts as one schedule of all that it sends.
+        schedule: phases of transfers, or a program, which counts as one schedule of all that it
+            sends.
         sync: policy; None: its own.
         machine: another machine.
-        by: `formula` or a model; None: the machine's, or the formula where that fails (`Timing.stands_in` says why).
+        by: `formula` or a model; None: the machine's, or the formula where that fails
+            (`Timing.stands_in` says why).
 
     Raises:
-        UsageError: an unknown policy or model. InputError: the schedule does not fit the other machine.
+        UsageError: an unknown policy or model. InputError: the schedule does not fit the other
+            machine.
     """
     from conset.schedule.chained import chained
     from conset.schedule.program import Program
     from conset.studies.compare.times import time_schedule
 
     whole = chained(schedule) if isinstance(schedule, Program) else schedule
-    return time_schedule(whole, sync=sync, machine=None if machine is None else load_machine(machine), by=by)
+    return time_schedule(
+        whole, sync=sync, machine=None if machine is None else load_machine(machine), by=by
+    )
 
 
 @python_interface
@@ -365,7 +429,9 @@ def simulate(
     until_s: float = inf,
     max_work: int | None = None,
 ) -> Timeline:
-    """When every message is delivered, event by event: of a schedule, a workload, or a trace's file.
+    """When every message is delivered, event by event.
+
+    Of a schedule, a workload, or a trace's file.
 
     >>> simulate(compile("shift:size=1MB", "ring:4,link=1GB/s", method="first-fit")).messages
     4
@@ -375,14 +441,18 @@ def simulate(
         machine: required unless a schedule is given, which has its own.
         model: `flow`, `wormhole`, `circuit`, `packet`, `flit` or `connections`.
         sync: policy; None: a schedule's own.
-        in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's, else the machine's.
+        in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's,
+            else the machine's.
         receives: receives a rank takes at once, or `all`; None: the machine's.
         receive_order: `list` or `any` (first come, first served); None: the model's own.
         fairness: `equal`, or `rtt`: flows weighted by 1 / latency of the route.
-        lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
-        queue: elements that a channel holds, for `connections`; None: 8, or more where links are long.
+        lanes: virtual channels per link and pool, for the models that have them; None: the
+            machine's.
+        queue: elements that a channel holds, for `connections`; None: 8, or more where links are
+            long.
         record: whether every change of a rate and the steps of every message are kept.
-        until_s: the simulation ends when its clock passes it [s]; what is not delivered then has no end.
+        until_s: the simulation ends when its clock passes it [s]; what is not delivered then has no
+            end.
         max_work: counted work after which it ends; None: never.
 
     Raises:
@@ -409,10 +479,18 @@ def simulate(
     else:
         work, own = (what if isinstance(what, Workload) else read_trace(what, target)), "none"
     execution = Settings.of(
-        target.costs_for(work.method), sync=sync or own, in_flight=in_flight, receives=receives,
-        receive_order=receive_order, fairness=fairness, lanes=lanes, queue=queue, record=record,
-        until_s=until_s, max_work=max_work,
-    )  # fmt: skip
+        target.costs_for(work.method),
+        sync=sync or own,
+        in_flight=in_flight,
+        receives=receives,
+        receive_order=receive_order,
+        fairness=fairness,
+        lanes=lanes,
+        queue=queue,
+        record=record,
+        until_s=until_s,
+        max_work=max_work,
+    )
     return find_model(model).simulate(work, target, execution)
 
 
@@ -460,8 +538,10 @@ def compare(
         combine: ways to combine messages, a row for each: `auto`, `8x8`, `radix:2`, ….
 
     Returns:
-        `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each pattern and machine the
-        fastest first; `to_pandas()` gives them as a tidy frame. `skipped` says which methods do not apply and why.
+        `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each
+            pattern and machine the
+        fastest first; `to_pandas()` gives them as a tidy frame. `skipped` says which methods do not
+        apply and why.
 
     Raises:
         UsageError: an unknown method, policy, model or ranking. InputError: no method applies.
@@ -473,18 +553,29 @@ def compare(
     chooses = any(AUTO in (name, *own) for name, own in policies.items())
     if rank_by is not None and not chooses:
         raise UsageError(
-            f"rank_by {rank_by}: goes with methods auto or sync auto", options=["rank_by", "methods", "sync"]
+            f"rank_by {rank_by}: goes with methods auto or sync auto",
+            options=["rank_by", "methods", "sync"],
         )
     options = CompileOptions(
-        contention=contention, channels=channels, limits=inputs.format_limits(limits), placement=str(placement),
-        ranks_per_node=ranks_per_node, seed=seed, effort=effort,
+        contention=contention,
+        channels=channels,
+        limits=inputs.format_limits(limits),
+        placement=str(placement),
+        ranks_per_node=ranks_per_node,
+        seed=seed,
+        effort=effort,
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
-    )  # fmt: skip
+    )
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
     found = compare_pairs(
-        pairs, options, policies, models=tuple(models), by=by, named=methods is not None,
+        pairs,
+        options,
+        policies,
+        models=tuple(models),
+        by=by,
+        named=methods is not None,
         combines=inputs.listed(combine),
-    )  # fmt: skip
+    )
     return merged(found)
 
 
@@ -529,23 +620,29 @@ def plan(
         schedule: the schedule or the program, or its file; the same on every rank of `comm`.
         comm: as many ranks as the schedule has; None: a plan of all ranks, to look at.
         sync: the policy; None: its own.
-        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
+        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its
+            machine's, else all.
 
     Raises:
-        UsageError: an unknown policy. VerificationError: the plan would not end, or a program's not deliver.
-        InputError: no schedule or program file, a transfer larger than MPI carries, or an order that the policy does
-            not keep; with `comm`, another number of ranks, or ranks that do not plan the same. What is wrong on one
-            rank is an error on all.
+        UsageError: an unknown policy. VerificationError: the plan would not end, or a program's not
+            deliver.
+        InputError: no schedule or program file, a transfer larger than MPI carries, or an order
+            that the policy does not keep; with `comm`, another number of ranks, or ranks that do
+            not plan the same. What is wrong on one rank is an error on all.
     """
     if comm is None:
         return _plan(schedule, sync, in_flight)
     from conset.execution.comm_plan import plan_on
 
     file = Path(schedule) if isinstance(schedule, str | Path) else None
-    return plan_on(comm, lambda: _plan(schedule, sync, in_flight), file, f"sync {sync}, in_flight {in_flight}")
+    return plan_on(
+        comm, lambda: _plan(schedule, sync, in_flight), file, f"sync {sync}, in_flight {in_flight}"
+    )
 
 
-def _plan(schedule: Schedule | Program | str | Path, sync: str | None, in_flight: InFlight | None) -> Plan:
+def _plan(
+    schedule: Schedule | Program | str | Path, sync: str | None, in_flight: InFlight | None
+) -> Plan:
     from conset.execution.planner import plan_program, plan_schedule
     from conset.schedule.program import Program
 
@@ -567,18 +664,22 @@ def run(
 ) -> RunResult:
     """Executes a schedule or a program over MPI beside its baselines, every byte checked.
 
-    Starts a job of as many ranks as it has; inside a running MPI job every rank calls this and takes part.
+    Starts a job of as many ranks as it has; inside a running MPI job every rank calls this and
+    takes part.
 
     Args:
         schedule: the schedule or the program, or its file.
         sync: the policy; None: its own.
-        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
+        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its
+            machine's, else all.
         repeat: repetitions that count; one more goes before and is dropped.
         mpiexec: another launcher, as a shell would split it.
-        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes,
+            messages and barriers.
 
     Raises:
-        UsageError: an unknown policy, no launcher, a launcher inside a job. InputError: sizes or ranks do not fit.
+        UsageError: an unknown policy, no launcher, a launcher inside a job. InputError: sizes or
+            ranks do not fit.
         VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
     """
     from conset.execution.job import run_program, run_schedule
@@ -586,8 +687,12 @@ def run(
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule
     if isinstance(found, Program):
-        return run_program(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
-    return run_schedule(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+        return run_program(
+            found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout
+        )
+    return run_schedule(
+        found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout
+    )
 
 
 @python_interface
@@ -606,31 +711,35 @@ def run_at_run_time(
     rows_to: int | None = None,
     word: int = 8,
 ) -> RunTimeResult:
-    """What it costs to schedule a pattern inside the program that uses it, and after how many uses that has paid.
+    """The cost of scheduling a pattern inside the program that uses it.
 
-    Starts a job in which every rank knows its own row only; inside a running MPI job every rank calls this and takes
-    part. Every received byte is checked.
+    And the number of uses after which that has paid.
+
+    Starts a job in which every rank knows its own row only; inside a running MPI job every rank
+    calls this and takes part. Every received byte is checked.
 
     Args:
-        pattern: what is sent; a spec where other numbers of ranks are to be predicted, or a file that is cut.
+        pattern: what is sent; a spec where other numbers of ranks are to be predicted, or a file
+            that is cut.
         machine: what schedules are made for; rank r lives on node r.
-        methods: beside posting everything: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`, `coloring`,
-            `first-fit`.
+        methods: beside posting everything: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`,
+            `coloring`, `first-fit`.
         ranks: of the job; None: the machine's, or no job where `predict` is given.
-        predict: numbers of ranks for which the scheduling is computed here and all else predicted by the machine's
-            model, on a machine of the same kind with as many nodes.
+        predict: numbers of ranks for which the scheduling is computed here and all else predicted
+            by the machine's model, on a machine of the same kind with as many nodes.
         repeat: repetitions that count; one more goes before and is dropped.
         seed: of every random choice.
         mpiexec: another launcher, as a shell would split it.
-        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and messages.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and
+            messages.
         parts: parts to cut a mesh or graph into; a prediction cuts it into its own number.
         rows_to: ranks to distribute a sparse matrix over; as `parts`.
         word: bytes of an entry or node where a file counts words [B].
 
     Raises:
-        UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that the machine's kind
-            or the pattern cannot have. InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline
-            passed.
+        UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that
+            the machine's kind or the pattern cannot have. InputError: sizes or ranks do not fit.
+            ExecutionError: a rank died or a deadline passed.
     """
     from conset.studies.run_time.job import COMPARED, RunTimeResult, measure_job
     from conset.studies.run_time.predicted import predict_costs
@@ -644,17 +753,31 @@ def run_at_run_time(
             found = pattern
         else:
             found = load_pattern(
-                pattern, on, ranks=count, seed=seed, word=word, parts=parts and count, rows_to=rows_to and count
+                pattern,
+                on,
+                ranks=count,
+                seed=seed,
+                word=word,
+                parts=parts and count,
+                rows_to=rows_to and count,
             )
         if found.ranks != count:
-            raise UsageError(f"{found.name} has {found.ranks} ranks: {count} were asked for", options=["ranks"])
+            raise UsageError(
+                f"{found.name} has {found.ranks} ranks: {count} were asked for", options=["ranks"]
+            )
         return found
 
     result = RunTimeResult(None)
     if ranks is not None or not predict:
         count = ranks or parts or rows_to or target.topology.endpoints
         result = measure_job(
-            traffic(target, count), target, methods=names, repeat=repeat, seed=seed, mpiexec=mpiexec, timeout=timeout
+            traffic(target, count),
+            target,
+            methods=names,
+            repeat=repeat,
+            seed=seed,
+            mpiexec=mpiexec,
+            timeout=timeout,
         )
     predicted = []
     for count in predict:

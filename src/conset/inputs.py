@@ -1,4 +1,7 @@
-"""Inputs of the Python interface: what may be given as a pattern, a machine, limits or a placement, to nouns."""
+"""Inputs of the Python interface.
+
+What may be given as a pattern, a machine, limits or a placement, to nouns.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +26,24 @@ from conset.pattern.spec import parse_partition, parse_pattern
 PatternLike = Pattern | str | Path
 """A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
 MachineLike = Machine | Topology | Mapping[str, Any] | str | Path
-"""A machine, a network with the default costs, a spec such as `torus:8x8,link=16GB/s`, a file, or a file's contents."""
+"""A machine, network, spec such as `torus:8x8,link=16GB/s`, file, or a file's contents.
+
+A network gets the default costs.
+"""
 
 
 @python_interface
 def load_machine(spec: MachineLike) -> Machine:
-    """A machine from a preset, a network with options, a file, or a `Topology`, which gets the default costs.
+    """A machine from a preset, a network with options, a file, or a `Topology`.
+
+    Which gets the default costs.
 
     >>> load_machine("torus:8x8,link=16GB/s").costs.link_Bps
     16000000000.0
 
     Raises:
-        UsageError: an unknown name or option, or a value that does not parse. InputError: what a file says.
+        UsageError: an unknown name or option, or a value that does not parse. InputError: what a
+            file says.
     """
     if isinstance(spec, Machine):
         return spec
@@ -71,20 +80,37 @@ def load_pattern(
         word: bytes of an entry or node where a file counts words [B].
 
     Raises:
-        UsageError: an unknown pattern, option or value, or nothing that says how many ranks there are.
-        InputError: a missing or broken file, or a pattern that does not fit the ranks or the network.
+        UsageError: an unknown pattern, option or value, or nothing that says how many ranks there
+            are.
+        InputError: a missing or broken file, or a pattern that does not fit the ranks or the
+            network.
     """
     topology = None if on is None else load_machine(on).topology
     if ranks_per_node < 1:
-        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
+        raise UsageError(
+            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
+        )
     if ranks is None and topology is not None:
         ranks = topology.endpoints * ranks_per_node
-    return parse_pattern(str(text), topology=topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word)
+    return parse_pattern(
+        str(text),
+        topology=topology,
+        ranks=ranks,
+        seed=seed,
+        parts=parts,
+        rows_to=rows_to,
+        word=word,
+    )
 
 
 @python_interface
 def partition(
-    path: str | Path, *, parts: int | None = None, rows_to: int | None = None, word: int = 8, seed: int = 0
+    path: str | Path,
+    *,
+    parts: int | None = None,
+    rows_to: int | None = None,
+    word: int = 8,
+    seed: int = 0,
 ) -> Partition:
     """A mesh, graph or sparse matrix distributed over ranks: what they exchange, and who owns what.
 
@@ -92,7 +118,8 @@ def partition(
     array([...])
 
     Args:
-        path: a mesh or graph (with `parts`), `.mtx` (with `parts` or `rows_to`), `.pack` (as it is partitioned).
+        path: a mesh or graph (with `parts`), `.mtx` (with `parts` or `rows_to`), `.pack` (as it is
+            partitioned).
         parts: parts to cut a mesh, graph or matrix into, by METIS.
         rows_to: ranks to distribute a sparse matrix over, by rows in order.
         word: of a row or node in an application's arrays [B].
@@ -107,14 +134,19 @@ def partition(
 
 @python_interface
 def read_layout(path: str | Path) -> Layout:
-    """The layout in a file of `Layout.write` or `compile --layout`; raises InputError where there is none."""
+    """The layout in a file of `Layout.write` or `compile --layout`.
+
+    Raises InputError where there is none.
+    """
     from conset.pattern import layout_file
 
     return layout_file.read_layout(path)
 
 
-def pattern_on(pattern: PatternLike, machine: Machine, ranks_per_node: int = 1, seed: int = 0) -> Pattern:
-    """The pattern that is given, for the ranks of a machine where it does not say how many there are."""
+def pattern_on(
+    pattern: PatternLike, machine: Machine, ranks_per_node: int = 1, seed: int = 0
+) -> Pattern:
+    """The given pattern for the ranks of a machine where it has no number of its own."""
     if isinstance(pattern, Pattern):
         return pattern
     return load_pattern(pattern, machine, ranks_per_node=ranks_per_node, seed=seed)
@@ -124,25 +156,38 @@ def format_limits(limits: Limits | str | None) -> str | None:
     """Limits as options say them: `send=1,receive=1,link=none,…`."""
     if not isinstance(limits, Limits):
         return limits
-    return ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
+    return ",".join(
+        f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items()
+    )
 
 
-def placed_nodes(placement: ArrayLike | None, pattern: Pattern, machine: Machine) -> NDArray[np.int32] | None:
-    """shape=(ranks), int32: a placement, checked; raises InputError for a node that holds no ranks."""
+def placed_nodes(
+    placement: ArrayLike | None, pattern: Pattern, machine: Machine
+) -> NDArray[np.int32] | None:
+    """shape=(ranks), int32: a placement, checked.
+
+    Raises InputError for a node that holds no ranks.
+    """
     if placement is None:
         return None
     nodes: NDArray[np.int32] = frozen_ints(placement, np.int32, "placement")
     if nodes.shape != (pattern.ranks,):
-        raise InputError(f"placement has shape {nodes.shape}: one node for each of {pattern.ranks} ranks required")
+        raise InputError(
+            f"placement has shape {nodes.shape}: one node for each of {pattern.ranks} "
+            "ranks required"
+        )
     check_range("placement", nodes, machine.topology.endpoints)
     return nodes
 
 
-def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+def policies_of(
+    methods: str | Sequence[str] | None, sync: str | Sequence[str] | None
+) -> dict[str, tuple[str, ...]]:
     """Method → its policies, for a comparison; both are given with commas or one by one.
 
     Raises:
-        UsageError: an unknown method or policy, no method, or a policy for a method that is not compared.
+        UsageError: an unknown method or policy, no method, or a policy for a method that is not
+            compared.
     """
     from conset.compilation.options import AUTO
     from conset.methods.phases.table import find_method, table
@@ -168,7 +213,11 @@ def pairs_of(
 ) -> list[tuple[Pattern, Machine]]:
     """Every pattern on every machine, pattern after pattern; of both one or several are given."""
     targets = [load_machine(each) for each in _each_of(machines)]
-    return [(pattern_on(each, on, ranks_per_node, seed), on) for each in _each_of(patterns) for on in targets]
+    return [
+        (pattern_on(each, on, ranks_per_node, seed), on)
+        for each in _each_of(patterns)
+        for on in targets
+    ]
 
 
 def _each_of(one_or_many: Any) -> list[Any]:

@@ -1,10 +1,13 @@
-"""Item: one table, figure or claim of a text as the pipeline makes it, with the error of every cell.
+"""Item: one table, figure or claim of a text as the pipeline makes it.
 
-What a text prints is a `Cell`'s published number, read from a CSV file beside the code that makes it again; what it
-says in words is a `Claim`. The two are counted apart. A number is a cell only where something computed stands beside
-something printed that was not its input; a sentence is a claim only where it could have turned out false. What is
-neither goes into a `Table`. Nothing is tuned until it agrees: a cell that the text itself has wrong carries a
-`departure`, a claim that does not hold says so with its figures. Every item says by its `basis` what was done.
+With the error of every cell.
+
+What a text prints is a `Cell`'s published number, read from a CSV file beside the code that makes
+it again; what it says in words is a `Claim`. The two are counted apart. A number is a cell only
+where something computed stands beside something printed that was not its input; a sentence is a
+claim only where it could have turned out false. What is neither goes into a `Table`. Nothing is
+tuned until it agrees: a cell that the text itself has wrong carries a `departure`, a claim that
+does not hold says so with its figures. Every item says by its `basis` what was done.
 """
 
 from __future__ import annotations
@@ -44,7 +47,8 @@ class Cell:
         column: label of its column.
         published: what the text prints.
         ours: what the pipeline gives.
-        departure: why the text's number is not to be met (a misprint, a stray digit); it then counts for no tolerance.
+        departure: why the text's number is not to be met (a misprint, a stray digit); it then
+            counts for no tolerance.
     """
 
     row: str
@@ -67,8 +71,8 @@ class Claim:
         statement: what the text says, in our words, with its section.
         holds: whether it holds here.
         figures: the numbers that decide.
-        asserted: demanded: the text's own sentence as it stands, or one of ours that says `beyond the text`; False:
-            reported beside, counts for nothing.
+        asserted: demanded: the text's own sentence as it stands, or one of ours that says
+            `beyond the text`; False: reported beside, counts for nothing.
     """
 
     statement: str
@@ -121,15 +125,16 @@ class Item:
         about: how it was made: pattern, machine, method, model, sync, settings; one paragraph.
         cells: numbers beside the text's.
         claims: sentences that could turn out false.
-        tolerance: largest |error| of a cell without departure; None: the claims say what is demanded.
+        tolerance: largest |error| of a cell without departure; None: the claims say what is
+            demanded.
         tables: further tables, beside those of the cells and claims.
         pictures: drawn when written; without any the errors of the cells are.
         departures: what differs from the text and why, in words.
-        measured: tables of what was measured in this run, which another run repeats only roughly: printed and in
-            `--json`, never in a file.
-        basis: `computed`: schedules compiled here, counted, predicted or simulated; `formula`: an expression that the
-            text prints, on the text's own constants or on constants fitted to its numbers; `transcribed`: the text's
-            numbers as they are printed, nothing beside them.
+        measured: tables of what was measured in this run, which another run repeats only roughly:
+            printed and in `--json`, never in a file.
+        basis: `computed`: schedules compiled here, counted, predicted or simulated; `formula`: an
+            expression that the text prints, on the text's own constants or on constants fitted to
+            its numbers; `transcribed`: the text's numbers as they are printed, nothing beside them.
     """
 
     paper: str
@@ -188,7 +193,9 @@ class Item:
         """Cells beyond the tolerance that no departure explains."""
         if self.tolerance is None:
             return ()
-        return tuple(c for c in self.cells if not c.departure and not abs(c.error) <= self.tolerance)
+        return tuple(
+            c for c in self.cells if not c.departure and not abs(c.error) <= self.tolerance
+        )
 
     @property
     def failed(self) -> tuple[Claim, ...]:
@@ -202,7 +209,10 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `does not agree`, or `nothing demanded` without assertions and without a tolerance on cells."""
+        """`agrees`, `does not agree`, or `nothing demanded`.
+
+        The last without assertions and without a tolerance on cells.
+        """
         if not self.asserted and (not self.cells or self.tolerance is None):
             return "nothing demanded"
         return "agrees" if self.agrees else "does not agree"
@@ -217,30 +227,42 @@ class Item:
         return tuple(own)
 
     def _outside_in_words(self) -> list[str]:
-        """Each cell outside, or how many and the farthest one where the table of cells says it better."""
+        """Each cell outside, or how many and the farthest where the table of cells shows more."""
 
         def words(cell: Cell) -> str:
             return (
-                f"{cell.row}, {cell.column}: {_short(cell.ours)} against {_short(cell.published)} ({cell.error:+.1%})"
+                f"{cell.row}, {cell.column}: {_short(cell.ours)} against "
+                f"{_short(cell.published)} ({cell.error:+.1%})"
             )
 
         if len(self.outside) <= MANY:
             return [words(cell) for cell in self.outside]
         farthest = max(self.outside, key=lambda cell: abs(cell.error))
         return [
-            f"{len(self.outside)} of {len(self.cells)} cells outside the tolerance, the farthest: {words(farthest)}"
+            f"{len(self.outside)} of {len(self.cells)} cells outside the tolerance, the farthest: "
+            f"{words(farthest)}"
         ]
 
     def all_tables(self) -> tuple[Table, ...]:
         """The cells as a table, the item's own tables, the claims as a table."""
         tables = list(self.tables)
         if self.cells:
-            rows = tuple((c.row, c.column, c.published, c.ours, f"{c.error:+.2%}") for c in self.cells)
-            tables.insert(0, Table("Cells: published and ours", ("row", "column", "published", "ours", "error"), rows))
+            rows = tuple(
+                (c.row, c.column, c.published, c.ours, f"{c.error:+.2%}") for c in self.cells
+            )
+            tables.insert(
+                0,
+                Table(
+                    "Cells: published and ours",
+                    ("row", "column", "published", "ours", "error"),
+                    rows,
+                ),
+            )
         if self.claims:
             columns = ("claim", "verdict", "figures", "counts")
             claims = tuple(
-                (c.statement, c.verdict, c.figures, "yes" if c.asserted else "reported") for c in self.claims
+                (c.statement, c.verdict, c.figures, "yes" if c.asserted else "reported")
+                for c in self.claims
             )
             tables.append(Table("Claims", columns, claims))
         return tuple(tables)
@@ -248,15 +270,38 @@ class Item:
     def to_object(self) -> dict[str, Any]:
         """As in `reproduce --json`."""
         return {
-            "paper": self.paper, "item": self.name, "title": self.title, "basis": self.basis,
-            "cells": len(self.cells), "assertions": len(self.asserted), "failed_assertions": len(self.failed),
-            "rms_error": self.rms_error, "max_error": self.max_error, "agrees": self.agrees, "verdict": self.verdict,
-            "departures": list(self.all_departures), "tolerance": self.tolerance, "about": self.about,
-            "claims": [{"claim": c.statement, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
-                       for c in self.claims],
-            "measured": [{"title": t.title, "columns": list(t.columns), "rows": [list(row) for row in t.rows]}
-                         for t in self.measured],
-        }  # fmt: skip
+            "paper": self.paper,
+            "item": self.name,
+            "title": self.title,
+            "basis": self.basis,
+            "cells": len(self.cells),
+            "assertions": len(self.asserted),
+            "failed_assertions": len(self.failed),
+            "rms_error": self.rms_error,
+            "max_error": self.max_error,
+            "agrees": self.agrees,
+            "verdict": self.verdict,
+            "departures": list(self.all_departures),
+            "tolerance": self.tolerance,
+            "about": self.about,
+            "claims": [
+                {
+                    "claim": c.statement,
+                    "holds": c.holds,
+                    "figures": c.figures,
+                    "asserted": c.asserted,
+                }
+                for c in self.claims
+            ],
+            "measured": [
+                {
+                    "title": t.title,
+                    "columns": list(t.columns),
+                    "rows": [list(row) for row in t.rows],
+                }
+                for t in self.measured
+            ],
+        }
 
 
 def _short(value: float) -> str:
@@ -269,7 +314,10 @@ def rms(errors: Sequence[float]) -> float:
 
 
 def read_published(folder: str, name: str) -> list[dict[str, str]]:
-    """The rows of `<folder>/published/<name>.csv`, column → text; lines with # say where it is printed."""
+    """The rows of `<folder>/published/<name>.csv`, column → text.
+
+    Lines with # say where it is printed.
+    """
     file = files("conset_papers").joinpath(folder, "published", f"{name}.csv")
     with file.open(encoding="utf-8") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))

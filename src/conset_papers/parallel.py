@@ -1,4 +1,6 @@
-"""Independent cells on a few threads; the core works without the interpreter's lock, so they run at once.
+"""Independent cells on a few threads.
+
+The core works without the interpreter's lock, so they run at once.
 
 Results stand in the order of the items, whatever the number of threads and whichever ends first.
 """
@@ -29,7 +31,8 @@ def on_threads(
     Args:
         function: of one item alone: what it gives must not depend on the others.
         items: what to make.
-        cost: how long an item takes, in any unit: the longest start first, so that no thread waits at the end.
+        cost: how long an item takes, in any unit: the longest start first, so that no thread waits
+            at the end.
         threads: how many work at once.
 
     Raises:

@@ -150,7 +150,10 @@ def find_rows(paper: str | None = None, item: str | None = None) -> tuple[Row, .
 
 
 def slug(name: str) -> str:
-    """A name as on the command line and in file names: `Table 1` → `table-1`; `table1` is the same."""
+    """A name as on the command line and in file names: `Table 1` → `table-1`.
+
+    `table1` is the same.
+    """
     parts: list[str] = []
     for sign in name.lower():
         kind = "digit" if sign.isdigit() else "letter" if sign.isalpha() else ""

@@ -1,4 +1,7 @@
-"""Writing items: Markdown, CSV and SVG for each, and one index over all; tables of them in the terminal."""
+"""Writing items: Markdown, CSV and SVG for each, and one index over all.
+
+Tables of them in the terminal.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +27,33 @@ if TYPE_CHECKING:
 
 INDEX = "index.md"
 COLUMNS = ("paper", "item", "shows", "basis", "cells", "rms error", "largest", "claims", "verdict")
-INDEX_COLUMNS = ("paper", "item", "shows", "basis", "computed from what", "cells", "rms error", "largest", "claims",
-                 "tolerance")  # fmt: skip
+INDEX_COLUMNS = (
+    "paper",
+    "item",
+    "shows",
+    "basis",
+    "computed from what",
+    "cells",
+    "rms error",
+    "largest",
+    "claims",
+    "tolerance",
+)
 VERDICTS = {
     "does not agree": "Does not agree",
     "agrees": "Agrees",
     "nothing demanded": "Nothing demanded: no tolerance on the cells, no claim that counts",
 }
 """Verdict → heading of the index, in its order: failures first."""
-TOTALS = {"does not agree": "do not agree", "agrees": "agree", "nothing demanded": "with nothing demanded"}
+TOTALS = {
+    "does not agree": "do not agree",
+    "agrees": "agree",
+    "nothing demanded": "with nothing demanded",
+}
 
 
 def write_item(item: Item, folder: Path) -> list[Path]:
-    """Writes `folder/<paper>/<item>.md`, a CSV for each of its tables, an SVG for each of its pictures.
+    """Writes `folder/<paper>/<item>.md` with its tables (CSV) and its pictures (SVG).
 
     Raises:
         InputError: the folder cannot be written.
@@ -61,7 +78,10 @@ def write_item(item: Item, folder: Path) -> list[Path]:
 
 
 def write_index(items: Sequence[Item], folder: Path) -> Path:
-    """Writes `folder/index.md`: every item with what it rests on, its errors and its verdict, failures first."""
+    """Writes `folder/index.md`.
+
+    Every item with what it rests on, its errors and its verdict, failures first.
+    """
     _make(folder)
     path = folder / INDEX
     _write(path, index_markdown(items))
@@ -71,20 +91,30 @@ def write_index(items: Sequence[Item], folder: Path) -> Path:
 def table_names(item: Item) -> list[str]:
     """File names of the item's tables without suffix: the first has the item's own."""
     titles = [table.title.partition(":")[0] for table in item.all_tables()]
-    return [slug(item.name) if k == 0 else f"{slug(item.name)}-{slug(title)}" for k, title in enumerate(titles)]
+    return [
+        slug(item.name) if k == 0 else f"{slug(item.name)}-{slug(title)}"
+        for k, title in enumerate(titles)
+    ]
 
 
 def pictures_of(item: Item) -> tuple[Picture, ...]:
-    """The item's own pictures; without any one of its cells' errors and claims, where it has some."""
+    """The item's own pictures.
+
+    Without any one of its cells' errors and claims, where it has some.
+    """
     if item.pictures or not (item.cells or item.asserted):
         return item.pictures
 
     def draw() -> Figure:
         from conset_papers.pictures.bars import picture_errors
 
-        marks = [(f"{cell.row}, {cell.column}", cell.error, not cell.departure) for cell in item.cells]
+        marks = [
+            (f"{cell.row}, {cell.column}", cell.error, not cell.departure) for cell in item.cells
+        ]
         claims = [(claim.statement, claim.holds) for claim in item.asserted]
-        return picture_errors(marks, claims, tolerance=item.tolerance, title=f"{item.name}: {item.title}")
+        return picture_errors(
+            marks, claims, tolerance=item.tolerance, title=f"{item.name}: {item.title}"
+        )
 
     return (Picture(draw),)
 
@@ -96,17 +126,34 @@ def picture_name(item: Item, picture: Picture) -> str:
 
 def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
     """Title, basis, verdict, how it was made, pictures, tables, departures."""
-    lines = [f"# {item.name}: {item.title}", "", f"*{item.basis_sentence}*", "", _verdict(item), "", item.about, ""]
+    lines = [
+        f"# {item.name}: {item.title}",
+        "",
+        f"*{item.basis_sentence}*",
+        "",
+        _verdict(item),
+        "",
+        item.about,
+        "",
+    ]
     lines += [line for name in pictures for line in (f"![{item.name}: {item.title}]({name})", "")]
     for table in item.all_tables():
         lines += [f"## {table.title}", "", *lines_of(table), ""]
     if item.all_departures:
-        lines += ["## Departures", "", *(f"- {plain(departure)}" for departure in item.all_departures), ""]
+        lines += [
+            "## Departures",
+            "",
+            *(f"- {plain(departure)}" for departure in item.all_departures),
+            "",
+        ]
     return "\n".join(lines)
 
 
 def index_markdown(items: Sequence[Item]) -> str:
-    """Totals, then a table of items for each verdict, those that do not agree first; then what departs."""
+    """Totals, then a table of items for each verdict, those that do not agree first.
+
+    Then what departs.
+    """
     cells = sum(len(item.cells) for item in items)
     asserted = [claim for item in items for claim in item.asserted]
     kept = sum(claim.holds for claim in asserted)
@@ -114,9 +161,13 @@ def index_markdown(items: Sequence[Item]) -> str:
         "# The four texts, reproduced",
         "",
         f"{count_of(len(items), 'item')}: "
-        + ", ".join(f"{sum(item.verdict == verdict for item in items)} {word}" for verdict, word in TOTALS.items())
+        + ", ".join(
+            f"{sum(item.verdict == verdict for item in items)} {word}"
+            for verdict, word in TOTALS.items()
+        )
         + f". {cells} cells: a number computed beside a printed one that was not its input.",
-        f"{len(asserted)} claims, each of which could fail: {kept} hold, {len(asserted) - kept} do not.",
+        f"{len(asserted)} claims, each of which could fail: {kept} hold, "
+        f"{len(asserted) - kept} do not.",
         "",
         *(f"- *{basis}*: {words}" for basis, words in BASES.items()),
     ]
@@ -124,8 +175,12 @@ def index_markdown(items: Sequence[Item]) -> str:
         chosen = [item for item in items if item.verdict == verdict]
         if chosen:
             lines += ["", f"## {heading}", ""]
-            lines += table_markdown(INDEX_COLUMNS, (_index_row(item) for item in chosen), (0, 1, 2, 3, 4, 8))
-    parting = [(item, departure) for item in _failures_first(items) for departure in item.all_departures]
+            lines += table_markdown(
+                INDEX_COLUMNS, (_index_row(item) for item in chosen), (0, 1, 2, 3, 4, 8)
+            )
+    parting = [
+        (item, departure) for item in _failures_first(items) for departure in item.all_departures
+    ]
     if parting:
         lines += [
             "",
@@ -144,8 +199,17 @@ def _failures_first(items: Sequence[Item]) -> list[Item]:
 def _index_row(item: Item) -> tuple[str, ...]:
     link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
     allowed = "" if item.tolerance is None or not item.cells else f"{item.tolerance:.3%}"
-    return (item.paper, link, plain(item.title), item.basis, plain(item.derivation), str(len(item.cells)),
-            *format_errors(item), format_claims(item), allowed)  # fmt: skip
+    return (
+        item.paper,
+        link,
+        plain(item.title),
+        item.basis,
+        plain(item.derivation),
+        str(len(item.cells)),
+        *format_errors(item),
+        format_claims(item),
+        allowed,
+    )
 
 
 def format_errors(item: Item) -> tuple[str, str]:
@@ -163,7 +227,9 @@ def format_claims(item: Item) -> str:
 
 
 def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[RenderableType]:
-    """What the terminal shows: a single item with its tables, a line for each item, departures, where it is written.
+    """What the terminal shows.
+
+    A single item with its tables, a line for each item, departures, where it is written.
 
     Texts have rich's markup.
     """
@@ -172,7 +238,10 @@ def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[Rende
     parts = _item_parts(items[0]) if len(items) == 1 else []
     parts.append(summary_table(items))
     for item in items:
-        parts += [f"[dim]{escape(f'{item.paper}, {item.name}: {said}')}[/]" for said in item.all_departures]
+        parts += [
+            f"[dim]{escape(f'{item.paper}, {item.name}: {said}')}[/]"
+            for said in item.all_departures
+        ]
     if folder is not None:
         parts.append(escape(f"written to {folder}, from {folder / INDEX} on"))
     return parts
@@ -192,9 +261,18 @@ def _item_parts(item: Item) -> list[RenderableType]:
 def summary_table(items: Sequence[Item]) -> RichTable:
     """One line for each item."""
     rows = [
-        (item.paper, item.name, item.title, item.basis, len(item.cells), *format_errors(item), format_claims(item),
-         item.verdict) for item in items
-    ]  # fmt: skip
+        (
+            item.paper,
+            item.name,
+            item.title,
+            item.basis,
+            len(item.cells),
+            *format_errors(item),
+            format_claims(item),
+            item.verdict,
+        )
+        for item in items
+    ]
     return _rich_table(COLUMNS, rows)
 
 
@@ -214,8 +292,11 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Rich
 
 def lines_of(table: Table) -> list[str]:
     """Markdown; columns of numbers to the right."""
-    text_columns = [k for k in range(len(table.columns))
-             if not all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)]  # fmt: skip
+    text_columns = [
+        k
+        for k in range(len(table.columns))
+        if not all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)
+    ]
     rows = ([plain(format_value(value)) for value in row] for row in table.rows)
     return table_markdown([plain(name) for name in table.columns], rows, text_columns)
 
@@ -245,7 +326,9 @@ def _verdict(item: Item) -> str:
     if item.cells:
         rms, largest = format_errors(item)
         allowed = f" (tolerance {item.tolerance:.3%} a cell)" if item.tolerance is not None else ""
-        parts.append(f"{count_of(len(item.cells), 'cell')}, rms error {rms}, largest {largest}{allowed}")
+        parts.append(
+            f"{count_of(len(item.cells), 'cell')}, rms error {rms}, largest {largest}{allowed}"
+        )
     if item.asserted:
         parts.append(f"claims: {format_claims(item)}")
     said = f": {'; '.join(parts)}" if parts else ""

@@ -1,6 +1,7 @@
 """conset_testbed: a contended network on one Linux machine, to measure schedules on.
 
-Network namespaces are nodes, rate-limited virtual wires or switches in user space are links, and MPI jobs run on them:
+Network namespaces are nodes, rate-limited virtual wires or switches in user space are links, and
+MPI jobs run on them:
 
 >>> import conset, conset_testbed
 >>> with conset_testbed.bed("mesh:4x4", fabric="credit", rate="20mbit") as bed:  # doctest: +SKIP

@@ -1,4 +1,6 @@
-"""What is done with a right: `python -m conset_testbed ACTION …`, started by `conset_testbed.beds`; and `mpiexec`.
+"""What is done with a right: `python -m conset_testbed ACTION …`, started by `conset_testbed.beds`.
+
+And `mpiexec`.
 
 Actions answer with one JSON object on their last line: what was asked for, or an error.
 """
@@ -32,7 +34,9 @@ def _down(name: str) -> dict[str, Any]:
 
     done = remove(name)
     if done.left:
-        raise UnavailableError(f"testbed '{name}': namespaces could not be removed: {', '.join(done.left[:4])}")
+        raise UnavailableError(
+            f"testbed '{name}': namespaces could not be removed: {', '.join(done.left[:4])}"
+        )
     return {"removed": done.removed, "foreign": done.foreign}
 
 

@@ -1,4 +1,7 @@
-"""Access: with what right a bed is built: root's, or that of a user namespace of its own; what this machine permits."""
+"""Access: with what right a bed is built: root's, or that of a user namespace of its own.
+
+What this machine permits.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +90,21 @@ def enter_new() -> list[str]:
 
 
 def enter_held(pid: int | None) -> list[str]:
-    """The words before a command that lets it use the bed that process `pid` holds: none for root."""
+    """The words before a command that lets it use the bed that process `pid` holds.
+
+    None for root.
+    """
     if is_privileged() or pid is None:
         return []
-    return ["nsenter", f"--target={pid}", "--user", "--preserve-credentials", "--net", "--mount", "--wdns=."]
+    return [
+        "nsenter",
+        f"--target={pid}",
+        "--user",
+        "--preserve-credentials",
+        "--net",
+        "--mount",
+        "--wdns=.",
+    ]
 
 
 def environment() -> dict[str, str]:
@@ -104,11 +118,16 @@ def environment() -> dict[str, str]:
 
 
 def inside_command(action: str, *words: str) -> list[str]:
-    """What carries out an action of `conset_testbed.__main__`; nothing of the current directory is imported."""
+    """What carries out an action of `conset_testbed.__main__`.
+
+    Nothing of the current directory is imported.
+    """
     return [sys.executable, "-P", "-m", "conset_testbed", action, *words]
 
 
-def call_inside(before: Sequence[str], action: str, *words: str, pass_fds: Sequence[int] = ()) -> dict[str, Any]:
+def call_inside(
+    before: Sequence[str], action: str, *words: str, pass_fds: Sequence[int] = ()
+) -> dict[str, Any]:
     """What an action returns, carried out inside.
 
     Raises:
@@ -118,11 +137,17 @@ def call_inside(before: Sequence[str], action: str, *words: str, pass_fds: Seque
     try:
         done = subprocess.run(
             [*before, *inside_command(action, *words)],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-            env=environment(), pass_fds=tuple(pass_fds),
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+            pass_fds=tuple(pass_fds),
+        )
     except OSError as error:
-        raise UnavailableError(f"{before[0] if before else sys.executable}: {error.strerror}") from None
+        raise UnavailableError(
+            f"{before[0] if before else sys.executable}: {error.strerror}"
+        ) from None
     with suppress(ValueError, IndexError):
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         if "error" in found:
@@ -158,7 +183,9 @@ def require_tools() -> None:
         raise UnavailableError(f"a testbed needs Linux, this is {sys.platform}")
     for tool in _TOOLS:
         if shutil.which(tool) is None:
-            raise UnavailableError(f"'{tool}' is not installed (Debian packages: iproute2, util-linux)")
+            raise UnavailableError(
+                f"'{tool}' is not installed (Debian packages: iproute2, util-linux)"
+            )
 
 
 @dataclass(frozen=True)
@@ -211,7 +238,9 @@ def probe() -> dict[str, str]:
     try:
         ns.add([name])
     except UnavailableError as error:
-        return dict.fromkeys(("kernel", "emulated"), f"network namespaces are not permitted: {error}")
+        return dict.fromkeys(
+            ("kernel", "emulated"), f"network namespaces are not permitted: {error}"
+        )
     kernel = emulated = ""
     try:
         for what, program, line in _FEATURES:

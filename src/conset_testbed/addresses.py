@@ -1,6 +1,9 @@
-"""Names and addresses of a bed: namespaces, devices, hardware and network addresses. Pure functions.
+"""Names and addresses of a bed: namespaces, devices, hardware and network addresses.
 
-`10.77.x.y` are endpoints, `10.79.x.y` the other nodes, `10.78.x.y` the launcher's own network; 250 in a block of 256.
+Pure functions.
+
+`10.77.x.y` are endpoints, `10.79.x.y` the other nodes, `10.78.x.y` the launcher's own network; 250
+in a block of 256.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ def control_namespace(bed: str) -> str:
 def namespaces(bed: str, wiring: Wiring, *, emulated: bool) -> list[str]:
     """All of a bed; switches that are emulated have none."""
     nodes = wiring.endpoints if emulated else wiring.nodes
-    return [control_namespace(bed), *(namespace(bed, node, wiring.endpoints) for node in range(nodes))]
+    return [
+        control_namespace(bed),
+        *(namespace(bed, node, wiring.endpoints) for node in range(nodes)),
+    ]
 
 
 def address(node: int, endpoints: int) -> str:
@@ -60,7 +66,10 @@ def hardware_address(node: int, port: int) -> str:
 
 
 def ports(wiring: Wiring) -> list[int]:
-    """By link: the number of its device at the node that it leaves; a wire's device has the same number both ways."""
+    """By link: the number of its device at the node that it leaves.
+
+    A wire's device has the same number both ways.
+    """
     count = [0] * wiring.nodes
     found: list[int] = []
     for link in wiring.links:

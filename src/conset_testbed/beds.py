@@ -1,7 +1,9 @@
-"""Beds as programs use them: `bed()`, which lives as long as its block, and what the commands of `conset testbed` do.
+"""Beds as programs use them.
 
-Whatever needs a right is done by a process of its own (`conset_testbed.__main__`): root's, or inside the user
-namespace of the bed.
+`bed()`, which lives as long as its block, and what the commands of `conset testbed` do.
+
+Whatever needs a right is done by a process of its own (`conset_testbed.__main__`): root's, or
+inside the user namespace of the bed.
 """
 
 from __future__ import annotations
@@ -65,10 +67,16 @@ class Bed:
 
 @contextmanager
 def bed(
-    network: str | None = None, *, fabric: str = "lossless", rows: int | None = None, columns: int | None = None,
-    rate: str | float = "20mbit", name: str | None = None, port_rate: str | float | None = None,
+    network: str | None = None,
+    *,
+    fabric: str = "lossless",
+    rows: int | None = None,
+    columns: int | None = None,
+    rate: str | float = "20mbit",
+    name: str | None = None,
+    port_rate: str | float | None = None,
     **settings: object,
-) -> Iterator[Bed]:  # fmt: skip
+) -> Iterator[Bed]:
     """A bed for the block that follows; removed at its end, and when this process dies.
 
     Args:
@@ -99,7 +107,9 @@ def bed(
 
 
 @contextmanager
-def standing(settings: Settings, *, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> Iterator[Bed]:
+def standing(
+    settings: Settings, *, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Iterator[Bed]:
     """As `bed`, of settings; `waiting` goes on while it is built."""
     read, write = os.pipe()
     try:
@@ -169,14 +179,19 @@ def stats(name: str) -> Counters:
 
 
 def of_each(do: Callable[[str], Found]) -> tuple[list[Found], dict[str, ConsetError]]:
-    """(what `do` returns, by name why it cannot) of every bed that is written down, in alphabetical order."""
+    """(what `do` returns, by name why it cannot) of every written bed.
+
+    In alphabetical order.
+    """
     found: list[Found] = []
     failed: dict[str, ConsetError] = {}
     for name in list(bed_names()):
         try:
             found.append(do(name))
         except ConsetError as error:  # the others are there all the same
-            if isinstance(error, UnavailableError) or name in bed_names():  # else somebody else has removed it
+            if (
+                isinstance(error, UnavailableError) or name in bed_names()
+            ):  # else somebody else has removed it
                 failed[name] = error
     return found, failed
 

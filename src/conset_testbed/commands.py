@@ -1,4 +1,7 @@
-"""What a bed tells `ip` and `tc`, as batches of lines: pure functions of its settings and its wiring."""
+"""What a bed tells `ip` and `tc`, as batches of lines.
+
+Pure functions of its settings and its wiring.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,20 @@ _SYSCTLS = {
 
 
 def sysctls(settings: Settings) -> dict[str, int]:
-    """Of every namespace. Under a locked window TCP neither probes for losses nor starts slowly again."""
+    """Of every namespace.
+
+    Under a locked window TCP neither probes for losses nor starts slowly again.
+    """
     if settings.kind.window is None:
         return dict(_SYSCTLS)
     return {**_SYSCTLS, "net.ipv4.tcp_slow_start_after_idle": 0, "net.ipv4.tcp_early_retrans": 0}
 
 
 def route_metrics(settings: Settings) -> str:
-    """TCP's behaviour, by route: what is allowed by sysctl is machine-wide and not ours to change."""
+    """TCP's behaviour, by route.
+
+    What is allowed by sysctl is machine-wide and not ours to change.
+    """
     words = [f"congctl {settings.congestion_control}"]
     window = settings.window_packets
     if window is not None:
@@ -45,7 +54,10 @@ def route_metrics(settings: Settings) -> str:
 
 
 def creations(settings: Settings, wiring: Wiring) -> list[str]:
-    """The devices that join two namespaces: the wires, and one to the control namespace for each endpoint."""
+    """The devices that join two namespaces.
+
+    The wires, and one to the control namespace for each endpoint.
+    """
     bed, n = settings.name, wiring.endpoints
     lines = []
     if not settings.emulated:
@@ -56,10 +68,14 @@ def creations(settings: Settings, wiring: Wiring) -> list[str]:
                 node = wiring.links[link].source
                 hardware = a.hardware_address(node, port[link])
                 space = a.namespace(bed, node, n)
-                ends.append(f"name {a.device(port[link])} netns {space} address {hardware} mtu {settings.mtu}")
+                ends.append(
+                    f"name {a.device(port[link])} netns {space} address {hardware} mtu "
+                    f"{settings.mtu}"
+                )
             lines.append(f"link add {ends[0]} type veth peer {ends[1]}")
     lines += [
-        f"link add name mg0 netns {a.namespace(bed, k, n)} type veth peer name m{k} netns {a.control_namespace(bed)}"
+        f"link add name mg0 netns {a.namespace(bed, k, n)} type veth peer name m{k} netns "
+        f"{a.control_namespace(bed)}"
         for k in range(n)
     ]
     return lines
@@ -73,7 +89,10 @@ def control_lines(endpoints: int) -> list[str]:
 
 
 def kernel_lines(settings: Settings, wiring: Wiring) -> Batches:
-    """Of every other namespace where the kernel forwards: devices, permanent neighbours, a route to each endpoint."""
+    """Of every other namespace where the kernel forwards.
+
+    Devices, permanent neighbours, a route to each endpoint.
+    """
     n, port = wiring.endpoints, a.ports(wiring)
     batches: Batches = {}
     leaving = _links_by_source(wiring)
@@ -89,13 +108,19 @@ def kernel_lines(settings: Settings, wiring: Wiring) -> Batches:
             # one packet a decision of the token bucket
             lines.append(f"link set {device} gso_max_segs 1 up")
             lines.append(f"addr add {own if node < n else _ROUTER_ADDRESS}/32 dev {device}")
-            lines.append(f"neigh replace {a.address(link.target, n)} lladdr {opposite} dev {device} nud permanent")
+            lines.append(
+                f"neigh replace {a.address(link.target, n)} lladdr {opposite} dev {device} "
+                "nud permanent"
+            )
         # only endpoints open connections
         tail = f" src {own} {metrics}" if node < n else ""
         for target, k in enumerate(wiring.next_link[node]):
             if k >= 0:
                 via = a.address(wiring.links[k].target, n)
-                lines.append(f"route add {a.address(target, n)}/32 via {via} dev {a.device(port[k])} onlink{tail}")
+                lines.append(
+                    f"route add {a.address(target, n)}/32 via {via} dev {a.device(port[k])} "
+                    f"onlink{tail}"
+                )
         if node < n:
             # a device that is always there has the address: MPI libraries leave out the loopback
             lines += [f"link add name {a.IDENTITY} type ifb", f"link set {a.IDENTITY} up"]
@@ -119,7 +144,10 @@ def queue_lines(settings: Settings, wiring: Wiring) -> Batches:
 
 
 def emulated_lines(settings: Settings, wiring: Wiring) -> Batches:
-    """Of the endpoints where switches in user space carry packets: they have made the device, all goes through it."""
+    """Of the endpoints where switches in user space carry packets.
+
+    They have made the device, all goes through it.
+    """
     metrics = route_metrics(settings)
     return {
         a.namespace(settings.name, k, wiring.endpoints): [
@@ -141,7 +169,10 @@ def description(settings: Settings, wiring: Wiring, folder: str = "/run/netns") 
         f"latency {settings.latency_ns}",
         f"store-and-forward {int(settings.store_and_forward)}",
         f"nodes {wiring.endpoints} {wiring.nodes}",
-        *(f"endpoint {folder}/{a.namespace(settings.name, k, wiring.endpoints)}" for k in range(wiring.endpoints)),
+        *(
+            f"endpoint {folder}/{a.namespace(settings.name, k, wiring.endpoints)}"
+            for k in range(wiring.endpoints)
+        ),
         *(f"link {link.source} {link.target} {link.rate_bps:.0f}" for link in wiring.links),
         *(f"next {node} {' '.join(map(str, row))}" for node, row in enumerate(wiring.next_link)),
     ]

@@ -40,7 +40,8 @@ class Counters:
     Attributes:
         links: in the order of the wiring.
         lost: packets that did not reach a program.
-        lateness_s: emulated: how late the switches were at most since they were asked before [s]; None: kernel queues.
+        lateness_s: emulated: how late the switches were at most since they were asked before [s];
+            None: kernel queues.
     """
 
     links: tuple[LinkCount, ...]
@@ -49,12 +50,18 @@ class Counters:
 
     def to_object(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"links": [vars(link) for link in self.links], "lost": self.lost, "lateness_s": self.lateness_s}
+        return {
+            "links": [vars(link) for link in self.links],
+            "lost": self.lost,
+            "lateness_s": self.lateness_s,
+        }
 
     @staticmethod
     def of(found: dict[str, Any]) -> Counters:
         """Of an object that `to_object` made."""
-        return Counters(tuple(LinkCount(**link) for link in found["links"]), found["lost"], found["lateness_s"])
+        return Counters(
+            tuple(LinkCount(**link) for link in found["links"]), found["lost"], found["lateness_s"]
+        )
 
 
 def count(bed: BedState) -> Counters:
@@ -63,7 +70,9 @@ def count(bed: BedState) -> Counters:
         found = read_counters(bed)
         links = tuple(
             LinkCount(source, target, octets, packets, 0)
-            for (source, target, _), (octets, packets, _) in zip(bed.links, found["links"], strict=True)
+            for (source, target, _), (octets, packets, _) in zip(
+                bed.links, found["links"], strict=True
+            )
         )
         return Counters(links, int(found["lost"]), found["worst_lateness_ns"] / 1e9)
     links = _kernel_counts(bed)
@@ -76,9 +85,13 @@ def _kernel_counts(bed: BedState) -> tuple[LinkCount, ...]:
         leaving.setdefault(source, []).append(k)
     counts: dict[int, LinkCount] = {}
     for node, numbers in leaving.items():
-        text = ns.run(["tc", "-n", a.namespace(bed.name, node, bed.endpoints), "-s", "-j", "qdisc", "show"])
+        text = ns.run(
+            ["tc", "-n", a.namespace(bed.name, node, bed.endpoints), "-s", "-j", "qdisc", "show"]
+        )
         queues = {row["dev"]: row for row in json.loads(text or "[]") if row.get("kind") == "tbf"}
         for port, k in enumerate(numbers):
             row = queues[a.device(port)]
-            counts[k] = LinkCount(*bed.links[k][:2], row.get("bytes", 0), row.get("packets", 0), row.get("drops", 0))
+            counts[k] = LinkCount(
+                *bed.links[k][:2], row.get("bytes", 0), row.get("packets", 0), row.get("drops", 0)
+            )
     return tuple(counts[k] for k in range(len(bed.links)))

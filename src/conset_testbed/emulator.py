@@ -1,4 +1,7 @@
-"""The switches in user space of a bed: started in its control namespace, asked for their counters."""
+"""The switches in user space of a bed.
+
+Started in its control namespace, asked for their counters.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,20 @@ def start_emulator(bed: BedState, description: str) -> None:
     """
     file, log = bed.folder / _DESCRIPTION, bed.folder / _LOG
     file.write_text(description)
-    command = ["nsenter", f"--net={ns.FOLDER / a.control_namespace(bed.name)}", str(find_binary(PROGRAM)), str(file)]
+    command = [
+        "nsenter",
+        f"--net={ns.FOLDER / a.control_namespace(bed.name)}",
+        str(find_binary(PROGRAM)),
+        str(file),
+    ]
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True, cwd="/"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            cwd="/",
         )
     assert process.stdout is not None
     if process.stdout.readline().strip() != b"ready":
@@ -46,12 +59,17 @@ def start_emulator(bed: BedState, description: str) -> None:
     process.stdout.close()
     process.returncode = 0  # nobody waits for it: it outlives this process
     (bed.folder / _PID).write_text(str(process.pid))
-    with suppress(OSError):  # a user without the right: packets are late more often, no bandwidth is lost
+    with suppress(
+        OSError
+    ):  # a user without the right: packets are late more often, no bandwidth is lost
         os.setpriority(os.PRIO_PROCESS, process.pid, _PRIORITY)
 
 
 def end_emulator(bed: BedState) -> None:
-    """Ends the switches where they still run: of a user namespace that nobody can enter any more."""
+    """Ends the switches where they still run.
+
+    Of a user namespace that nobody can enter any more.
+    """
     pid = read_pid(bed.folder / _PID, PROGRAM)
     if pid is not None:
         with suppress(ProcessLookupError):
@@ -59,7 +77,9 @@ def end_emulator(bed: BedState) -> None:
 
 
 def read_counters(bed: BedState) -> dict[str, Any]:
-    """`injected`, `delivered`, `lost` packets, `worst_lateness_ns` since asked before, `links`: bytes, packets, busy.
+    """`injected`, `delivered`, `lost` packets, `worst_lateness_ns` since asked before, `links`.
+
+    Bytes, packets, busy.
 
     Raises:
         UnavailableError: the switches do not answer.
@@ -79,7 +99,9 @@ def read_counters(bed: BedState) -> dict[str, Any]:
         if text.endswith(b"\n"):
             found: dict[str, Any] = json.loads(text.splitlines()[-1])
             return found
-    raise UnavailableError(f"testbed '{bed.name}': its switches did not answer within {_ANSWER_S:g} s")
+    raise UnavailableError(
+        f"testbed '{bed.name}': its switches did not answer within {_ANSWER_S:g} s"
+    )
 
 
 def _last_line(log: Path) -> str:

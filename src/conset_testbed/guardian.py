@@ -1,4 +1,7 @@
-"""The guardian of a bed: a process that removes it when its time is over, or when who started it is no more."""
+"""The guardian of a bed.
+
+A process that removes it when its time is over, or when who started it is no more.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,14 @@ def start_guardian(name: str, ttl_s: float, pipe: int | None) -> None:
     word = "-" if pipe is None else str(pipe)
     process = subprocess.Popen(
         inside_command("guard", name, str(ttl_s), word),
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=environment(), pass_fds=handed, start_new_session=True, cwd="/",
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        pass_fds=handed,
+        start_new_session=True,
+        cwd="/",
+    )
     (bed_folder(name) / _PID).write_text(str(process.pid))
     process.returncode = 0  # nobody waits for it: it outlives this process
 
@@ -70,7 +78,9 @@ def sweep() -> list[str]:
 
     swept = []
     for name in list(bed_names()):
-        with suppress(ConsetError):  # gone meanwhile, or written by another version: that is for `down` to say
+        with suppress(
+            ConsetError
+        ):  # gone meanwhile, or written by another version: that is for `down` to say
             if read_bed(name).expires < time.time() - _OVERDUE_S and guardian_of(name) is None:
                 remove(name)
                 swept.append(name)

@@ -1,4 +1,4 @@
-"""MPI jobs on a bed: the launcher of MPICH or Open MPI over the management network, data over the measured one."""
+"""The launcher of MPICH or Open MPI over the management network, data over the measured one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def write_remote_shell(bed: BedState) -> None:
-    """Writes what launchers take for `ssh`: REMOTE_SHELL [options] HOST COMMAND…, HOST of the management network."""
+    """Writes what launchers take for `ssh`.
+
+    REMOTE_SHELL [options] HOST COMMAND…, HOST of the management network.
+    """
     name = bed.name
     path = bed.folder / _SHELL
     path.write_text(f"""#!/bin/sh
@@ -47,7 +50,8 @@ def write_remote_shell(bed: BedState) -> None:
 while [ $# -gt 0 ]; do case "$1" in -l|-p|-o|-i) shift 2;; -*) shift;; *) break;; esac; done
 host=$1; shift
 a=${{host#10.78.}}; i=$(( ${{a%.*}} * 250 + ${{a#*.}} - 1 ))
-exec nsenter --net={ns.FOLDER}/{a.PREFIX}{name}.n$i unshare --uts sh -c 'hostname "$0"; eval "$1"' "{name}-n$i" "$*"
+exec nsenter --net={ns.FOLDER}/{a.PREFIX}{name}.n$i unshare --uts sh -c 'hostname "$0"; eval "$1"' \
+"{name}-n$i" "$*"
 """)
     path.chmod(0o755)
 
@@ -64,13 +68,16 @@ def ranks_per_node(endpoints: int, ranks: int) -> tuple[int, int]:
         return ranks, 1
     if ranks % endpoints:
         raise UsageError(
-            f"-n {ranks}: must be a multiple of the {endpoints} nodes of the testbed, or at most {endpoints}"
+            f"-n {ranks}: must be a multiple of the {endpoints} nodes of the testbed, or at "
+            f"most {endpoints}"
         )
     return endpoints, ranks // endpoints
 
 
 def find_mpi(launcher: str | None) -> tuple[str, str]:
-    """(path, library) of an `mpiexec`: the wheel's, or the one that is named, by what it says of itself.
+    """(path, library) of an `mpiexec`.
+
+    The wheel's, or the one that is named, by what it says of itself.
 
     Raises:
         UsageError: there is none, or it is of neither MPICH nor Open MPI.
@@ -79,7 +86,9 @@ def find_mpi(launcher: str | None) -> tuple[str, str]:
 
     path = find_launcher()[0] if launcher is None else launcher
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, env=_allow_root({}))
+        said = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, env=_allow_root({})
+        )
     except OSError as error:
         raise UsageError(f"launcher '{path}': {error.strerror}") from None
     text = (said.stdout + said.stderr).lower()
@@ -87,13 +96,20 @@ def find_mpi(launcher: str | None) -> tuple[str, str]:
         return path, "mpich"
     if "open mpi" in text or "openrte" in text or "prte" in text:
         return path, "openmpi"
-    raise UsageError(f"launcher '{path}': a testbed knows those of MPICH and Open MPI, this is neither")
+    raise UsageError(
+        f"launcher '{path}': a testbed knows those of MPICH and Open MPI, this is neither"
+    )
 
 
 def job_command(
-    bed: BedState, mpi: tuple[str, str], ranks: int, program: Sequence[str], *, nap: bool = True,
+    bed: BedState,
+    mpi: tuple[str, str],
+    ranks: int,
+    program: Sequence[str],
+    *,
+    nap: bool = True,
     extra: Mapping[str, str] | None = None,
-) -> tuple[list[str], dict[str, str]]:  # fmt: skip
+) -> tuple[list[str], dict[str, str]]:
     """The words that start a job from the control namespace, and what they need in the environment.
 
     Args:
@@ -109,7 +125,12 @@ def job_command(
     shim = {"LD_PRELOAD": str(find_binary(NAP))} if nap else {}
     build = _mpich if library == "mpich" else _openmpi
     command, environment = build(bed, path, nodes, per_node, ranks, {**shim, **(extra or {})})
-    return ["nsenter", f"--net={ns.FOLDER / a.control_namespace(bed.name)}", *command, *program], environment
+    return [
+        "nsenter",
+        f"--net={ns.FOLDER / a.control_namespace(bed.name)}",
+        *command,
+        *program,
+    ], environment
 
 
 def _mpich(
@@ -123,7 +144,15 @@ def _mpich(
         "FI_TCP_IFACE": a.IDENTITY,
         **extra,
     }
-    words = [path, "-launcher", "ssh", "-launcher-exec", str(bed.folder / _SHELL), "-localhost", a.CONTROL_ADDRESS]
+    words = [
+        path,
+        "-launcher",
+        "ssh",
+        "-launcher-exec",
+        str(bed.folder / _SHELL),
+        "-localhost",
+        a.CONTROL_ADDRESS,
+    ]
     words += ["-f", str(hosts), "-n", str(ranks)]
     for name, value in variables.items():
         words += ["-genv", name, value]
@@ -150,7 +179,15 @@ def _openmpi(
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
     hosts = ",".join(f"{a.management_address(k)}:{per_node}" for k in range(nodes))
-    words = [path, "--host", hosts, "-n", str(ranks), "--map-by", f"ppr:{per_node}:node:oversubscribe"]
+    words = [
+        path,
+        "--host",
+        hosts,
+        "-n",
+        str(ranks),
+        "--map-by",
+        f"ppr:{per_node}:node:oversubscribe",
+    ]
     words += ["--bind-to", "none", "--prefix", str(Path(path).resolve().parent.parent)]
     for name in variables:
         words += ["-x", name]
@@ -160,15 +197,23 @@ def _openmpi(
 
 
 def run_job(
-    bed: BedState, ranks: int, program: Sequence[str], *, launcher: str | None = None, timeout_s: float | None = None,
-    nap: bool = True, extra: Mapping[str, str] | None = None,
-) -> int:  # fmt: skip
+    bed: BedState,
+    ranks: int,
+    program: Sequence[str],
+    *,
+    launcher: str | None = None,
+    timeout_s: float | None = None,
+    nap: bool = True,
+    extra: Mapping[str, str] | None = None,
+) -> int:
     """Runs an MPI job to its end and returns its status; stdin is rank 0's, as of any `mpiexec`.
 
-    Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the job, and so does the time-out; nothing of it stays in the nodes then.
+    Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the job, and so does the time-out; nothing of it stays
+    in the nodes then.
 
     Returns:
-        The launcher's status; `TIMED_OUT` at the time-out; 128 and the signal's number where one ended it.
+        The launcher's status; `TIMED_OUT` at the time-out; 128 and the signal's number where one
+        ended it.
     """
     command, own = job_command(bed, find_mpi(launcher), ranks, program, nap=nap, extra=extra)
     mark = f"{bed.name}-{secrets.token_hex(8)}"
@@ -177,12 +222,18 @@ def run_job(
     job = None
     try:
         job = subprocess.Popen(
-            command, env=environment, start_new_session=True, preexec_fn=die_with_parent(os.getpid())
+            command,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=die_with_parent(os.getpid()),
         )
         status = job.wait(timeout_s)
         return status if status >= 0 else 128 - status
     except subprocess.TimeoutExpired:
-        text = f"conset: testbed '{bed.name}': the job did not end within {timeout_s:g} s and was ended"
+        text = (
+            f"conset: testbed '{bed.name}': the job did not end within {timeout_s:g} s "
+            "and was ended"
+        )
         sys.stderr.write(f"{text}\n")
         return TIMED_OUT
     except OSError as error:
@@ -222,7 +273,8 @@ def die_with_parent(parent: int) -> Callable[[], None]:
 def _end_job(bed: BedState, job: subprocess.Popen[bytes], mark: str) -> None:
     """Ends what is left of a job: the launcher, then every process in the nodes that has its mark.
 
-    Files that its library has made on this machine go too: who started us cannot see them, hosts have other names here.
+    Files that its library has made on this machine go too: who started us cannot see them, hosts
+    have other names here.
     """
     held: set[HeldFile] = set()
     if job.poll() is None:
@@ -258,10 +310,17 @@ def _marked(bed: BedState, mark: str) -> set[int]:
 
 def _allow_root(environment: Mapping[str, str]) -> dict[str, str]:
     """Open MPI runs as root where it is asked to twice."""
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+    allowed = (
+        {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        if os.geteuid() == 0
+        else {}
+    )
     return {**os.environ, **allowed, **environment}
 
 
 def mpiexec_words(name: str) -> str:
-    """An `mpiexec` on a bed, as a shell would split it; the number of ranks and the program follow."""
+    """An `mpiexec` on a bed, as a shell would split it.
+
+    The number of ranks and the program follow.
+    """
     return shlex.join(inside_command("mpiexec", name))

@@ -1,8 +1,8 @@
 """How a bed is built and removed, by a process that may: root, or root of a user namespace.
 
-Only what a bed owns is ever removed: the names of its namespaces are written down before they are made, and refused
-where one exists; then a word of the bed's own is written into each. A namespace of that name without it is somebody
-else's and stays.
+Only what a bed owns is ever removed: the names of its namespaces are written down before they are
+made, and refused where one exists; then a word of the bed's own is written into each. A namespace
+of that name without it is somebody else's and stays.
 """
 
 from __future__ import annotations
@@ -31,15 +31,18 @@ def plan(settings: Settings) -> Wiring:
     """The wiring of a bed, before anything is made.
 
     Raises:
-        ConsetError: the network's words; a network that cannot be a bed; one where back-pressure could deadlock.
+        ConsetError: the network's words; a network that cannot be a bed; one where back-pressure
+            could deadlock.
     """
     machine = parse_machine(settings.network)
     wiring = wire(machine.topology, machine.routing, settings.rate_bps, settings.port_bps)
     if settings.kind.emulated == "credit" and (circle := wiring.cycle()):
         first = wiring.links[circle[0]]
         raise UsageError(
-            f"fabric credit on {settings.network}: {len(circle)} buffers wait for each other in a circle, from link "
-            f"{first.source} → {first.target} on: it could deadlock; take fabric fq, or a network without (mesh, tree)"
+            f"fabric credit on {settings.network}: {len(circle)} buffers wait for each other in a "
+            "circle, from link "
+            f"{first.source} → {first.target} on: it could deadlock; take fabric fq, or a network "
+            "without (mesh, tree)"
         )
     return wiring
 
@@ -52,17 +55,23 @@ def build(settings: Settings, pipe: int | None = None) -> BedState:
         pipe: reading end of a pipe; when nobody has its other end any more, the bed is removed.
 
     Raises:
-        UsageError: a bed or a namespace of that name exists. UnavailableError: the kernel refused; nothing is left.
+        UsageError: a bed or a namespace of that name exists. UnavailableError: the kernel refused;
+            nothing is left.
     """
     wiring = plan(settings)
     spaces = a.namespaces(settings.name, wiring, emulated=settings.emulated)
     links = [(link.source, link.target, link.rate_bps) for link in wiring.links]
-    bed = BedState(settings, wiring.endpoints, wiring.nodes, links, {}, time.time() + settings.ttl_s)
+    bed = BedState(
+        settings, wiring.endpoints, wiring.nodes, links, {}, time.time() + settings.ttl_s
+    )
     bed.claim()
     taken = next((name for name in spaces if ns.exists(name)), None)
     if taken is not None:
         bed.forget()
-        raise UsageError(f"network namespace {taken} exists and is no testbed's: `ip netns del {taken}` removes it")
+        raise UsageError(
+            f"network namespace {taken} exists and is no testbed's: `ip netns del "
+            f"{taken}` removes it"
+        )
     bed.owned = dict.fromkeys(spaces)
     bed.save()
     try:
@@ -121,8 +130,11 @@ def remove(name: str) -> Removal:
     """
     bed = read_bed(name)
     owned = {space: mark for space, mark in bed.owned.items() if ns.exists(space)}
-    # what was claimed did not exist then: it is ours also where the process that made it did not live to note the mark
-    foreign = [space for space, mark in owned.items() if mark is not None and mark != ns.mark_of(space)]
+    # what was claimed did not exist then: it is ours also where the process that made it did not
+    # live to note the mark
+    foreign = [
+        space for space, mark in owned.items() if mark is not None and mark != ns.mark_of(space)
+    ]
     spaces = [space for space in owned if space not in foreign]
     ns.end_processes(lambda: ns.processes_in(spaces))
     end_emulator(bed)

@@ -1,4 +1,7 @@
-"""`mpiexec` on a bed: `python -m conset_testbed mpiexec NAME -n N PROGRAM…`, and `conset testbed mpiexec NAME …`."""
+"""`mpiexec` on a bed.
+
+`python -m conset_testbed mpiexec NAME -n N PROGRAM…`, and `conset testbed mpiexec NAME …`.
+"""
 
 from __future__ import annotations
 
@@ -72,11 +75,16 @@ def parse(words: Sequence[str]) -> JobWords:
             from conset.base.units import parse_time
 
             text = value(option)
-            job.timeout_s = float(text) if re.fullmatch(r"[0-9.]+", text) else parse_time(text, "--timeout")
+            job.timeout_s = (
+                float(text) if re.fullmatch(r"[0-9.]+", text) else parse_time(text, "--timeout")
+            )
         elif option == "--no-nap":
             job.nap = False
         else:
-            raise UsageError(f"testbed mpiexec: unknown option '{option}': known: -n, -env, -x, --launcher, --timeout")
+            raise UsageError(
+                f"testbed mpiexec: unknown option '{option}': known: -n, -env, -x, "
+                "--launcher, --timeout"
+            )
     job.program = rest
     if not job.program:
         raise UsageError("testbed mpiexec: a program is required")
@@ -90,19 +98,30 @@ def _whole(option: str, text: str) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs the job, inside the bed's user namespace where it has one; the status of the job, or 2."""
+    """Runs the job, inside the bed's user namespace where it has one.
+
+    The status of the job, or 2.
+    """
     try:
         job = parse(words)
         bed = read_bed(job.bed)
         if not is_privileged():
             before = enter_held(guardian_of(job.bed))
             if not before:
-                raise UnavailableError(f"testbed '{job.bed}': its guardian is gone, and with it the bed")
+                raise UnavailableError(
+                    f"testbed '{job.bed}': its guardian is gone, and with it the bed"
+                )
             command = [*before, *inside_command("mpiexec", *words)]
             os.execvpe(command[0], command, environment())
         ranks = bed.endpoints if job.ranks is None else job.ranks
         return run_job(
-            bed, ranks, job.program, launcher=job.launcher, timeout_s=job.timeout_s, nap=job.nap, extra=job.variables
+            bed,
+            ranks,
+            job.program,
+            launcher=job.launcher,
+            timeout_s=job.timeout_s,
+            nap=job.nap,
+            extra=job.variables,
         )
     except ConsetError as error:
         sys.stderr.write(f"conset: {error}\n")

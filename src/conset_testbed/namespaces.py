@@ -131,7 +131,10 @@ def add(namespaces: Iterable[str]) -> None:
 
 
 def mark(namespaces: Iterable[str], text: str) -> None:
-    """Writes a word into namespaces, which tells them from later ones of their names: the kernel reuses inodes."""
+    """Writes a word into namespaces, which tells them from later ones of their names.
+
+    The kernel reuses inodes.
+    """
     for name in namespaces:
         batch("ip", [f"link set dev lo alias {text}"], name)
 
@@ -148,4 +151,6 @@ def mark_of(namespace: str) -> str:
 def remove(namespaces: Iterable[str]) -> None:
     """Removes namespaces, those that do not let themselves be removed left out."""
     text = "".join(f"netns del {name}\n" for name in namespaces)
-    subprocess.run(["ip", "-force", "-batch", "-"], input=text, text=True, capture_output=True, check=False)
+    subprocess.run(
+        ["ip", "-force", "-batch", "-"], input=text, text=True, capture_output=True, check=False
+    )

@@ -23,7 +23,9 @@ def run_command(bed: Bed, command: Sequence[str]) -> int:
     """
     environment = {**os.environ, "CONSET_TESTBED": bed.name, MPIEXEC: bed.mpiexec}
     try:
-        process = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent(os.getpid()))
+        process = subprocess.Popen(
+            command, env=environment, preexec_fn=die_with_parent(os.getpid())
+        )
     except OSError as error:
         raise UsageError(f"'{command[0]}': {error.strerror}") from None
     try:

@@ -1,4 +1,7 @@
-"""Settings of a bed: its network, fabric and rate as words, checked; what each fabric sets in the kernel."""
+"""Settings of a bed: its network, fabric and rate as words, checked.
+
+What each fabric sets in the kernel.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +39,22 @@ class Fabric:
 
 
 FABRICS = {
-    "lossless": Fabric("kernel queues that hold every window: nothing is lost, shares are fair", None, "reno", 16),
+    "lossless": Fabric(
+        "kernel queues that hold every window: nothing is lost, shares are fair", None, "reno", 16
+    ),
     "shallow": Fabric(
-        "kernel queues of 64 KiB under stock TCP: an Ethernet switch of small buffers", 64 * 1024, "cubic"
+        "kernel queues of 64 KiB under stock TCP: an Ethernet switch of small buffers",
+        64 * 1024,
+        "cubic",
     ),
     "medium": Fabric("kernel queues of 256 KiB under stock TCP", 256 * 1024, "cubic"),
     "deep": Fabric("kernel queues of 16 MiB under stock TCP", 16 * 1024 * 1024, "cubic"),
     "credit": Fabric(
-        "emulated: back-pressure, one FIFO per input whose head blocks what is behind it", None, "reno", 16, "credit"
+        "emulated: back-pressure, one FIFO per input whose head blocks what is behind it",
+        None,
+        "reno",
+        16,
+        "credit",
     ),
     "fq": Fabric("emulated: ideal fair queues without limit", None, "reno", 16, "fair"),
 }
@@ -59,9 +70,11 @@ class Settings:
         network: its words: `mesh:4x4`, a machine file.
         fabric: a word of `FABRICS`.
         rate_bps: of a link of width 1, in each direction [bit/s].
-        port_bps: of a link between every endpoint and its router [bit/s]; None: an endpoint is its router.
+        port_bps: of a link between every endpoint and its router [bit/s]; None: an endpoint is its
+            router.
         queue_bytes: of every port; None: the fabric's.
-        window: packets that a connection may have under way; None: the fabric's; 0: as TCP finds it.
+        window: packets that a connection may have under way; None: the fabric's; 0: as TCP finds
+            it.
         congestion: TCP's congestion control; "": the fabric's.
         buffer_bytes: `credit`: of every input.
         latency_ns: emulated fabrics: of every hop.
@@ -86,26 +99,42 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,16}", self.name):
-            raise UsageError(f"testbed '{self.name}': a name has 1 to 16 letters, digits, '-' or '_'")
+            raise UsageError(
+                f"testbed '{self.name}': a name has 1 to 16 letters, digits, '-' or '_'"
+            )
         if self.fabric not in FABRICS:
             raise unknown_name("fabric", self.fabric, FABRICS)
         if not 1 <= self.ttl_s <= MAX_TTL_S:
-            raise UsageError(f"ttl {self.ttl_s:g} s: must be from 1 s to {MAX_TTL_S:g} s", options=["ttl"])
+            raise UsageError(
+                f"ttl {self.ttl_s:g} s: must be from 1 s to {MAX_TTL_S:g} s", options=["ttl"]
+            )
         for what, rate in (("rate", self.rate_bps), ("port_rate", self.port_bps)):
             if rate is not None and not (1e4 <= rate <= 1e11):
-                raise UsageError(f"{what} {rate:g} bit/s: must be from 10 kbit/s to 100 Gbit/s", options=[what])
+                raise UsageError(
+                    f"{what} {rate:g} bit/s: must be from 10 kbit/s to 100 Gbit/s", options=[what]
+                )
         if not 576 <= self.mtu <= 9000:
             raise UsageError(f"mtu {self.mtu}: must be from 576 to 9000 bytes", options=["mtu"])
         if self.buffer_bytes < self.frame_bytes:
-            raise UsageError(f"buffer {self.buffer_bytes}: must hold a packet of {self.frame_bytes} bytes at least")
+            raise UsageError(
+                f"buffer {self.buffer_bytes}: must hold a packet of {self.frame_bytes} "
+                "bytes at least"
+            )
         if self.queue_bytes is not None and self.queue_bytes < 2 * self.frame_bytes:
-            raise UsageError(f"queue {self.queue_bytes}: must hold two packets of {self.frame_bytes} bytes at least")
+            raise UsageError(
+                f"queue {self.queue_bytes}: must hold two packets of {self.frame_bytes} "
+                "bytes at least"
+            )
         if self.window is not None and not 0 <= self.window <= 10_000:
-            raise UsageError(f"window {self.window}: must be from 0 to 10000 packets", options=["window"])
+            raise UsageError(
+                f"window {self.window}: must be from 0 to 10000 packets", options=["window"]
+            )
         if self.latency_ns < 0:
             raise UsageError(f"latency {self.latency_ns} ns: must be at least 0")
         if not re.fullmatch(r"[a-z0-9_]{0,15}", self.congestion):
-            raise UsageError(f"congestion '{self.congestion}': must be the name of a congestion control of TCP")
+            raise UsageError(
+                f"congestion '{self.congestion}': must be the name of a congestion control of TCP"
+            )
 
     @property
     def kind(self) -> Fabric:
@@ -124,7 +153,10 @@ class Settings:
 
     @property
     def burst_bytes(self) -> int:
-        """Depth of the token buckets: two packets, as with one a late timer loses bandwidth for good."""
+        """Depth of the token buckets.
+
+        Two packets, as with one a late timer loses bandwidth for good.
+        """
         return 2 * self.frame_bytes + 100
 
     @property
@@ -147,8 +179,8 @@ class Settings:
     def queue_limit(self, endpoints: int) -> int:
         """Bytes that the queue of a port takes.
 
-        Where nothing is to be lost: the windows of all connections that may cross one link; a quarter of n² pairs
-        bounds the busiest link of a mesh.
+        Where nothing is to be lost: the windows of all connections that may cross one link; a
+        quarter of n² pairs bounds the busiest link of a mesh.
         """
         stated = self.kind.queue_bytes if self.queue_bytes is None else self.queue_bytes
         if stated is not None:

@@ -31,8 +31,8 @@ class BedState:
         endpoints: nodes that hold ranks.
         nodes: all nodes.
         links: by number: source, target, rate [bit/s].
-        owned: its namespaces, and the word written into each (`namespaces.mark`); None: the name is claimed, perhaps
-            nothing made yet.
+        owned: its namespaces, and the word written into each (`namespaces.mark`); None: the name is
+            claimed, perhaps nothing made yet.
         expires: when it is removed (`time.time()`).
     """
 
@@ -61,13 +61,19 @@ class BedState:
         """
         own_folder(state_folder())
         with suppress(OSError):
-            if not (self.folder / _FILE).exists() and time.time() - self.folder.stat().st_mtime > _CLAIM_S:
-                self.forget()  # whoever took the name did not live to write the bed down: nothing was made
+            if (
+                not (self.folder / _FILE).exists()
+                and time.time() - self.folder.stat().st_mtime > _CLAIM_S
+            ):
+                # whoever took the name did not live to write the bed down: nothing was made
+                self.forget()
         try:
             self.folder.mkdir(mode=0o700)
         except FileExistsError:
             name = self.name
-            raise UsageError(f"testbed '{name}' exists: `conset testbed down {name}` removes it") from None
+            raise UsageError(
+                f"testbed '{name}' exists: `conset testbed down {name}` removes it"
+            ) from None
         self.save()
 
     def save(self) -> None:

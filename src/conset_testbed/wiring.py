@@ -1,6 +1,9 @@
-"""Wiring: what a bed builds of a network: nodes, links with their rates, the next link towards every endpoint.
+"""Wiring: what a bed builds of a network.
 
-Any `Topology` will do whose routes depend on nothing but the target: a kernel routes by destination. Pure functions.
+Nodes, links with their rates, the next link towards every endpoint.
+
+Any `Topology` will do whose routes depend on nothing but the target: a kernel routes by
+destination. Pure functions.
 """
 
 from __future__ import annotations
@@ -67,9 +70,12 @@ class Wiring:
         return found
 
     def cycle(self) -> list[int]:
-        """Links whose buffers wait for each other in a circle; none where back-pressure cannot deadlock.
+        """Links whose buffers wait for each other in a circle.
 
-        A packet holds the buffer at the end of one link while it waits for that of the next of its route.
+        None where back-pressure cannot deadlock.
+
+        A packet holds the buffer at the end of one link while it waits for that of the next of its
+        route.
         """
         after: list[set[int]] = [set() for _ in self.links]
         for source in range(self.endpoints):
@@ -97,17 +103,21 @@ class Wiring:
         return [*path[path.index(back) :]][::-1]
 
 
-def wire(topology: Topology, routing: Routing, rate_bps: float, port_bps: float | None = None) -> Wiring:
+def wire(
+    topology: Topology, routing: Routing, rate_bps: float, port_bps: float | None = None
+) -> Wiring:
     """The wiring of a network.
 
     Args:
         topology: the network. Ports alone (a crossbar) become one switch that joins all endpoints.
         routing: its rule.
         rate_bps: of a link of width 1 [bit/s]; where links have rates of their own, of the slowest.
-        port_bps: puts a router between every endpoint and the network, joined by a link of this rate; None: none.
+        port_bps: puts a router between every endpoint and the network, joined by a link of this
+            rate; None: none.
 
     Raises:
-        InputError: too many nodes; a link without one back; routes that depend on more than the target.
+        InputError: too many nodes; a link without one back; routes that depend on more than the
+            target.
     """
     if not 2 <= topology.endpoints <= MAX_ENDPOINTS:
         raise InputError(f"{topology.endpoints} endpoints: a testbed has from 2 to {MAX_ENDPOINTS}")
@@ -132,14 +142,20 @@ def _wire_links(topology: Topology, routing: Routing, rate_bps: float) -> Wiring
     for link in links:
         if (link.target, link.source) not in known:
             names = topology.node_name(link.source), topology.node_name(link.target)
-            raise InputError(f"{names[0]} → {names[1]}: a testbed needs a link back, wires have two directions")
+            raise InputError(
+                f"{names[0]} → {names[1]}: a testbed needs a link back, wires have two directions"
+            )
     next_slot = next_links_by_target(topology, routing)
     chosen = np.where(next_slot < 0, -1, number[next_slot])
-    return Wiring(topology.endpoints, topology.nodes, links, tuple(tuple(row) for row in chosen.tolist()))
+    return Wiring(
+        topology.endpoints, topology.nodes, links, tuple(tuple(row) for row in chosen.tolist())
+    )
 
 
 def next_links_by_target(topology: Topology, routing: Routing) -> NDArray[np.int32]:
-    """shape=(nodes, endpoints), int32: the link (slot) from each node towards each endpoint; -1: no route comes by.
+    """shape=(nodes, endpoints), int32: the link (slot) from each node towards each endpoint.
+
+    -1: no route comes by.
 
     Raises:
         InputError: two routes to one endpoint leave a node by different links.
@@ -155,7 +171,10 @@ def next_links_by_target(topology: Topology, routing: Routing) -> NDArray[np.int
     if wrong.size:
         k = int(wrong[0])
         where = f"at {topology.node_name(int(at[k]))} towards {topology.node_name(int(towards[k]))}"
-        raise InputError(f"routing '{routing.rule}' {where}: the way depends on the source, a testbed's on the target")
+        raise InputError(
+            f"routing '{routing.rule}' {where}: the way depends on the source, a testbed's "
+            "on the target"
+        )
     return table
 
 
@@ -163,19 +182,27 @@ def _star(endpoints: int, rate_bps: float) -> Wiring:
     """One switch that joins all endpoints."""
     up = [Link(k, endpoints, rate_bps) for k in range(endpoints)]
     down = [Link(endpoints, k, rate_bps) for k in range(endpoints)]
-    rows = [tuple(-1 if target == k else k for target in range(endpoints)) for k in range(endpoints)]
+    rows = [
+        tuple(-1 if target == k else k for target in range(endpoints)) for k in range(endpoints)
+    ]
     rows.append(tuple(endpoints + target for target in range(endpoints)))
     return Wiring(endpoints, endpoints + 1, tuple(up + down), tuple(rows))
 
 
 def _with_ports(wiring: Wiring, rate_bps: float) -> Wiring:
-    """Every endpoint behind a link of its own: what was endpoint k is now router `nodes + k` of no ranks.
+    """Every endpoint behind a link of its own.
+
+    What was endpoint k is now router `nodes + k` of no ranks.
 
     Switches keep their numbers.
     """
     n, nodes = wiring.endpoints, wiring.nodes
     links = [
-        Link(a.source + nodes if a.source < n else a.source, a.target + nodes if a.target < n else a.target, a.rate_bps)
+        Link(
+            a.source + nodes if a.source < n else a.source,
+            a.target + nodes if a.target < n else a.target,
+            a.rate_bps,
+        )
         for a in wiring.links
     ]
     first = len(links)
@@ -184,7 +211,10 @@ def _with_ports(wiring: Wiring, rate_bps: float) -> Wiring:
     hosts = [tuple(-1 if target == k else first + k for target in range(n)) for k in range(n)]
     switches = list(wiring.next_link[n:])
     routers = [
-        tuple(first + n + k if target == k else link for target, link in enumerate(wiring.next_link[k]))
+        tuple(
+            first + n + k if target == k else link
+            for target, link in enumerate(wiring.next_link[k])
+        )
         for k in range(n)
     ]
     return Wiring(n, nodes + n, tuple(links), tuple(hosts + switches + routers))

@@ -49,7 +49,9 @@ LONGEST_TEXT = 1500
 """Characters of a text that is kept as it is."""
 LONGEST_OBJECT = 2500
 """Characters of a JSON object that is kept as it is."""
-CLOCK_KEYS = frozenset({"compile_s", "elapsed_s", "measured_at", "host_system", "rows_s", "schedule_s", "plan_s"})
+CLOCK_KEYS = frozenset(
+    {"compile_s", "elapsed_s", "measured_at", "host_system", "rows_s", "schedule_s", "plan_s"}
+)
 """Keys of JSON objects whose values the clock or the host gives."""
 MACHINE_KEYS = frozenset({"machine", "manifest", "origin"})
 """Keys of files that describe the machine and the file, not the schedule."""
@@ -154,7 +156,9 @@ def run_words(words: Sequence[str]) -> tuple[int, str, str]:
 def run_process(words: Sequence[str]) -> tuple[int, str, str]:
     """The same by the installed script."""
     script = Path(sysconfig.get_path("scripts")) / "conset"
-    done = subprocess.run([script, *words], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [script, *words], capture_output=True, text=True, check=False, timeout=300
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -173,10 +177,14 @@ def results_of(group: str, keep: str = "") -> dict[str, Any]:
                 result = ACTIONS[step.kind](step)
                 after = files_in(folder)
                 if step.compared:
-                    changed = {name: folder / name for name in after if after[name] != before.get(name)}
+                    changed = {
+                        name: folder / name for name in after if after[name] != before.get(name)
+                    }
                     if changed:
                         describe = shape_of_file if step.kind == "keys" else describe_file
-                        result["files"] = {name: describe(path) for name, path in sorted(changed.items())}
+                        result["files"] = {
+                            name: describe(path) for name, path in sorted(changed.items())
+                        }
                     found[step.line] = result
                 before = after
         if keep:
@@ -275,7 +283,9 @@ def of_choice(step: Step) -> dict[str, Any]:
     found = rounded(json.loads(out))
     if code:
         return {"exit": code, "message": found["message"]}
-    ways = [[each["combine"], each["stages"], each["time_s"]] for each in found.get("candidates") or ()]
+    ways = [
+        [each["combine"], each["stages"], each["time_s"]] for each in found.get("candidates") or ()
+    ]
     stages = [[each["method"], each["sync"], each["phases"]] for each in found.get("stages") or ()]
     chosen: dict[str, Any] = {key: found.get(key) for key in CHOSEN}
     digests = describe_file(Path("chosen.json"))
@@ -325,13 +335,19 @@ TIME = r"[\d.]+ (?:ns|us|ms|s|min|h)\b"
 
 def steady_text(text: str) -> str:
     """Texts without what differs from run to run: folders, versions, times of the clock, widths of columns."""
-    text = text.replace(str(Path.cwd()), "FOLDER").replace(str(ROOT), "ROOT").replace(sys.prefix, "PREFIX")
+    text = (
+        text.replace(str(Path.cwd()), "FOLDER")
+        .replace(str(ROOT), "ROOT")
+        .replace(sys.prefix, "PREFIX")
+    )
     text = re.sub(rf"(scheduled in|took|compiled in) +{TIME}", r"\1 TIME", text)
     if "compiled in" in text:
         text = re.sub(rf"(?m) {TIME}( \|)?$", r" TIME\1", text)
     text = re.sub("─{3,}", "───", text)
     text = re.sub(r"-{3,}", "---", text)
-    return re.sub(r"(?m)(?<=\S) {2,}| +$", lambda found: "  " if found.end() < len(text) else "", text)
+    return re.sub(
+        r"(?m)(?<=\S) {2,}| +$", lambda found: "  " if found.end() < len(text) else "", text
+    )
 
 
 def rounded(value: Any, key: str = "") -> Any:
@@ -417,13 +433,17 @@ def describe_archive(path: Path) -> dict[str, Any]:
 def without_machine(value: Any) -> Any:
     """An object without what describes machines and the file itself, at any depth."""
     if isinstance(value, dict):
-        return {key: without_machine(each) for key, each in value.items() if key not in MACHINE_KEYS}
+        return {
+            key: without_machine(each) for key, each in value.items() if key not in MACHINE_KEYS
+        }
     return [without_machine(each) for each in value] if isinstance(value, list) else value
 
 
 def shape_of_file(path: Path) -> dict[str, Any]:
     """Only that it is there, and of what kind."""
-    return {"starts": digest(path.read_bytes()[:4]) if path.suffix in (".png", ".parquet") else "exists"}
+    return {
+        "starts": digest(path.read_bytes()[:4]) if path.suffix in (".png", ".parquet") else "exists"
+    }
 
 
 # Comparing
@@ -451,10 +471,14 @@ def differences(before: Any, now: Any, path: str = "") -> list[str]:
     if isinstance(before, list) and isinstance(now, list) and before != now:
         if len(before) == len(now):
             pairs = zip(before, now, strict=True)
-            return [line for k, pair in enumerate(pairs) for line in differences(*pair, f"{path}[{k}]")]
+            return [
+                line for k, pair in enumerate(pairs) for line in differences(*pair, f"{path}[{k}]")
+            ]
         gone = [each for each in before if each not in now]
         new = [each for each in now if each not in before]
-        return [f"{path}: {len(before)} entries, now {len(now)}; gone {brief(gone)}; new {brief(new)}"]
+        return [
+            f"{path}: {len(before)} entries, now {len(now)}; gone {brief(gone)}; new {brief(new)}"
+        ]
     return [] if same(before, now) else [f"{path}: was {brief(before)}, is {brief(now)}"]
 
 
@@ -491,7 +515,9 @@ def record(names: Iterable[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """`record` or `replay`."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("what", choices=("record", "replay", "list"))
     parser.add_argument("-k", dest="named", default="", help="only steps with this in their name")
     parser.add_argument("--keep", default="", help="a folder to keep written files in")

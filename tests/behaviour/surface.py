@@ -94,7 +94,9 @@ def c_surface(root: Path) -> dict[str, Any]:
     macros = sorted(re.findall(r"^\s*#\s*define\s+(\w+(?:\([^)]*\))?)", text, flags=re.M))
     code = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     code = " ".join(code.split())
-    functions = re.findall(r"[\w*][\w* ]*\bconset_\w+ ?\([^(){};]*(?:\([^)]*\)[^(){};]*)*\)(?= ?[;{])", code)
+    functions = re.findall(
+        r"[\w*][\w* ]*\bconset_\w+ ?\([^(){};]*(?:\([^)]*\)[^(){};]*)*\)(?= ?[;{])", code
+    )
     return {
         "macros": macros,
         "functions": sorted({" ".join(each.split()) for each in functions}),

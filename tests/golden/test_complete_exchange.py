@@ -1,8 +1,9 @@
 """Complete exchange: phase counts of the text's Table 2 and beyond, of rectangles, tori and cubes.
 
-Source of the table: Bokhari, Nicol (1997), Table 2 (n³/4c where c divides n/4). Every other count is the bound
-max(N - 1, ⌈largest link load / c⌉), derived at its place, or a figure of `../shared/golden/rect_best.csv` (counts there
-include a step for self messages, so at most as many are wanted here).
+Source of the table: Bokhari, Nicol (1997), Table 2 (n³/4c where c divides n/4). Every other count
+is the bound max(N - 1, ⌈largest link load / c⌉), derived at its place, or a figure of
+`../shared/golden/rect_best.csv` (counts there include a step for self messages, so at most as many
+are wanted here).
 """
 
 from __future__ import annotations
@@ -27,14 +28,21 @@ from conset.verification import verify_schedule
 def compile_exchange(spec: str, contention: int = 1, *, effort: int = 1) -> tuple[Problem, Phases]:
     on = parse_machine(spec)
     limits = Limits(send=1, receive=1, link=contention)
-    problem = Problem(parse_pattern("alltoall", topology=on.topology), on, limits, search=SearchOptions(effort=effort))
+    problem = Problem(
+        parse_pattern("alltoall", topology=on.topology),
+        on,
+        limits,
+        search=SearchOptions(effort=effort),
+    )
     return problem, schedule_bounded(problem)
 
 
 def count(spec: str, contention: int = 1, *, effort: int = 1) -> int:
     """Phases, checked by the verifier and by the core's loads."""
     problem, phases = compile_exchange(spec, contention, effort=effort)
-    schedule = Schedule(problem.pattern, problem.machine, "bounded", problem.limits, phases.offsets, phases.message)
+    schedule = Schedule(
+        problem.pattern, problem.machine, "bounded", problem.limits, phases.offsets, phases.message
+    )
     assert np.array_equal(np.sort(phases.message), np.arange(problem.pattern.messages))
     assert phase_loads(schedule).largest.max(initial=0) <= contention
     assert phase_loads(schedule).send.max(initial=0) <= 1
@@ -43,7 +51,13 @@ def count(spec: str, contention: int = 1, *, effort: int = 1) -> int:
     return schedule.phases
 
 
-TABLE_2 = {4: {1: 16}, 8: {1: 128, 2: 64}, 12: {1: 432, 3: 144}, 16: {1: 1024, 2: 512, 4: 256}, 20: {1: 2000, 5: 400}}
+TABLE_2 = {
+    4: {1: 16},
+    8: {1: 128, 2: 64},
+    12: {1: 432, 3: 144},
+    16: {1: 1024, 2: 512, 4: 256},
+    20: {1: 2000, 5: 400},
+}
 """n: {c: steps}, as printed, up to n = 20."""
 
 
@@ -54,7 +68,10 @@ def test_table_2_of_the_text(side: int) -> None:
 
 @pytest.mark.parametrize("side", range(4, 65, 4))
 def test_squares_divisible_by_4_meet_the_bisection_bound_at_every_contention(side: int) -> None:
-    """(n²/2)² messages cross the middle over n links each way: ⌈n³/4c⌉. The closed form counts its own phases here."""
+    """(n²/2)² messages cross the middle over n links each way: ⌈n³/4c⌉.
+
+    The closed form counts its own phases here.
+    """
     square = _core.SquareExchange(side)
     contentions = range(1, side // 4 + 1) if side <= 32 else (1, side // 4)
     for c in contentions:
@@ -63,36 +80,87 @@ def test_squares_divisible_by_4_meet_the_bisection_bound_at_every_contention(sid
         assert found.message.size == side**2 * (side**2 - 1)
 
 
-@pytest.mark.parametrize(("side", "contention"), [(12, 2), (16, 3), (20, 3), (24, 5), (28, 4), (32, 7)])
+@pytest.mark.parametrize(
+    ("side", "contention"), [(12, 2), (16, 3), (20, 3), (24, 5), (28, 4), (32, 7)]
+)
 def test_windows_that_do_not_divide_keep_the_limits(side: int, contention: int) -> None:
     assert count(f"mesh:{side}x{side}", contention) == -(-(side**3) // (4 * contention))
 
 
-@pytest.mark.parametrize(("side", "c", "steps"), [
-    # n = 4m+2 at c = 1, c <= m-1, c | n: ceil(n³/4c); 14 at c = 3 is the greedy cut 241; c = m+1: n², or one less
-    (6, 1, 54), (6, 2, 36), (10, 1, 250), (10, 2, 125), (10, 3, 100), (14, 1, 686), (14, 2, 343),
-    (14, 3, 241), (14, 4, 196),
-    (18, 2, 729), (18, 3, 486), (18, 4, 376), (18, 5, 324), (22, 3, 888), (22, 4, 666), (22, 6, 484),
-    # n = 4m+3: n(n²-1)/4c, and the port bound n² - 1 at c = m+1
-    (7, 1, 84), (7, 2, 48), (11, 1, 330), (11, 2, 174), (11, 3, 120), (15, 1, 840), (15, 2, 420),
-    (15, 3, 291), (15, 4, 224),
-    # n = 4m+1: (n+1)²m/c at most; 5 is stored; 9 and 13 by search
-    (5, 1, 30), (5, 2, 25), (9, 1, 187), (9, 2, 99), (9, 3, 81), (13, 3, 196), (17, 2, 648), (17, 3, 432), (21, 3, 807),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("side", "c", "steps"),
+    [
+        # n = 4m+2 at c = 1, c <= m-1, c | n: ceil(n³/4c); 14 at c = 3 is the greedy cut 241; c =
+        # m+1: n², or one less
+        (6, 1, 54),
+        (6, 2, 36),
+        (10, 1, 250),
+        (10, 2, 125),
+        (10, 3, 100),
+        (14, 1, 686),
+        (14, 2, 343),
+        (14, 3, 241),
+        (14, 4, 196),
+        (18, 2, 729),
+        (18, 3, 486),
+        (18, 4, 376),
+        (18, 5, 324),
+        (22, 3, 888),
+        (22, 4, 666),
+        (22, 6, 484),
+        # n = 4m+3: n(n²-1)/4c, and the port bound n² - 1 at c = m+1
+        (7, 1, 84),
+        (7, 2, 48),
+        (11, 1, 330),
+        (11, 2, 174),
+        (11, 3, 120),
+        (15, 1, 840),
+        (15, 2, 420),
+        (15, 3, 291),
+        (15, 4, 224),
+        # n = 4m+1: (n+1)²m/c at most; 5 is stored; 9 and 13 by search
+        (5, 1, 30),
+        (5, 2, 25),
+        (9, 1, 187),
+        (9, 2, 99),
+        (9, 3, 81),
+        (13, 3, 196),
+        (17, 2, 648),
+        (17, 3, 432),
+        (21, 3, 807),
+    ],
+)
 def test_squares_at_every_contention(side: int, c: int, steps: int) -> None:
     """Counts of the notes' tables, self messages included there, so at most these."""
     assert count(f"mesh:{side}x{side}", c, effort=0 if side > 11 else 1) <= steps
 
 
-@pytest.mark.parametrize(("spec", "phases"), [
-    ("torus:5x5", 24), ("torus:7x7", 48),  # the port bound N - 1
-    ("torus:8x8", 64), ("torus:12x12", 216), ("torus:16x16", 512),  # n³/8: sum of hops over links
-    ("torus:8x8x8", 512), ("torus:15x15", 420), ("torus:19x19", 855),  # n⁴/8; n(n²-1)/8
-    ("mesh:8x8x8", 1024), ("mesh:4x4x4x4", 256),  # n^{d+1}/4
-    ("ring:12", 18), ("ring:13", 21), ("torus:7x12", 126), ("torus:7x13", 147), ("torus:3x13", 63),
-    ("torus:5x8", 40), ("torus:5x9", 50),
-    ("torus:5x12", 90), ("torus:5x13", 105), ("torus:7x11", 105), ("torus:9x16", 288),  # R⌊C²/4⌋/2
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "phases"),
+    [
+        ("torus:5x5", 24),
+        ("torus:7x7", 48),  # the port bound N - 1
+        ("torus:8x8", 64),
+        ("torus:12x12", 216),
+        ("torus:16x16", 512),  # n³/8: sum of hops over links
+        ("torus:8x8x8", 512),
+        ("torus:15x15", 420),
+        ("torus:19x19", 855),  # n⁴/8; n(n²-1)/8
+        ("mesh:8x8x8", 1024),
+        ("mesh:4x4x4x4", 256),  # n^{d+1}/4
+        ("ring:12", 18),
+        ("ring:13", 21),
+        ("torus:7x12", 126),
+        ("torus:7x13", 147),
+        ("torus:3x13", 63),
+        ("torus:5x8", 40),
+        ("torus:5x9", 50),
+        ("torus:5x12", 90),
+        ("torus:5x13", 105),
+        ("torus:7x11", 105),
+        ("torus:9x16", 288),  # R⌊C²/4⌋/2
+    ],
+)
 def test_tori_and_cubes_at_their_bound(spec: str, phases: int) -> None:
     problem, _ = compile_exchange(spec)
     assert box_of(problem).bound == phases
@@ -106,17 +174,26 @@ def test_512_nodes_are_quick(spec: str) -> None:
     compile_exchange(spec)
     start = time.perf_counter()
     problem, phases = compile_exchange(spec)
-    assert time.perf_counter() - start < 0.5  # 0.2 s on a machine of its own: benchmarks/bench_bounded.py
+    assert (
+        time.perf_counter() - start < 0.5
+    )  # 0.2 s on a machine of its own: benchmarks/bench_bounded.py
     assert phases.offsets.size - 1 == box_of(problem).bound
 
 
 def rows(path: Path, kind: str) -> list[dict[str, str]]:
     with (path / "rect_best.csv").open() as lines:
-        return [row for row in csv.DictReader(lines) if row["kind"] == kind and int(row["R"]) * int(row["C"]) > 1]
+        return [
+            row
+            for row in csv.DictReader(lines)
+            if row["kind"] == kind and int(row["R"]) * int(row["C"]) > 1
+        ]
 
 
 def test_meshes_up_to_16_by_16(shared_golden: Path) -> None:
-    """At most the best known count; 132 of the 136 shapes at their bound. The four others are in the next test."""
+    """At most the best known count; 132 of the 136 shapes at their bound.
+
+    The four others are in the next test.
+    """
     for row in rows(shared_golden, "path"):
         if (row["R"], row["C"]) in {("9", "9"), ("9", "10"), ("13", "13"), ("13", "14")}:
             continue

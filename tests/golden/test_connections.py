@@ -1,9 +1,12 @@
-"""Sets of connections on iWarp: the figures of the notes, each with its derivation or its prototype.
+"""Sets of connections on iWarp.
 
-Source: notes on routing and scheduling, §1 (a route takes a channel in every node it visits, both ends included) and
-`golden/result_phases_*.csv`, measured by prototypes implemented twice. Bounds by counting: an h-hop route takes h + 1
-channels, 8 × 8 nodes have 64 · 12 = 768 a phase. The phases of the ConSet text: 30 for the all-to-all (its router),
-1 for the torus pattern, 2 for the butterfly at 12 channels and 1 at 16 with a Gray code.
+The figures of the notes, each with its derivation or its prototype.
+
+Source: notes on routing and scheduling, §1 (a route takes a channel in every node it visits, both
+ends included) and `golden/result_phases_*.csv`, measured by prototypes implemented twice. Bounds by
+counting: an h-hop route takes h + 1 channels, 8 × 8 nodes have 64 · 12 = 768 a phase. The phases of
+the ConSet text: 30 for the all-to-all (its router), 1 for the torus pattern, 2 for the butterfly at
+12 channels and 1 at 16 with a Gray code.
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 
-# pattern → (count bound, endpoint bound, phases): result_phases_patterns_8x8_12channels.csv, column pathfinder;
-# the 24-neighbour stencil is 7 by orbits there (a fill of exactly 100 %), all others are at their bound
+# pattern → (count bound, endpoint bound, phases): result_phases_patterns_8x8_12channels.csv, column
+# pathfinder; the 24-neighbour stencil is 7 by orbits there (a fill of exactly 100 %), all others
+# are at their bound
 PATTERNS = {
     "neighbor": (1, 1, 1),
     "butterfly": (2, 1, 2),
@@ -52,7 +56,11 @@ PATTERNS = {
 
 
 def solve(
-    pattern: str, on: str = "iwarp:8x8", channels: int = 12, placement: str = "identity", **options: str
+    pattern: str,
+    on: str = "iwarp:8x8",
+    channels: int = 12,
+    placement: str = "identity",
+    **options: str,
 ) -> Schedule:
     machine = parse_machine(on)
     traffic = parse_pattern(pattern, topology=machine.topology, ranks=machine.topology.nodes)
@@ -63,10 +71,18 @@ def solve(
 
 def verified(problem: Problem, phases: Phases) -> Schedule:
     schedule = Schedule(
-        problem.pattern, problem.machine, "connections", problem.limits, phases.offsets, phases.message,
-        placement=problem.placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, limits_asked=True,
-    )  # fmt: skip
+        problem.pattern,
+        problem.machine,
+        "connections",
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        limits_asked=True,
+    )
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
@@ -104,7 +120,10 @@ def test_orbits_have_the_least_sum_that_27_phases_can_have() -> None:
 
 
 def test_the_closed_form_has_the_least_sum_at_all() -> None:
-    """16384 hops over 256 links: ΣL ≥ 64. Each of 64 slots uses every link once; two slots a phase take 10 channels."""
+    """16384 hops over 256 links: ΣL ≥ 64.
+
+    Each of 64 slots uses every link once; two slots a phase take 10 channels.
+    """
     schedule = solve("alltoall", router="closed-form")
     loads = phase_loads(schedule)
     assert schedule.phases == 32
@@ -126,7 +145,10 @@ def test_the_default_takes_the_best_of_both() -> None:
 
 
 def test_the_butterfly_by_gray_code_uses_exactly_16_channels() -> None:
-    """The text: "a single phase with 16" and "two phases of 8 each"; 8 in each of two phases also at a limit of 8."""
+    """The text: "a single phase with 16" and "two phases of 8 each".
+
+    8 in each of two phases also at a limit of 8.
+    """
     single = solve("butterfly", channels=16, placement="gray")
     assert single.phases == 1
     assert phase_loads(single).channels.tolist() == [16]
@@ -137,7 +159,9 @@ def test_the_butterfly_by_gray_code_uses_exactly_16_channels() -> None:
 
 
 def test_half_orbits_where_whole_ones_do_not_fit() -> None:
-    """8 channels are fewer than the 9 of the longest route: 319 / 8, so 40 phases at a fill of 99.7 %; within 1.05.
+    """8 channels are fewer than the 9 of the longest route.
+
+    319 / 8, so 40 phases at a fill of 99.7 %; within 1.05.
 
     16 × 16 at 12 channels (192 phases at a fill of 99.95 %) is in benchmarks/bench_connections.py.
     """
@@ -148,7 +172,9 @@ def test_half_orbits_where_whole_ones_do_not_fit() -> None:
 def test_the_notes_own_orbits(shared_golden: Path) -> None:
     """orbit_27_phases_sum79.csv: a phase for each displacement (dx, dy), node = 8 y + x."""
     with (shared_golden / "orbit_27_phases_sum79.csv").open() as file:
-        phase_of = {(int(row["dx"]), int(row["dy"])): int(row["phase"]) for row in csv.DictReader(file)}
+        phase_of = {
+            (int(row["dx"]), int(row["dy"])): int(row["phase"]) for row in csv.DictReader(file)
+        }
     machine = parse_machine("iwarp:8x8")
     pattern = parse_pattern("alltoall", topology=machine.topology, ranks=64)
     at = machine.topology.coordinates
@@ -160,6 +186,13 @@ def test_the_notes_own_orbits(shared_golden: Path) -> None:
     problem = Problem(pattern, machine, Limits(channels=12))
     numbered = number_channels(phases.offsets, offsets, nodes)
     schedule = verified(
-        problem, Phases(phases.offsets, phases.message, route_offsets=offsets, route_nodes=nodes, channels=numbered)
+        problem,
+        Phases(
+            phases.offsets,
+            phases.message,
+            route_offsets=offsets,
+            route_nodes=nodes,
+            channels=numbered,
+        ),
     )
     assert (schedule.phases, sum_of_loads(schedule)) == (27, 79)

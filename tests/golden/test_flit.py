@@ -1,10 +1,11 @@
 """Flit level against BookSim2, to the cycle.
 
-Numbers: BookSim2, commit 28f43299, num_vcs 4, vc_buf_size 8, vc and switch allocator islip with one iteration, delays
-routing 0, vc allocation 1, switch allocation 1, preparation 0, traversal 1, credit 1, channels 1; torus 8x8 with ties
-in the positive direction, mesh 16x16; its replay of a trace counts a tail at t as t + 1 cycles. The worked example was
-computed with a pencil. Workloads: W1 complete exchange in shifts, W2 the same of 256 nodes, W3 butterfly with
-dependencies, W5 uniform traffic (splitmix64, seed 5).
+Numbers: BookSim2, commit 28f43299, num_vcs 4, vc_buf_size 8, vc and switch allocator islip with one
+iteration, delays routing 0, vc allocation 1, switch allocation 1, preparation 0, traversal 1,
+credit 1, channels 1; torus 8x8 with ties in the positive direction, mesh 16x16; its replay of a
+trace counts a tail at t as t + 1 cycles. The worked example was computed with a pencil. Workloads:
+W1 complete exchange in shifts, W2 the same of 256 nodes, W3 butterfly with dependencies, W5 uniform
+traffic (splitmix64, seed 5).
 """
 
 from __future__ import annotations
@@ -29,8 +30,14 @@ def workload_of(messages: list[Message], nodes: int) -> Workload:
     offsets = np.cumsum([0, *(len(d) for d in deps)])
     flat = np.array([d for each in deps for d in each], np.int32)
     return Workload(
-        np.array(source), np.array(target), np.array(size), nodes, np.array(time) * 1e-9, offsets, flat
-    )  # fmt: skip
+        np.array(source),
+        np.array(target),
+        np.array(size),
+        nodes,
+        np.array(time) * 1e-9,
+        offsets,
+        flat,
+    )
 
 
 def play(messages: list[Message], network: str, **options: int) -> Timeline:
@@ -46,7 +53,11 @@ def butterfly(nodes: int, size: int) -> list[Message]:
     def before(s: int, i: int) -> tuple[int, ...]:
         return ((s - 1) * nodes + (i ^ (1 << (s - 1))),) if s else ()
 
-    return [(0, i, i ^ (1 << s), size, before(s, i)) for s in range(nodes.bit_length() - 1) for i in range(nodes)]
+    return [
+        (0, i, i ^ (1 << s), size, before(s, i))
+        for s in range(nodes.bit_length() - 1)
+        for i in range(nodes)
+    ]
 
 
 def uniform(nodes: int, cycles: int, seed: int) -> list[Message]:
@@ -81,13 +92,19 @@ def test_complete_exchange_of_256() -> None:
     assert cycles(play(complete_exchange(256, 128), "mesh:16x16")) == (12116, 5642.72, 5570560)
 
 
-@pytest.mark.parametrize(("size", "expected"), [(128, (186, 94.92, 7168)), (65536, (57480, 26013.5, 3670016))])
+@pytest.mark.parametrize(
+    ("size", "expected"), [(128, (186, 94.92, 7168)), (65536, (57480, 26013.5, 3670016))]
+)
 def test_butterfly(size: int, expected: tuple[int, float, int]) -> None:
     assert cycles(play(butterfly(64, size), "torus:8x8")) == expected
 
 
 def test_butterfly_in_packets_of_8_flits() -> None:
-    assert cycles(play(butterfly(64, 65536), "torus:8x8", packet_B=128)) == (62772, 26832.13, 3670016)
+    assert cycles(play(butterfly(64, 65536), "torus:8x8", packet_B=128)) == (
+        62772,
+        26832.13,
+        3670016,
+    )
 
 
 def test_uniform_traffic() -> None:
@@ -98,7 +115,12 @@ def test_uniform_traffic() -> None:
 
 def test_worked_example() -> None:
     """Two worms share two links and the target; a short one the other way; one to its own node."""
-    messages: list[Message] = [(0, 0, 2, 64, ()), (4, 1, 2, 64, ()), (0, 2, 0, 16, ()), (0, 3, 3, 32, ())]
+    messages: list[Message] = [
+        (0, 0, 2, 64, ()),
+        (4, 1, 2, 64, ()),
+        (0, 2, 0, 16, ()),
+        (0, 3, 3, 32, ()),
+    ]
     ends = play(messages, "mesh:4x4").end_s * 1e9
     np.testing.assert_allclose(ends, [20, 21, 14, 7])
 
@@ -116,7 +138,10 @@ def test_tables_beside_the_checkout(shared_golden: Path) -> None:
     """What is written above is what the tables say."""
     with (shared_golden / "simulators" / "flit.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["tolerance"] == "exact"]
-    table = {(row["workload"], row["network"]): (int(row["cycles"]), float(row["mean_latency"])) for row in rows}
+    table = {
+        (row["workload"], row["network"]): (int(row["cycles"]), float(row["mean_latency"]))
+        for row in rows
+    }
     assert table == {
         ("W1_128", "torus:8x8"): (1596, 655.97),
         ("W3_128", "torus:8x8"): (186, 94.92),

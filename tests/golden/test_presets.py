@@ -1,10 +1,13 @@
-"""Presets: every number of the texts' machines, against the table of presets and the formulas the texts print.
+"""Presets: every number of the texts' machines, against the table of presets and the formulas
+the texts print.
 
-The numbers are copied from the table of presets made by reading the texts (`golden/machines/presets.csv` beside the
-checkout, machine, parameter, value, unit, tag); the last test compares against the file itself where it is there.
-Deviations, on purpose: rates that a text prints as times per byte keep them (0.39 us/B is 2.564 MB/s, the table rounds
-to 2.56; 0.022 us/B is 45.4545 MB/s, the table 45.45), so rates are compared within 0.2 %. The table's 4.8 us of a
-connection's transfer were fitted as time of both cells; the word `per_transfer` is latency, and has a fit of its own.
+The numbers are copied from the table of presets made by reading the texts
+(`golden/machines/presets.csv` beside the checkout, machine, parameter, value, unit, tag); the last
+test compares against the file itself where it is there. Deviations, on purpose: rates that a text
+prints as times per byte keep them (0.39 us/B is 2.564 MB/s, the table rounds to 2.56; 0.022 us/B is
+45.4545 MB/s, the table 45.45), so rates are compared within 0.2 %. The table's 4.8 us of a
+connection's transfer were fitted as time of both cells; the word `per_transfer` is latency, and has
+a fit of its own.
 """
 
 from __future__ import annotations
@@ -73,7 +76,10 @@ NUMBERS: list[tuple[str, str, Any, str, str]] = [
     ("paragon", "outstanding_receives", 192, "assumed", "outstanding_receives"),
 ]
 OURS = {("paragon", "lanes"), ("paragon", "outstanding_receives")}
-"""Rows that the table calls printed, but whose number no text prints: a choice between what it says runs and fails."""
+"""Rows that the table calls printed, but whose number no text prints.
+
+A choice between what it says runs and fails.
+"""
 SIZES = {"iwarp": 64, "ipsc860": 64, "delta": 512, "paragon": 256}
 
 
@@ -85,7 +91,9 @@ def number(machine: Machine, costs: Costs, word: str) -> Any:
     return getattr(costs, WORDS[word].fields[0])
 
 
-@pytest.mark.parametrize(("preset", "row", "value", "tag", "word"), NUMBERS, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("preset", "row", "value", "tag", "word"), NUMBERS, ids=lambda value: str(value)
+)
 def test_number_and_tag(preset: str, row: str, value: Any, tag: str, word: str) -> None:
     machine = parse_machine(preset)
     given = number(machine, machine.costs, word)
@@ -115,7 +123,9 @@ def test_every_number_has_a_source(preset: str) -> None:
         assert ("exchange_syncs" in costs.provenance) == (costs.exchange_weight < 1)
         defaults = {word for word, origin in costs.provenance.items() if origin.tag == "default"}
         assert defaults <= {"flit"}
-        assert all(origin.source for word, origin in costs.provenance.items() if word not in defaults)
+        assert all(
+            origin.source for word, origin in costs.provenance.items() if word not in defaults
+        )
 
 
 @pytest.mark.parametrize("preset", TEXTS)
@@ -127,7 +137,8 @@ def test_nodes_and_the_texts_first_barrier(preset: str) -> None:
 
 
 def test_tolerances() -> None:
-    # 000 section 5: 12 channels; 001 section 5: circuits; 002 section 2: gamma = 1; 003 abstract: 2 or 3
+    # 000 section 5: 12 channels; 001 section 5: circuits; 002 section 2: gamma = 1; 003 abstract: 2
+    # or 3
     assert [parse_machine(preset).costs.tolerance for preset in TEXTS] == [12, 1, 2, 3]
 
 
@@ -144,13 +155,21 @@ def test_ipsc860_overhead_changes_at_100_bytes() -> None:
 @pytest.mark.parametrize(
     ("preset", "model", "tag", "receive", "processors"),
     [
-        ("iwarp", "flow", "fitted", "before", "one"),  # 000 Tables 1-3: connections share links evenly
+        (
+            "iwarp",
+            "flow",
+            "fitted",
+            "before",
+            "one",
+        ),  # 000 Tables 1-3: connections share links evenly
         ("ipsc860", "circuit", "printed", "before", "one"),  # 001 section 2.2: circuit-switched
         ("delta", "wormhole", "printed", "after", "two"),  # 002 section 2: wormhole routing
         ("paragon", "wormhole", "commonly reported, not checked", "before", "two"),
     ],
 )
-def test_model_and_receiving(preset: str, model: str, tag: str, receive: str, processors: str) -> None:
+def test_model_and_receiving(
+    preset: str, model: str, tag: str, receive: str, processors: str
+) -> None:
     costs = parse_machine(preset).costs
     assert (costs.model, costs.provenance["model"].tag) == (model, tag)
     assert (costs.receive, costs.processors) == (receive, processors)
@@ -165,8 +184,11 @@ def test_costs_of_messages_are_overhead_half_at_each_end_and_no_latency(preset: 
         assert {costs.provenance[word].tag for word in ("inject", "eject")} == {"assumed"}
 
 
-def test_iwarp_switches_contexts_in_528_clocks_of_which_the_synchronization_follows_the_size() -> None:
-    # 000 section 4.2.1: 352 + 176 clocks; row setup_connections of the table has both, row barrier is inside it
+def test_iwarp_switches_contexts_in_528_clocks_of_which_the_synchronization_follows_the_size() -> (
+    None
+):
+    # 000 section 4.2.1: 352 + 176 clocks; row setup_connections of the table has both, row barrier
+    # is inside it
     machine = parse_machine("iwarp")
     costs, naive = machine.costs, machine.costs_for("naive")
     assert costs.synchronization.at(64) == pytest.approx(352 / 20e6)
@@ -176,12 +198,18 @@ def test_iwarp_switches_contexts_in_528_clocks_of_which_the_synchronization_foll
         other = parse_machine(f"iwarp:{sides}")
         assert other.costs.synchronization.at(other.topology.nodes) == pytest.approx(clocks / 20e6)
     assert (naive.setup_s, naive.synchronization.at(64)) == (0, 0)
-    assert (costs.provenance["synchronization"].tag, costs.provenance["setup"].tag) == ("derived", "printed")
+    assert (costs.provenance["synchronization"].tag, costs.provenance["setup"].tag) == (
+        "derived",
+        "printed",
+    )
 
 
 def test_iwarp_message_passing_is_by_wormhole() -> None:
     costs = parse_machine("iwarp").costs_for("naive")
-    assert (costs.model, costs.provenance["model"].tag) == ("wormhole", "printed")  # 000 section 1: wormhole routing
+    assert (costs.model, costs.provenance["model"].tag) == (
+        "wormhole",
+        "printed",
+    )  # 000 section 1: wormhole routing
     assert parse_machine("iwarp").models == ("flow", "wormhole")
 
 
@@ -189,7 +217,11 @@ def test_iwarp_message_passing_works_20_us_at_each_end() -> None:
     # 000 section 4.3.1: 400 clocks at 20 MHz; rows alpha_send and alpha_receive of the table
     costs = parse_machine("iwarp").costs_for("naive")
     assert costs.send_overhead.at(1) == costs.receive_overhead.at(1) == pytest.approx(20 * US)
-    assert costs.provenance["send_overhead"].tag == costs.provenance["receive_overhead"].tag == "printed"
+    assert (
+        costs.provenance["send_overhead"].tag
+        == costs.provenance["receive_overhead"].tag
+        == "printed"
+    )
     assert not any(parse_machine("iwarp").costs.send_overhead.seconds)
 
 
@@ -197,7 +229,9 @@ def test_paragon_barrier_is_that_of_table_1() -> None:
     # 003 Table 1: 274 log2 n - 134 us on n x n: 414, 688, 848.28, 962 us for n = 4, 8, 12, 16
     for n, expected in ((4, 414), (8, 688), (12, 848.28), (16, 962)):
         machine = parse_machine(f"paragon:{n}x{n}")
-        assert machine.costs.synchronization.at(machine.topology.nodes) == pytest.approx(expected * US, rel=1e-5)
+        assert machine.costs.synchronization.at(machine.topology.nodes) == pytest.approx(
+            expected * US, rel=1e-5
+        )
 
 
 def test_paragon_step_is_that_of_figure_12() -> None:
@@ -207,11 +241,12 @@ def test_paragon_step_is_that_of_figure_12() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "connections_clocks", "messages_clocks"), [(32, 776, 3456), (256, 2568, 5248), (16384, 131592, 134272)]
+    ("words", "connections_clocks", "messages_clocks"),
+    [(32, 776, 3456), (256, 2568, 5248), (16384, 131592, 134272)],
 )
 def test_iwarp_predicts_table_1(words: int, connections_clocks: int, messages_clocks: int) -> None:
-    # 000 Table 1, predicted, 4 messages per cell in 1 phase; its connections take 520 clocks for the set-up where
-    # section 4.2.1 and the preset say 528
+    # 000 Table 1, predicted, 4 messages per cell in 1 phase; its connections take 520 clocks for
+    # the set-up where section 4.2.1 and the preset say 528
     machine = parse_machine("iwarp")
     clock_s = 1 / 20e6
 
@@ -233,7 +268,11 @@ def test_iwarp_transfers_go_one_by_one_in_connections_and_two_by_two_in_message_
     assert (connections.in_flight, messages.in_flight) == (1, 2)
     assert connections.per_transfer_s == pytest.approx(104 / 20e6)
     assert messages.per_transfer_s == 0
-    fits = [costs.provenance[word].tag for costs in (connections, messages) for word in ("in_flight", "receives")]
+    fits = [
+        costs.provenance[word].tag
+        for costs in (connections, messages)
+        for word in ("in_flight", "receives")
+    ]
     assert set(fits) == {connections.provenance["per_transfer"].tag} == {"fitted"}
 
 
@@ -244,10 +283,14 @@ def test_iwarp_channels_bind_connections_only() -> None:
 
 
 def test_blocking_is_what_the_benchmark_fitted() -> None:
-    # snapshot of benchmarks/fit_blocking.py as it prints them; the Paragon's 0.41 and 0.4 have the same error
+    # snapshot of benchmarks/fit_blocking.py as it prints them; the Paragon's 0.41 and 0.4 have the
+    # same error
     assert {preset: parse_machine(preset).costs.blocking for preset in TEXTS} == {
-        "iwarp": 0.0, "ipsc860": 0.56, "delta": 0.21, "paragon": 0.4,
-    }  # fmt: skip
+        "iwarp": 0.0,
+        "ipsc860": 0.56,
+        "delta": 0.21,
+        "paragon": 0.4,
+    }
     assert parse_machine("iwarp").costs_for("naive").blocking == 1.08
     assert parse_machine("delta").costs.provenance["blocking"].tag == "fitted"
 
@@ -259,14 +302,23 @@ def test_numbers_are_those_of_the_table(shared_golden: Path) -> None:
     for preset, row, value, tag, _ in NUMBERS:
         line = table[preset, row]
         assert line["tag"] == ("printed" if (preset, row) in OURS else tag), (preset, row)
-        unit = next((factor for name, factor in scale.items() if line["unit"].startswith(name)), 1.0)
+        unit = next(
+            (factor for name, factor in scale.items() if line["unit"].startswith(name)), 1.0
+        )
         try:
             expected = float(line["value"]) * unit
         except ValueError:
-            expected = {"true": True, "unlimited": None, "unknown": 0.0, "none": inf}.get(line["value"], 192)
+            expected = {"true": True, "unlimited": None, "unknown": 0.0, "none": inf}.get(
+                line["value"], 192
+            )
         assert value == (expected if expected is None else pytest.approx(expected)), (preset, row)
 
 
 def test_half_duplex_machines() -> None:
-    assert [parse_machine(preset).costs.half_duplex for preset in TEXTS] == [False, True, True, False]
+    assert [parse_machine(preset).costs.half_duplex for preset in TEXTS] == [
+        False,
+        True,
+        True,
+        False,
+    ]
     assert np.isinf(parse_machine("iwarp").costs.node_Bps)

@@ -1,4 +1,5 @@
-"""Presets of today: every number with its source, and what they say beside what was measured or printed elsewhere.
+"""Presets of today: every number with its source, and what they say beside what was measured or
+printed elsewhere.
 
 `python tests/golden/test_presets_today.py` prints the table that docs/machines.md has.
 """
@@ -39,7 +40,8 @@ def bisection_Bps(name: str) -> float:
 
 @cache
 def exchange_Bps(name: str, size: int) -> float:
-    """Bytes of a rank, what it keeps included, over the time of posting an all-to-all, simulated."""
+    """Bytes of a rank, what it keeps included, over the time of posting an all-to-all,
+    simulated."""
     schedule = conset.compile(f"alltoall:size={size}", name, method="naive")
     return schedule.pattern.ranks * size / float(conset.simulate(schedule).end_s.max())
 
@@ -55,17 +57,24 @@ def out_of_first_Bps(name: str) -> float:
     """What a node sends to as many neighbours as it may send to at once."""
     topology = parse_machine(name).topology
     source, target = topology.ends
-    near = np.unique(target[(source == 0) & topology.link_exists])[: parse_machine(name).costs.in_flight]
+    near = np.unique(target[(source == 0) & topology.link_exists])[
+        : parse_machine(name).costs.in_flight
+    ]
     offsets = np.where(np.arange(topology.nodes + 1) > 0, near.size, 0)
     pattern = conset.Pattern(topology.nodes, offsets, near, np.full(near.size, 2**26))
-    return near.size * 2**26 / float(conset.simulate(conset.compile(pattern, name, method="naive")).end_s.max())
+    return (
+        near.size
+        * 2**26
+        / float(conset.simulate(conset.compile(pattern, name, method="naive")).end_s.max())
+    )
 
 
 def twisted_gain(sides: tuple[int, int, int]) -> float:
-    """All-to-all per chip of a twisted torus, all links used alike, over that of the regular one by its longest side.
+    """All-to-all per chip of a twisted torus, all links used alike, over that of the regular one
+    by its longest side.
 
-    Going round the shorter sides moves by half along the longer ones (J. M. Cámara et al., Twisted torus topologies
-    for enhanced interconnection networks, IEEE TPDS 21(12), 2010).
+    Going round the shorter sides moves by half along the longer ones (J. M. Cámara et al., Twisted
+    torus topologies for enhanced interconnection networks, IEEE TPDS 21(12), 2010).
     """
     short = min(sides)
 
@@ -86,7 +95,9 @@ def twisted_gain(sides: tuple[int, int, int]) -> float:
         at = waiting.popleft()
         for k in range(3):
             for step in (1, -1):
-                other = home((at[0] + step * (k == 0), at[1] + step * (k == 1), at[2] + step * (k == 2)))
+                other = home(
+                    (at[0] + step * (k == 0), at[1] + step * (k == 1), at[2] + step * (k == 2))
+                )
                 if other not in steps:
                     steps[other] = steps[at] + 1
                     waiting.append(other)
@@ -94,12 +105,15 @@ def twisted_gain(sides: tuple[int, int, int]) -> float:
     assert len(steps) == nodes
     links_per_chip = 6 * (nodes - 1) / sum(steps.values())
     side = max(sides)
-    regular = 2 * (nodes - 1) / (nodes * side / 4)  # half of the mean way along the longest side, two links
+    regular = (
+        2 * (nodes - 1) / (nodes * side / 4)
+    )  # half of the mean way along the longest side, two links
     return links_per_chip / regular
 
 
 def frontier_exchange_Bps(hops: int) -> float:
-    """All-to-all of a node of the whole machine by its global links, each byte over `hops` of them."""
+    """All-to-all of a node of the whole machine by its global links, each byte over `hops` of
+    them."""
     own = dict(preset("frontier").structure)
     groups, endpoints = 74, int(own["routers"][0]) * int(own["nodes"][0])
     out = (groups - 1) * int(own["joins"][0]) * link_Bps("frontier:2")
@@ -122,54 +136,174 @@ class Row(NamedTuple):
 GB, TB, US = 1e9, 1e12, 1e-6
 TABLE = [
     Row("tpu-v4", "bisection", 24, 24, "TB/s", lambda: bisection_Bps("tpu-v4:16x16x16") / TB, 0.07),
-    Row("tpu-v4", "injection", 300, 300, "GB/s", lambda: out_of_first_Bps("tpu-v4:4x4x4") / GB, 0.01),
-    Row("tpu-v4", "twisted gain 4x4x8", 1.63, 1.63, "times", lambda: twisted_gain((4, 4, 8)), 0.08, "links used alike"),
-    Row("tpu-v4", "twisted gain 4x8x8", 1.31, 1.31, "times", lambda: twisted_gain((4, 8, 8)), 0.08, "links used alike"),
     Row(
-        "bluegene-q", "all-to-all share of peak", 0.85, 0.95, "of peak",
-        lambda: exchange_Bps("bluegene-q:4x2x2x2", 2**16) / (2 * link_Bps("bluegene-q")), 0.05, "64 nodes, 64 KiB",
-    ),
-    Row("bluegene-q", "link both ways", 3.6, 3.6, "GB/s", lambda: 2 * link_Bps("bluegene-q") / GB, 0.001),
-    Row(
-        "bluegene-q", "latency of a neighbour", 1.95, 1.95, "us",
-        lambda: alone_s("bluegene-q:2x2x2x2", 0, 1, 1) / US, 0.001, "fitted to it",
+        "tpu-v4", "injection", 300, 300, "GB/s", lambda: out_of_first_Bps("tpu-v4:4x4x4") / GB, 0.01
     ),
     Row(
-        "fugaku", "injection", 38.1, 38.1, "GB/s", lambda: out_of_first_Bps("fugaku:3x3x3") / GB, 0.01,
+        "tpu-v4",
+        "twisted gain 4x4x8",
+        1.63,
+        1.63,
+        "times",
+        lambda: twisted_gain((4, 4, 8)),
+        0.08,
+        "links used alike",
+    ),
+    Row(
+        "tpu-v4",
+        "twisted gain 4x8x8",
+        1.31,
+        1.31,
+        "times",
+        lambda: twisted_gain((4, 8, 8)),
+        0.08,
+        "links used alike",
+    ),
+    Row(
+        "bluegene-q",
+        "all-to-all share of peak",
+        0.85,
+        0.95,
+        "of peak",
+        lambda: exchange_Bps("bluegene-q:4x2x2x2", 2**16) / (2 * link_Bps("bluegene-q")),
+        0.05,
+        "64 nodes, 64 KiB",
+    ),
+    Row(
+        "bluegene-q",
+        "link both ways",
+        3.6,
+        3.6,
+        "GB/s",
+        lambda: 2 * link_Bps("bluegene-q") / GB,
+        0.001,
+    ),
+    Row(
+        "bluegene-q",
+        "latency of a neighbour",
+        1.95,
+        1.95,
+        "us",
+        lambda: alone_s("bluegene-q:2x2x2x2", 0, 1, 1) / US,
+        0.001,
+        "fitted to it",
+    ),
+    Row(
+        "fugaku",
+        "injection",
+        38.1,
+        38.1,
+        "GB/s",
+        lambda: out_of_first_Bps("fugaku:3x3x3") / GB,
+        0.01,
         "fitted to it; six messages",
     ),
     Row(
-        "fugaku", "latency of a neighbour", 0.49, 0.49, "us",
-        lambda: alone_s("fugaku:2x2x2", 0, 1, 8) / US, 0.01, "fitted to it",
+        "fugaku",
+        "latency of a neighbour",
+        0.49,
+        0.49,
+        "us",
+        lambda: alone_s("fugaku:2x2x2", 0, 1, 8) / US,
+        0.01,
+        "fitted to it",
     ),
     Row(
-        "fugaku", "nodes", 158976, 158976, "",
-        lambda: prod((24, 23, 24)) * prod(map(int, preset("fugaku").fixed.split("x"))), 0,
+        "fugaku",
+        "nodes",
+        158976,
+        158976,
+        "",
+        lambda: prod((24, 23, 24)) * prod(map(int, preset("fugaku").fixed.split("x"))),
+        0,
     ),
-    Row("frontier", "injection of a node", 100, 100, "GB/s", lambda: 4 * link_Bps("frontier") / GB, 0.001),
-    Row("frontier", "injection of a group", 12.8, 12.8, "TB/s", lambda: 512 * link_Bps("frontier") / TB, 0.001),
     Row(
-        "frontier", "global links of a group", 7.3, 7.3, "TB/s",
-        lambda: 73 * int(preset("frontier").structure["joins"][0]) * link_Bps("frontier") / TB, 0.001, "fitted to it",
+        "frontier",
+        "injection of a node",
+        100,
+        100,
+        "GB/s",
+        lambda: 4 * link_Bps("frontier") / GB,
+        0.001,
     ),
     Row(
-        "frontier", "all-to-all of a node", 30, 32, "GB/s", lambda: frontier_exchange_Bps(1) / GB, 0.85,
+        "frontier",
+        "injection of a group",
+        12.8,
+        12.8,
+        "TB/s",
+        lambda: 512 * link_Bps("frontier") / TB,
+        0.001,
+    ),
+    Row(
+        "frontier",
+        "global links of a group",
+        7.3,
+        7.3,
+        "TB/s",
+        lambda: 73 * int(preset("frontier").structure["joins"][0]) * link_Bps("frontier") / TB,
+        0.001,
+        "fitted to it",
+    ),
+    Row(
+        "frontier",
+        "all-to-all of a node",
+        30,
+        32,
+        "GB/s",
+        lambda: frontier_exchange_Bps(1) / GB,
+        0.85,
         "shortest paths; all over a third group: 28.9 GB/s, -4 %",
     ),
     Row(
-        "frontier", "latency at random", 2.6, 2.6, "us", lambda: alone_s("frontier:2", 16, 528, 1) / US, 0.01,
+        "frontier",
+        "latency at random",
+        2.6,
+        2.6,
+        "us",
+        lambda: alone_s("frontier:2", 16, 528, 1) / US,
+        0.01,
         "fitted to it",
     ),
-    Row("dgx-h100", "all-to-all of 2 hosts", 90, 90, "GB/s", lambda: exchange_Bps("dgx-h100:2", 2**22) / GB, 0.08),
-    Row("dgx-h100", "all-to-all of 4 hosts", 61, 61, "GB/s", lambda: exchange_Bps("dgx-h100:4", 2**22) / GB, 0.08),
+    Row(
+        "dgx-h100",
+        "all-to-all of 2 hosts",
+        90,
+        90,
+        "GB/s",
+        lambda: exchange_Bps("dgx-h100:2", 2**22) / GB,
+        0.08,
+    ),
+    Row(
+        "dgx-h100",
+        "all-to-all of 4 hosts",
+        61,
+        61,
+        "GB/s",
+        lambda: exchange_Bps("dgx-h100:4", 2**22) / GB,
+        0.08,
+    ),
     Row("dgx-h100", "rail", 46, 48, "GB/s", lambda: link_Bps("dgx-h100") / GB, 0.02),
     Row(
-        "ethernet", "share of the wire at 1024 B packets", 36.4, 36.4, "Gb/s",
-        lambda: 40 * 1024 / (1024 + 4096 * (50e9 / link_Bps("ethernet") - 1)), 0.02,
+        "ethernet",
+        "share of the wire at 1024 B packets",
+        36.4,
+        36.4,
+        "Gb/s",
+        lambda: 40 * 1024 / (1024 + 4096 * (50e9 / link_Bps("ethernet") - 1)),
+        0.02,
         "RoCEv2's headers, measured with v1",
     ),
-    Row("ethernet", "latency of a switch", 300, 300, "ns", lambda: parse_machine("ethernet").costs.hop_s * 1e9, 0.001),
-]  # fmt: skip
+    Row(
+        "ethernet",
+        "latency of a switch",
+        300,
+        300,
+        "ns",
+        lambda: parse_machine("ethernet").costs.hop_s * 1e9,
+        0.001,
+    ),
+]
 
 
 def error(row: Row, ours: float) -> float:
@@ -187,9 +321,13 @@ def line(row: Row) -> str:
     said = f"{ours:.4g} {row.unit}" if row.unit else f"{ours:.0f}"
     range_ = f"{range_} {row.unit}" if row.unit else f"{row.low:.0f}"
     cells = (
-        f"`{row.preset}:{size}`", row.figure, range_, said,
-        "0 %" if abs(off) < 5e-4 else f"{100 * off:+.1f} %", row.note,
-    )  # fmt: skip
+        f"`{row.preset}:{size}`",
+        row.figure,
+        range_,
+        said,
+        "0 %" if abs(off) < 5e-4 else f"{100 * off:+.1f} %",
+        row.note,
+    )
     return f"| {' | '.join(cells)} |"
 
 
@@ -213,7 +351,12 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
     machine = parse_machine(name)
     for costs in (machine.costs, *(mode.costs for mode in machine.modes.values())):
         wide = {"overhead", "port", "exchange_syncs", "computation", "flit", "size_range"}
-        wide |= {"packet", "link_buffers", "window", "jitter"}  # of a model that none of them follows
+        wide |= {
+            "packet",
+            "link_buffers",
+            "window",
+            "jitter",
+        }  # of a model that none of them follows
         stated = set(costs.provenance)
         for word in set(WORDS) - wide:
             own = next((each for each in (word, "overhead") if each in stated), None)
@@ -225,7 +368,9 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
 @pytest.mark.parametrize("name", TODAY)
 def test_the_structure_is_the_network(name: str) -> None:
     own, machine = preset(name), parse_machine(name)
-    words = dict(item.split("=") for item in machine.topology.family.partition(":")[2].split(",") if item)
+    words = dict(
+        item.split("=") for item in machine.topology.family.partition(":")[2].split(",") if item
+    )
     for word, (value, origin) in own.structure.items():
         assert origin.source
         if word in words:
@@ -247,10 +392,14 @@ def test_the_structure_is_the_network(name: str) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        "tpu-v4:4x4x8", "fugaku:2x2x2x2x3x2", "bluegene-q:2x2x2x2x2", "frontier:2", "dgx-h100:3",
+        "tpu-v4:4x4x8",
+        "fugaku:2x2x2x2x3x2",
+        "bluegene-q:2x2x2x2x2",
+        "frontier:2",
+        "dgx-h100:3",
         "ethernet:2x2x3,mode=tcp100",
     ],
-)  # fmt: skip
+)
 def test_a_record_builds_it_again(spec: str) -> None:
     machine = parse_machine(spec)
     assert machine.to_spec() == spec
@@ -264,9 +413,15 @@ def test_a_record_builds_it_again(spec: str) -> None:
     [
         ("tpu-v4:4x4", "tpu-v4:4x4: 3 sizes required (X x Y x Z), given 2"),
         ("tpu-v4:4x4x6", "tpu-v4:4x4x6: Z = 6: must be a multiple of 4"),
-        ("fugaku:2x2", "fugaku:2x2: 3 sizes required (X x Y x Z), beside 2x3x2 that every size has, given 2"),
+        (
+            "fugaku:2x2",
+            "fugaku:2x2: 3 sizes required (X x Y x Z), beside 2x3x2 that every size has, given 2",
+        ),
         ("fugaku:2x2x2x2x2x2", "beside 2x3x2 that every size has, given 6"),
-        ("bluegene-q:4x4x4x4x4", "4 sizes required (A x B x C x D), beside 2 that every size has, given 5"),
+        (
+            "bluegene-q:4x4x4x4x4",
+            "4 sizes required (A x B x C x D), beside 2 that every size has, given 5",
+        ),
         ("frontier:2x2", "frontier:2x2: 1 size required (groups), given 2"),
         ("ethernet:4", "ethernet:4: 3 sizes required (leaves x spines x hosts), given 1"),
         ("ethernet:4x4x4,mode=roce", "unknown mode 'roce': did you mean 'roce400'?"),

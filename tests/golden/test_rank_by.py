@@ -1,8 +1,9 @@
 """The default choice on `ipsc860:64` is what Wang and Ranka measured.
 
-Source: 001, section 6: "LP performs better than all algorithms for large density and large messages (> 1K bytes and
-d >= 32)", AC and RS_N for small ones (at most 128 bytes for d = 32), RS_NL "for most of the other cases" (Figure 5).
-first-fit, rs-nl and negotiated are alike here: all keep every link free (1, 1, 1).
+Source: 001, section 6: "LP performs better than all algorithms for large density and large messages
+(> 1K bytes and d >= 32)", AC and RS_N for small ones (at most 128 bytes for d = 32), RS_NL "for
+most of the other cases" (Figure 5). first-fit, rs-nl and negotiated are alike here: all keep every
+link free (1, 1, 1).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def test_up_to_1_kb_free_links_are_faster_than_linear_permutations(size: int, se
     assert chosen.limits == Limits(1, 1, 1)
     linear = api.compile(pattern, ON, method="lp", sync="auto")
     for model in ("circuit", "wormhole"):
-        here, there = (api.simulate(s, model=model, in_flight=s.in_flight).time_s for s in (chosen, linear))
+        here, there = (
+            api.simulate(s, model=model, in_flight=s.in_flight).time_s for s in (chosen, linear)
+        )
         assert here < 0.95 * there
 
 

@@ -1,9 +1,12 @@
-"""The Paragon's text reproduced: printed numbers, permutations, bounds, and what the model says of its claims.
+"""The Paragon's text reproduced.
 
-Bounds at 15,232 B: `golden/paragon_pred_15232.csv`, a separate script's evaluation of Table 1 (274 log2 n - 134 us a
-barrier, 231 + 0.022 m us a message) in whole microseconds, for both readings of the logarithm. Times of a prototype of
-the same model, `golden/machines/prototype_paragon_slice_15232.csv`, are for comparison: they agree where messages do
-not race, and differ in how ties fall where they do.
+Printed numbers, permutations, bounds, and what the model says of its claims.
+
+Bounds at 15,232 B: `golden/paragon_pred_15232.csv`, a separate script's evaluation of Table 1 (274
+log2 n - 134 us a barrier, 231 + 0.022 m us a message) in whole microseconds, for both readings of
+the logarithm. Times of a prototype of the same model,
+`golden/machines/prototype_paragon_slice_15232.csv`, are for comparison: they agree where messages
+do not race, and differ in how ties fall where they do.
 """
 
 from __future__ import annotations
@@ -44,13 +47,25 @@ from conset_papers.write import write_item
 
 def claims(item: Item) -> dict[bool, list[str]]:
     """Asserted claims by whether they hold."""
-    return {holds: [one.statement for one in item.asserted if one.holds == holds] for holds in (True, False)}
+    return {
+        holds: [one.statement for one in item.asserted if one.holds == holds]
+        for holds in (True, False)
+    }
 
 
 def test_every_item_of_the_text_has_a_row_in_its_order() -> None:
     names = [row.item for row in find_rows("bokhari-nicol")]
     figures = [f"Figure {number}" for number in range(7, 16)]
-    first = ["Figure 1", "Table 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Table 2", "Figure 6"]
+    first = [
+        "Figure 1",
+        "Table 1",
+        "Figure 2",
+        "Figure 3",
+        "Figure 4",
+        "Figure 5",
+        "Table 2",
+        "Figure 6",
+    ]
     assert names == [*first, *figures, "Assumptions", "Synchronization"]
 
 
@@ -66,8 +81,16 @@ def test_figure_1_holds_every_route_against_the_rule(monkeypatch: pytest.MonkeyP
 def test_figure_2_counts_what_the_axes_say() -> None:
     item = figure_2.reproduce()
     assert not item.outside
-    assert [(cell.published, cell.ours) for cell in item.cells] == [(128, 128), (512, 512), (256, 255), (1024, 1024)]
-    assert figure_2.count_group(Pair(8, 1, 2)) == (1, 2)  # two permutations collapse to one, contention doubles
+    assert [(cell.published, cell.ours) for cell in item.cells] == [
+        (128, 128),
+        (512, 512),
+        (256, 255),
+        (1024, 1024),
+    ]
+    assert figure_2.count_group(Pair(8, 1, 2)) == (
+        1,
+        2,
+    )  # two permutations collapse to one, contention doubles
     assert figure_2.count_group(Pair(8, 2, 4)) == (4, 8)
 
 
@@ -87,14 +110,19 @@ def golden(shared_golden: Path) -> dict[tuple[int, int], dict[str, str]]:
 
 
 @pytest.mark.parametrize("side", exchange.SIDES)
-def test_bounds_are_those_of_the_golden_table_to_the_microsecond(side: int, shared_golden: Path) -> None:
+def test_bounds_are_those_of_the_golden_table_to_the_microsecond(
+    side: int, shared_golden: Path
+) -> None:
     rows = golden(shared_golden)
     for pair in exchange.pairs(side, new=False):
         row = rows[side, pair.link]
         assert int(row["node_contention"]) == pair.node
         for of_nodes, reading in ((False, "logn"), (True, "logN")):
             expected = [int(row[f"{what}_us_{reading}"]) for what in ("lower", "upper")]
-            found = [round(bound) for bound in formulas.printed_bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)]
+            found = [
+                round(bound)
+                for bound in formulas.printed_bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)
+            ]
             assert found == expected, (pair, reading)
         compiled = [round(bound) for bound in formulas.bounds_us(pair)]
         assert compiled == [int(row["lower_us_logn"]), int(row["upper_us_logn"])], pair
@@ -102,8 +130,15 @@ def test_bounds_are_those_of_the_golden_table_to_the_microsecond(side: int, shar
 
 def test_pairs_are_those_of_the_text_and_the_new_ones() -> None:
     assert [pair.label for pair in exchange.pairs(8)] == [
-        "(1, 1)", "(1, 2)", "(2, 4)", "(4, 8)", "(8, 16)", "(16, 32)", "(32, 64)", "(64, 128)",
-    ]  # fmt: skip
+        "(1, 1)",
+        "(1, 2)",
+        "(2, 4)",
+        "(4, 8)",
+        "(8, 16)",
+        "(16, 32)",
+        "(32, 64)",
+        "(64, 128)",
+    ]
     assert [pair.label for pair in exchange.pairs(12) if pair.new] == ["(1, 2)"]
     assert [pair.label for pair in exchange.pairs(16) if pair.new] == ["(1, 3)"]
     assert exchange.pairs(12)[-1] == Pair(12, 3, 144)
@@ -111,7 +146,10 @@ def test_pairs_are_those_of_the_text_and_the_new_ones() -> None:
 
 
 def test_new_points_have_the_bounds_of_the_formula() -> None:
-    """By pencil: 12 x 12, c = 2: 216 · (848.3 + 566.1) us; 16 x 16, c = 3: 342 · (962 + 566.1) us."""
+    """By pencil: 12 x 12, c = 2: 216 · (848.3 + 566.1) us.
+
+    16 x 16, c = 3: 342 · (962 + 566.1) us.
+    """
     for pair, phases, lower_ms in ((Pair(12, 2), 216, 305.5), (Pair(16, 3), 342, 522.6)):
         assert exchange.bounded(pair.side, pair.contention).phases == phases
         assert formulas.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
@@ -171,7 +209,8 @@ def test_naive_orders_are_permutations_node_by_node() -> None:
 
 
 FAILS_4 = {
-    "abstract: bounded beats naive for all but the smallest messages, where naive wins; naive in ascending order",
+    "abstract: bounded beats naive for all but the smallest messages, where naive wins; naive in "
+    "ascending order",
 }
 FAILS_8 = FAILS_4 | {
     "section 7: improvement is arrested at node contention 16: every size has its least time there",
@@ -188,7 +227,8 @@ def test_surfaces_of_small_meshes_and_the_texts_words(side: int, fails: set[str]
 
 
 def test_scott_and_naive_can_win() -> None:
-    """The claims about rivals see one slow pair, and a naive program that wins where it should not."""
+    """The claims about rivals see one slow pair, and a naive program that wins where it should
+    not."""
     surface = surfaces.trace_surface(8, (1024, SLICE_B, 65_536))
     slow = replace(surface, bounded={**surface.bounded, (Pair(8, 2, 8), 1024): 1.0})
     assert "(8, 16) at 1 KiB" in surfaces._beats_scott(slow).figures
@@ -223,15 +263,22 @@ def test_figure_11_on_three_sizes_in_ascending_order() -> None:
         surface = surfaces.trace_surface(side, (512, SLICE_B, 65_536))
         for size in surface.sizes:
             assert figure_11.improvement(surface, size, "ascending") > figure_11.LEVEL
-            assert figure_11.improvement(surface, size, "rotated") < figure_11.improvement(surface, size, "ascending")
+            assert figure_11.improvement(surface, size, "rotated") < figure_11.improvement(
+                surface, size, "ascending"
+            )
 
 
 def test_slices_lie_between_their_bounds_but_on_4_x_4() -> None:
-    """12 x 12 deviates where the text has the lower bound, its least time is elsewhere: as found."""
+    """12 x 12 deviates where the text has the lower bound, its least time is elsewhere.
+
+    As found.
+    """
     found = {side: slices.reproduce(side) for side in (4, 8, 12)}
     for side, item in found.items():
         assert (item.basis, item.cells) == ("formula", ())
-        assert next(claim for claim in item.claims if "give the text's bounds back" in claim.statement).holds
+        assert next(
+            claim for claim in item.claims if "give the text's bounds back" in claim.statement
+        ).holds
         between = [claim.holds for claim in item.asserted if "bound (2 %" in claim.statement]
         assert between == [True] * (0 if side == 4 else 2)
     assert any("agreement between predicted" in statement for statement in claims(found[4])[False])
@@ -264,12 +311,21 @@ def test_slices_agree_with_a_prototype_where_messages_do_not_race(shared_golden:
 
 def preset(row: dict[str, str]) -> bool:
     """The prototype's row with the preset's settings."""
-    wanted = {"lanes": "3", "in_flight": "3", "inj": "3", "ej": "3", "one_cpu": "0", "link_MB_s": "175"}
+    wanted = {
+        "lanes": "3",
+        "in_flight": "3",
+        "inj": "3",
+        "ej": "3",
+        "one_cpu": "0",
+        "link_MB_s": "175",
+    }
     return all(row[name] == value for name, value in wanted.items())
 
 
 def test_settings_change_the_model_and_are_judged() -> None:
-    serial = assumptions.Verdict("", {side: slices.slice_points(side, Setting(3, "1")) for side in (4, 8)})
+    serial = assumptions.Verdict(
+        "", {side: slices.slice_points(side, Setting(3, "1")) for side in (4, 8)}
+    )
     assert not serial.minimum
     preset = assumptions.Verdict("", {8: slices.slice_points(8)})
     assert preset.minimum
@@ -279,9 +335,9 @@ def test_settings_change_the_model_and_are_judged() -> None:
     assert not assumptions._everywhere(only, "least", lambda one: one.minimum).holds
     one_lane = slices.slice_points(8, Setting(1, "3"))
     assert all(point.label == "above" for point in one_lane if point.pair.link > 1)
-    assert exchange.bounded_s(Pair(8, 2, 8), SLICE_B, Setting(costs="one_processor=true")) != pytest.approx(
-        exchange.bounded_s(Pair(8, 2, 8)), rel=0.01
-    )
+    assert exchange.bounded_s(
+        Pair(8, 2, 8), SLICE_B, Setting(costs="one_processor=true")
+    ) != pytest.approx(exchange.bounded_s(Pair(8, 2, 8)), rel=0.01)
 
 
 def test_the_same_phases_without_barriers() -> None:
@@ -306,8 +362,10 @@ def test_a_surface_is_written_with_its_three_pictures(tmp_path: Path) -> None:
     (row,) = find_rows("bokhari-nicol", "figure-7")
     names = [path.name for path in write_item(row.make(), tmp_path)]
     assert [name for name in names if name.endswith(".svg")] == [
-        "figure-7.svg", "figure-7-surface.svg", "figure-7-plane.svg"
-    ]  # fmt: skip
+        "figure-7.svg",
+        "figure-7-surface.svg",
+        "figure-7-plane.svg",
+    ]
 
 
 def test_a_map_of_values_surrounds_what_is_above_its_level(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
-"""The ConSet text made again: exact formulas, an older prototype's simulations, meshes by their own arithmetic.
+"""The ConSet text made again.
 
-Sources: the text's Tables 1 to 6; `golden/result_simulation_vs_measured.csv` and `check_formula_*.csv`, made by
-prototypes that share no code with this project. Torus and butterfly have no randomness: they are equal to the clock.
+Exact formulas, an older prototype's simulations, meshes by their own arithmetic.
+
+Sources: the text's Tables 1 to 6; `golden/result_simulation_vs_measured.csv` and
+`check_formula_*.csv`, made by prototypes that share no code with this project. Torus and butterfly
+have no randomness: they are equal to the clock.
 """
 
 from __future__ import annotations
@@ -25,7 +28,15 @@ from conset_papers.conset_iwarp import (
     table_basic,
     today,
 )
-from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, BUTTERFLY, SIZES, balanced, listed, messages_of
+from conset_papers.conset_iwarp.basic import (
+    ALL_TO_ALL,
+    BASICS,
+    BUTTERFLY,
+    SIZES,
+    balanced,
+    listed,
+    messages_of,
+)
 from conset_papers.conset_iwarp.columns import (
     COMPILED,
     IN_FLIGHT,
@@ -48,19 +59,32 @@ LOW, HIGH = -0.08, 0.05
 """Errors of measured connections, schedules by hand."""
 NAMES = {"torus": 1, "butterfly": 2, "alltoall": 3}
 PROTOTYPE = Setting("as the prototype", words=f"hop=0,{RECEIVER_WORKS}")
-"""Its transfer waits for both ends, then takes 96 clocks: work of the receiver, no latency; no latency of hops."""
+"""Its transfer waits for both ends, then takes 96 clocks: work of the receiver, no latency.
+
+No latency of hops.
+"""
 
 
 def prototype(golden: Path, model: str, semantics: str) -> dict[tuple[int, int], float]:
     """(table, words) → clocks of the rows whose semantics begin so."""
     with (golden / "result_simulation_vs_measured.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["model"] == model and semantics in row["semantics"]]
-    return {(NAMES[row["pattern"]], int(row["data_words"])): float(row["simulated_clocks"]) for row in rows}
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["model"] == model and semantics in row["semantics"]
+        ]
+    return {
+        (NAMES[row["pattern"]], int(row["data_words"])): float(row["simulated_clocks"])
+        for row in rows
+    }
 
 
 @pytest.mark.parametrize("table", [1, 2, 3])
 def test_predicted_columns_to_the_clock(table: int) -> None:
-    """520 · phases + 2 · words · transfers with (1, 4), (2, 6), (30, 63); (800 + 2 · words) · (4, 6, 64) messages."""
+    """520 · phases + 2 · words · transfers with (1, 4), (2, 6), (30, 63).
+
+    (800 + 2 · words) · (4, 6, 64) messages.
+    """
     phases, transfers, count = {1: (1, 4, 4), 2: (2, 6, 6), 3: (30, 63, 64)}[table]
     for words, row in published(table).items():
         ours = predicted_connections(table, words), predicted_messages(table, words)
@@ -69,11 +93,17 @@ def test_predicted_columns_to_the_clock(table: int) -> None:
         assert (ours[0] == row["conset_predicted"]) == ((table, words) not in table_basic.SLIPS)
     slips = {(1, 2048): 5, (2, 16384): -432, (3, 32): -1, (3, 16384): -4536}
     for (where, words), less in slips.items():
-        assert published(where)[words]["conset_predicted"] - predicted_connections(where, words) == less
+        assert (
+            published(where)[words]["conset_predicted"] - predicted_connections(where, words)
+            == less
+        )
 
 
 def test_the_texts_schedules_are_schedules() -> None:
-    """Whole translations: two or three at a port; the router's: lists of AS; both verified under 12 channels."""
+    """Whole translations: two or three at a port; the router's: lists of AS.
+
+    Both verified under 12 channels.
+    """
     even = balanced(ALL_TO_ALL, 32, machine(CONNECTIONS))
     loads = phase_loads(even)
     assert (even.phases, int(loads.send.sum()), int(loads.receive.sum())) == (30, 63, 63)
@@ -85,7 +115,9 @@ def test_the_texts_schedules_are_schedules() -> None:
     assert [schedule.phases for schedule in compiled] == [1, 2, 28]
     assert today.compiled(3, 16384, today.made_for(3)[0]).phases == 27
     butterfly = phase_loads(balanced(BASICS[1], 32, machine(CONNECTIONS)))
-    assert butterfly.channels.tolist() == [8, 8], "section 5.1.2: two phases of 8 logical channels each"
+    assert butterfly.channels.tolist() == [8, 8], (
+        "section 5.1.2: two phases of 8 logical channels each"
+    )
 
 
 def test_lists_are_the_order_of_the_timetable() -> None:
@@ -100,37 +132,60 @@ def test_lists_are_the_order_of_the_timetable() -> None:
 
 
 def test_connections_as_the_prototype(shared_golden: Path) -> None:
-    """Equal where nothing is random; the complete exchange, five seeds of another router, within 4 %."""
-    for (table, words), clocks in prototype(shared_golden, "conset", "async; 528/phase; 96/transfer").items():
+    """Equal where nothing is random.
+
+    The complete exchange, five seeds of another router, within 4 %.
+    """
+    for (table, words), clocks in prototype(
+        shared_golden, "conset", "async; 528/phase; 96/transfer"
+    ).items():
         tolerance = 0 if table < 3 else 0.04
-        assert connections(table, words, PROTOTYPE) == pytest.approx(clocks, rel=tolerance, abs=1e-6)
+        assert connections(table, words, PROTOTYPE) == pytest.approx(
+            clocks, rel=tolerance, abs=1e-6
+        )
 
 
 def test_messages_as_the_prototype(shared_golden: Path) -> None:
-    """Torus and butterfly: 32 values, equal to the clock. The complete exchange: means of other orders, within 10 %."""
+    """Torus and butterfly: 32 values, equal to the clock.
+
+    The complete exchange: means of other orders, within 10 %.
+    """
     for count in IN_FLIGHT:
-        for (table, words), clocks in prototype(shared_golden, "msgpass", f"; {count} messages in flight").items():
+        for (table, words), clocks in prototype(
+            shared_golden, "msgpass", f"; {count} messages in flight"
+        ).items():
             if table < 3 or words == SIZES[0]:
                 tolerance = 0 if table < 3 else 0.1
-                assert messages(table, words, count) == pytest.approx(clocks, rel=tolerance, abs=1e-6)
+                assert messages(table, words, count) == pytest.approx(
+                    clocks, rel=tolerance, abs=1e-6
+                )
 
 
 def test_measured_connections_by_hand_within_a_band() -> None:
     for table in (1, 2, 3):
         errors = [
-            connections(table, words, MAIN) / row["conset_measured"] - 1 for words, row in published(table).items()
+            connections(table, words, MAIN) / row["conset_measured"] - 1
+            for words, row in published(table).items()
         ]
         assert min(errors) >= LOW
         assert max(errors) <= HIGH
 
 
 def test_time_of_a_transfer_is_fitted_to_the_twelve_measured_cells() -> None:
-    """Table 1 alone would take 96 clocks, which are too few where latency passes while the receiver is busy."""
+    """Table 1 alone would take 96 clocks, which are too few where latency passes while the
+    receiver is busy."""
 
     def worst(words: str) -> float:
         setting = Setting(words, words=words)
-        ours = {(table, size): connections(table, size, setting) for table in (1, 2, 3) for size in SIZES}
-        return max(abs(time / published(table)[size]["conset_measured"] - 1) for (table, size), time in ours.items())
+        ours = {
+            (table, size): connections(table, size, setting)
+            for table in (1, 2, 3)
+            for size in SIZES
+        }
+        return max(
+            abs(time / published(table)[size]["conset_measured"] - 1)
+            for (table, size), time in ours.items()
+        )
 
     assert worst("per_transfer=5.2us") == pytest.approx(0.076, abs=1e-3)
     assert worst("per_transfer=4.8us") == pytest.approx(0.098, abs=1e-3)
@@ -147,8 +202,11 @@ def test_tables_1_and_2_whole() -> None:
         assert item.basis == "computed"
 
 
-def test_a_cell_follows_from_a_schedule_and_from_nothing_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other printed numbers ours are the same, in every table whose cells once took the print back."""
+def test_a_cell_follows_from_a_schedule_and_from_nothing_that_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With other printed numbers ours are the same, in every table whose cells once took the
+    print back."""
 
     def doubled(rows: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         return {name: {key: 2 * value for key, value in row.items()} for name, row in rows.items()}
@@ -164,7 +222,10 @@ def test_a_cell_follows_from_a_schedule_and_from_nothing_that_is_printed(monkeyp
 
 
 def test_connections_are_not_ahead_at_16384_words_in_every_pattern() -> None:
-    """The text measured them ahead in all three; simulated they are behind in the butterfly and (texts) all-to-all."""
+    """The text measured them ahead in all three.
+
+    Simulated they are behind in the butterfly and (texts) all-to-all.
+    """
     claims = [table_basic._ranking(table) for table in (1, 2)]
     assert [(claim.asserted, claim.holds) for claim in claims] == [(True, True), (True, False)]
     passed = messages(2, 16384, in_flight.best_in_flight())
@@ -173,25 +234,35 @@ def test_connections_are_not_ahead_at_16384_words_in_every_pattern() -> None:
 
 @pytest.mark.texts
 def test_the_complete_exchange_as_compiled() -> None:
-    """28 and 27 phases for 30; ports that are not balanced; behind message passing by hand; -39 % interleaved."""
+    """28 and 27 phases for 30; ports that are not balanced; behind message passing by hand.
+
+    -39 % interleaved.
+    """
     phases = {cell.column: cell.ours for cell in table_basic._phase_cells(3)}
     assert phases == {"router sequential": 28, "our router": 27}
     assert predicted_compiled(3, 16384) > 2 * published(3)[16384]["conset_predicted"]
     claim = table_basic._ranking(3)
     assert (claim.asserted, claim.holds) == (True, False)
     interleaved = connections(3, 16384, replace(MAIN, in_flight="all"))
-    assert interleaved / published(3)[16384]["conset_measured"] - 1 == pytest.approx(-0.394, abs=0.005)
+    assert interleaved / published(3)[16384]["conset_measured"] - 1 == pytest.approx(
+        -0.394, abs=0.005
+    )
 
 
 def test_butterfly_in_one_phase_with_16_channels_and_in_two_with_12() -> None:
     """Section 5.1.2; the Gray code's butterfly uses 16 channels of every cell."""
     (claim,) = table_basic._mappings()
     assert claim.holds
-    assert claim.figures.startswith("16 channels: 1 phase, the busiest cell uses 16; 12 channels: 2 phases")
+    assert claim.figures.startswith(
+        "16 channels: 1 phase, the busiest cell uses 16; 12 channels: 2 phases"
+    )
 
 
 def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units() -> None:
-    """Notes: 6 units interleaved, 10 in lists of dimensions, 10.13 measured: -40 % at 16,384 words."""
+    """Notes: 6 units interleaved, 10 in lists of dimensions, 10.13 measured.
+
+    -40 % at 16,384 words.
+    """
     rows = {row[0]: row[1:] for row in table_basic._units(BUTTERFLY.table).rows}
     phases, port, link, interleaved, serial = rows["by hand"]
     assert (phases, port, link) == (2, 6, 6)
@@ -199,7 +270,9 @@ def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units
     assert serial == pytest.approx(10, abs=0.05)
     assert rows["the text's, measured"][-1] == pytest.approx(10.13, abs=0.01)
     interleaved_s = connections(BUTTERFLY.table, 16384, replace(MAIN, in_flight="all"))
-    assert interleaved_s / published(BUTTERFLY.table)[16384]["conset_measured"] - 1 == pytest.approx(-0.40, abs=0.01)
+    assert interleaved_s / published(BUTTERFLY.table)[16384][
+        "conset_measured"
+    ] - 1 == pytest.approx(-0.40, abs=0.01)
 
 
 def test_message_passing_says_which_number_is_best() -> None:
@@ -212,7 +285,9 @@ def test_message_passing_says_which_number_is_best() -> None:
 
 def test_random_orders_are_orders_and_differ() -> None:
     one, two = (messages_of(ALL_TO_ALL, 32, machine(MESSAGES), seed) for seed in (0, 1))
-    assert np.array_equal(np.sort(one.source * 64 + one.target), np.sort(two.source * 64 + two.target))
+    assert np.array_equal(
+        np.sort(one.source * 64 + one.target), np.sort(two.source * 64 + two.target)
+    )
     assert np.array_equal(one.source, two.source)
     assert not np.array_equal(one.target, two.target)
 
@@ -224,11 +299,16 @@ def test_bisection_of_the_surface() -> None:
 
 
 def test_today_s_schedules_at_their_bounds() -> None:
-    """Notes: 27 phases with ΣL 79, 32 phases with ΣL 64; interleaved 528 · phases + 2 · words · ΣL."""
+    """Notes: 27 phases with ΣL 79, 32 phases with ΣL 64.
+
+    Interleaved 528 · phases + 2 · words · ΣL.
+    """
     for made, phases, total in ((today.ORBITS, 27, 79), (today.CLOSED_FORM, 32, 64)):
         assert today.describe_schedule(3, made).startswith(f"{phases} phases, ΣL {total}:")
         assert today.predicted(3, 16384, made) == 528 * phases + 2 * 16384 * total
-    assert all(claim.holds for claim in (today._fewest(), today._least_sum(today.ORBITS), today._ratio()))
+    assert all(
+        claim.holds for claim in (today._fewest(), today._least_sum(today.ORBITS), today._ratio())
+    )
 
 
 def test_bandwidth_of_the_text() -> None:
@@ -274,7 +354,9 @@ def test_what_the_text_s_tables_5_and_6_are_made_of(shared_golden: Path) -> None
         most, time = fem.printed(4)[name]["comm_max"], fem.printed(5)[name]["comm_clocks"]
         bandwidth = float(row["bandwidth_from_64_times_max_comm_MB_per_s"])
         assert table_5.aggregate(most, time) == pytest.approx(bandwidth, abs=0.005)
-        assert (abs(bandwidth / fem.printed(5)[name]["comm_bandwidth"] - 1) > 1e-4) == (name == "q20k")
+        assert (abs(bandwidth / fem.printed(5)[name]["comm_bandwidth"] - 1) > 1e-4) == (
+            name == "q20k"
+        )
 
 
 def test_entries_of_parts_are_those_of_an_assembled_matrix() -> None:
@@ -295,17 +377,29 @@ def test_entries_of_parts_are_those_of_an_assembled_matrix() -> None:
 
 
 def test_meshes_in_phases_and_words_beside_table_4() -> None:
-    """Ours by bisection on plates: 2, 3, 2 phases against 2, 2, 3; 76, 121, 349 words against 133, 189, 638."""
+    """Ours by bisection on plates: 2, 3, 2 phases against 2, 2, 3.
+
+    76, 121, 349 words against 133, 189, 638.
+    """
     names = ("m11k", "c10k")
     assert [fem.as_the_text(name).schedule.phases for name in names] == [2, 3]
     assert [fem.structure(name).words_of[1] for name in names] == [76, 121]
-    cells = {(cell.row, cell.column): cell for name in names for cell in table_4._cells(name, "bisection")}
+    cells = {
+        (cell.row, cell.column): cell
+        for name in names
+        for cell in table_4._cells(name, "bisection")
+    }
     assert cells["c10k, bisection", "phases"].error == pytest.approx(0.5)
-    assert cells["m11k, bisection", "most words of a processor"].error == pytest.approx(76 / 133 - 1)
+    assert cells["m11k, bisection", "most words of a processor"].error == pytest.approx(
+        76 / 133 - 1
+    )
 
 
 def test_prediction_of_a_regenerated_mesh_is_its_timetable() -> None:
-    """528 · phases + 10 · S; S at least twice the most words of a processor, which has one line for both ways."""
+    """528 · phases + 10 · S.
+
+    S at least twice the most words of a processor, which has one line for both ways.
+    """
     compiled = fem.as_the_text("m11k")
     phases = compiled.schedule.phases
     assert compiled.words == round(compiled.words)
@@ -314,7 +408,9 @@ def test_prediction_of_a_regenerated_mesh_is_its_timetable() -> None:
     assert 2 * most <= compiled.words <= 4 * most
     assert conset.verify(compiled.schedule).ok
     bare = fem.simulated(compiled, table_6.NO_TRANSFER)
-    assert 528 * phases + 20 * most <= bare + 1e-6, "no execution is shorter than what the busiest processor does"
+    assert 528 * phases + 20 * most <= bare + 1e-6, (
+        "no execution is shorter than what the busiest processor does"
+    )
 
 
 def test_listed_phases_do_not_depend_on_the_size() -> None:

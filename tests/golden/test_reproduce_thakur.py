@@ -1,7 +1,8 @@
 """Thakur, Choudhary and Fox reproduced: cheap items whole, the simulated ones on the small meshes.
 
-Golden numbers: loads per step and fitted times of a prototype that shares no code with this one, and its simulation of
-the same model with the same parameters (times rounded to 0.1 ms); printed times are the text's own.
+Golden numbers: loads per step and fitted times of a prototype that shares no code with this one,
+and its simulation of the same model with the same parameters (times rounded to 0.1 ms); printed
+times are the text's own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,15 @@ from conset_papers.thakur.exchange import contention as counted
 from conset_papers.thakur.exchange import delta, exchange, simulate_times
 from conset_papers.thakur.fit import Step, fit_six, step_of, step_words
 from conset_papers.thakur.fit import fit as fit_model
-from conset_papers.thakur.folds import FOLDS, SIMULATED, column_of, fitted_words, fold_without, inside, outside
+from conset_papers.thakur.folds import (
+    FOLDS,
+    SIMULATED,
+    column_of,
+    fitted_words,
+    fold_without,
+    inside,
+    outside,
+)
 from conset_papers.thakur.times import Seconds, Time, mean_error, mesh_word, printed, rms_error
 from conset_papers.thakur.winners import PEX, SHIFT, constant_right, shift_winners, skill, winners
 
@@ -64,13 +73,22 @@ def test_cheap_items_and_what_the_text_has_wrong() -> None:
         assert item.max_error == 0
         json.dumps(item.to_object())
     assert schedule.agrees
-    assert failed(example) == ["PEX-GEN: very little or no link contention in steps 16 to 31 (section 3.3)"]
-    assert [statement.partition(":")[0] for statement in failed(loads)] == ["PEX", "GEN", "PEX-GEN", "PEX-GEN-SHIFT"]
+    assert failed(example) == [
+        "PEX-GEN: very little or no link contention in steps 16 to 31 (section 3.3)"
+    ]
+    assert [statement.partition(":")[0] for statement in failed(loads)] == [
+        "PEX",
+        "GEN",
+        "PEX-GEN",
+        "PEX-GEN-SHIFT",
+    ]
     assert len(loads.asserted) == 6
 
 
 def test_table_1_sees_a_wrong_partner() -> None:
-    schedule = exchange((2, 4), 64, "gen")  # sends seven places up at most: no exchanges but in step 4
+    schedule = exchange(
+        (2, 4), 64, "gen"
+    )  # sends seven places up at most: no exchanges but in step 4
     partner = table_1.partners(schedule)
     mutual = {step for (step, one), other in partner.items() if partner[step, other] == one}
     assert mutual == {3}
@@ -83,15 +101,22 @@ def test_125_printed_times() -> None:
 
 
 def test_printed_times_are_those_of_the_prototype(shared_golden: Path) -> None:
-    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row["measured_s"])
-            for row in rows(shared_golden / "thakur_fit.csv")}  # fmt: skip
+    expected = {
+        (row["table"], row["mesh"], int(row["bytes"])): float(row["measured_s"])
+        for row in rows(shared_golden / "thakur_fit.csv")
+    }
     assert {key(time): time.seconds for time in printed()} == expected
 
 
 def test_contention_as_the_prototype_counted_it(shared_golden: Path) -> None:
-    names = {"PEX floor": ("PEX", "floors"), "PEX ceil(int)": ("PEX", "ceilings"), "GEN int": ("GEN", "sum"),
-             "GEN exact(ours)": ("GEN", "exact"), "PEX-GEN vs PEX f floor": ("PEX-GEN", "that of PEX"),
-             "PEX-GEN-SHIFT vs PEX f floor": ("PEX-GEN-SHIFT", "that of PEX")}  # fmt: skip
+    names = {
+        "PEX floor": ("PEX", "floors"),
+        "PEX ceil(int)": ("PEX", "ceilings"),
+        "GEN int": ("GEN", "sum"),
+        "GEN exact(ours)": ("GEN", "exact"),
+        "PEX-GEN vs PEX f floor": ("PEX-GEN", "that of PEX"),
+        "PEX-GEN-SHIFT vs PEX f floor": ("PEX-GEN-SHIFT", "that of PEX"),
+    }
     expected = {}
     for row in rows(shared_golden / "thakur_contention.csv"):
         if row["algorithm/formula"] in names:
@@ -126,15 +151,18 @@ def test_figure_4_word_by_word_sends_some_to_themselves() -> None:
     partner = pseudo_code.figure_4(20)
     assert partner.shape == (31, 20)
     assert np.count_nonzero(partner == np.arange(20)) == 6
-    # 6 to 19 keep their number + 6; 0, whose virtual number is 6, meets 6 XOR 1 = 7, which is processor 1
+    # 6 to 19 keep their number + 6; 0, whose virtual number is 6, meets 6 XOR 1 = 7, which is
+    # processor 1
     assert partner[0, 0] == 1
     assert partner[0, 1] == 0
 
 
 FITS = {
-    ("counted", 0): (160, 0.124, 0.187, 13.8), ("counted", 1): (158, 0.244, 0.351, 14.5),
-    ("counted", 2): (175, 0.371, 0.449, 29.0), ("floors", 1): (179, 0.169, 0.284, 26.1),
-}  # fmt: skip
+    ("counted", 0): (160, 0.124, 0.187, 13.8),
+    ("counted", 1): (158, 0.244, 0.351, 14.5),
+    ("counted", 2): (175, 0.371, 0.449, 29.0),
+    ("floors", 1): (179, 0.169, 0.284, 26.1),
+}
 """(f, γ) → α [us], β_ex, β_sr [us/B], rms [%] of the prototype's least squares."""
 
 
@@ -149,7 +177,8 @@ def test_fits_as_the_prototype_found_them(model: tuple[str, int]) -> None:
 
 
 def test_no_other_parameters_fit_better() -> None:
-    """Least squares: one per cent off the minimum in any parameter makes the sum of squares greater."""
+    """Least squares: one per cent off the minimum in any parameter makes the sum of squares
+    greater."""
     best = fit_model()
     parameters = [best.alpha_s, best.exchange_s, best.shift_s]
 
@@ -159,19 +188,27 @@ def test_no_other_parameters_fit_better() -> None:
         for time in printed():
             load = counted(time.method, time.mesh)
             beta = shift_s if time.method == "gen" else exchange_s
-            seconds[time] = load.size * alpha + time.bytes * beta * float(np.maximum(1, load / 2).sum())
+            seconds[time] = load.size * alpha + time.bytes * beta * float(
+                np.maximum(1, load / 2).sum()
+            )
         return rms_error(printed(), seconds)
 
     least = rms_of(parameters)
     assert least == pytest.approx(rms_error(printed(), best.seconds))
     for k in range(3):
         for factor in (0.99, 1.01):
-            assert rms_of([value * (factor if j == k else 1) for j, value in enumerate(parameters)]) > least
+            assert (
+                rms_of([value * (factor if j == k else 1) for j, value in enumerate(parameters)])
+                > least
+            )
 
 
 def test_fitted_times_are_the_prototypes(shared_golden: Path) -> None:
-    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row["predicted_s"])
-            for row in rows(shared_golden / "thakur_fit.csv") if row["model"] == "exact"}  # fmt: skip
+    expected = {
+        (row["table"], row["mesh"], int(row["bytes"])): float(row["predicted_s"])
+        for row in rows(shared_golden / "thakur_fit.csv")
+        if row["model"] == "exact"
+    }
     found = fit_model().seconds
     for time in printed():
         assert found[time] == pytest.approx(expected[key(time)], rel=0.01, abs=6e-5)
@@ -179,8 +216,10 @@ def test_fitted_times_are_the_prototypes(shared_golden: Path) -> None:
 
 def test_simulated_times_are_the_prototypes(shared_golden: Path, small: Seconds) -> None:
     column = "simulated_s [alpha 220 node 6.5 out in 4.8 exchange_weight 0.7 link 9 lanes 2]"
-    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row[column])
-            for row in rows(shared_golden / "machines" / "prototype_delta_cells.csv")}  # fmt: skip
+    expected = {
+        (row["table"], row["mesh"], int(row["bytes"])): float(row[column])
+        for row in rows(shared_golden / "machines" / "prototype_delta_cells.csv")
+    }
     for time in SMALL:
         assert small[time] == pytest.approx(expected[key(time)], rel=0.01, abs=6e-5)
 
@@ -198,7 +237,9 @@ def test_neighbours_say_what_decides(small: Seconds, monkeypatch: pytest.MonkeyP
     error = {row[0]: row[3] for row in table.rows}
     assert error["the preset"] == pytest.approx(100 * rms_error(some, small), abs=0.06)
     mean = {row[0]: float(str(row[4])) for row in table.rows}
-    assert mean["1 lane a link"] > mean["the preset"] + 30  # a prototype: +40 % on meshes up to 64 processors
+    assert (
+        mean["1 lane a link"] > mean["the preset"] + 30
+    )  # a prototype: +40 % on meshes up to 64 processors
     assert mean["a free barrier after each step"] > mean["the preset"] + 5
 
 
@@ -221,8 +262,9 @@ def test_sentences_that_the_printed_times_themselves_contradict() -> None:
     broken = [claim.statement for claim in claims if not claim.holds]
     assert [statement[:40] for statement in broken] == [
         "PEX-GEN-SHIFT tends to PEX as p tends to",
-        "Table 6: for a small number of processor", "Table 2: the time increases almost linea",
-    ]  # fmt: skip
+        "Table 6: for a small number of processor",
+        "Table 2: the time increases almost linea",
+    ]
 
 
 @pytest.mark.texts
@@ -249,7 +291,10 @@ def test_six_parameters_fit_as_well_as_they_can() -> None:
         for time in printed():
             step = steps[time.method == "gen"]
             load = counted(time.method, time.mesh)
-            seconds = load.size * step.alpha_s + time.bytes * np.maximum(step.beta_s, load * step.saturated_s).sum()
+            seconds = (
+                load.size * step.alpha_s
+                + time.bytes * np.maximum(step.beta_s, load * step.saturated_s).sum()
+            )
             total += (seconds / time.seconds - 1) ** 2
         return float(total)
 
@@ -266,16 +311,19 @@ def test_six_parameters_fit_as_well_as_they_can() -> None:
 
 @pytest.mark.parametrize("method", ["pex", "gen"])
 def test_the_texts_model_is_a_formula_to_predict_with(method: str) -> None:
-    """`predict --by formula --sync barrier --set WORDS` is Σ α + L·max(β, f·β_sat), for both numbers of parameters."""
+    """`predict --by formula --sync barrier --set WORDS` is Σ α + L·max(β, f·β_sat), for both
+    numbers of parameters."""
     for mesh, size in (((4, 4), 1024), ((8, 8), 16384)):
         schedule, load = exchange(mesh, size, method), counted(method, mesh)
         six = fit_six()
         for step in (step_of(fit_model(), method), six.shift if method == "gen" else six.exchange):
-            told = load.size * step.alpha_s + size * float(np.maximum(step.beta_s, load * step.saturated_s).sum())
-            on = with_settings(delta(mesh), step_words(step))
-            assert conset.predict(schedule, machine=on, sync="barrier", by="formula").time_s == pytest.approx(
-                told, rel=1e-9
+            told = load.size * step.alpha_s + size * float(
+                np.maximum(step.beta_s, load * step.saturated_s).sum()
             )
+            on = with_settings(delta(mesh), step_words(step))
+            assert conset.predict(
+                schedule, machine=on, sync="barrier", by="formula"
+            ).time_s == pytest.approx(told, rel=1e-9)
 
 
 def test_folds_judge_on_sizes_that_they_have_not_seen() -> None:
@@ -293,7 +341,8 @@ def test_folds_judge_on_sizes_that_they_have_not_seen() -> None:
 
 
 def test_words_of_other_sizes_are_near_the_text_on_the_smallest(small: Seconds) -> None:
-    """Words fitted on columns 2 to 4, on the cells of 16 and 20 processors, which they have not seen."""
+    """Words fitted on columns 2 to 4, on the cells of 16 and 20 processors, which they have not
+    seen."""
     few = [time for time in SMALL if column_of(time) == 1]
     ours = simulate_times(few, fitted_words()[fold_without(1)])
     assert rms_error(few, ours) < 0.2
@@ -301,7 +350,8 @@ def test_words_of_other_sizes_are_near_the_text_on_the_smallest(small: Seconds) 
 
 
 def test_skill_is_over_the_constant_guess() -> None:
-    """PEX wins 18 of 23 in print, so always naming it has skill 0, the printed times 1, their mirror less than 0."""
+    """PEX wins 18 of 23 in print, so always naming it has skill 0, the printed times 1, their
+    mirror less than 0."""
     expected = as_printed()
     mirrored = {time: 1 / seconds for time, seconds in expected.items()}
     assert constant_right(PEX) == 18
@@ -311,9 +361,13 @@ def test_skill_is_over_the_constant_guess() -> None:
     assert skill(always, PEX) == 0
 
 
-def test_product_constructions_beat_the_text_on_8x8(small: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_product_constructions_beat_the_text_on_8x8(
+    small: Seconds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
-        own_schedules, "simulated_table", lambda table: {t: s for t, s in small.items() if t.table == table}
+        own_schedules,
+        "simulated_table",
+        lambda table: {t: s for t, s in small.items() if t.table == table},
     )
     item = own_schedules.reproduce(((8, 8),))
     assert item.agrees

@@ -1,8 +1,11 @@
-"""Wang and Ranka made again, with fewer drawings: borders, counts and ratios of the text; a prototype's times beside.
+"""Wang and Ranka made again, with fewer drawings: borders, counts and ratios of the text.
 
-Sources: the text's words as `published/facts.csv` has them; `../shared/golden/wang_ranka_facts.csv` (the same facts,
-collected by another hand); `../shared/golden/machines/prototype_ipsc860_times.csv` (a prototype, for comparison, never
-as truth: its drawings differ from ours, and its RS_NL puts both messages of a pair at once).
+A prototype's times beside.
+
+Sources: the text's words as `published/facts.csv` has them; `../shared/golden/wang_ranka_facts.csv`
+(the same facts, collected by another hand); `../shared/golden/machines/prototype_ipsc860_times.csv`
+(a prototype, for comparison, never as truth: its drawings differ from ours, and its RS_NL puts both
+messages of a pair at once).
 """
 
 from __future__ import annotations
@@ -56,26 +59,42 @@ def failing(item: Item) -> list[str]:
 
 def test_numbers_of_permutations() -> None:
     item = permutations.reproduce(seeds=3)
-    assert [label for label in failing(item) if "RS_N needs at most" not in label] == []  # a mean of 3 may pass it
-    assert [cell.published for cell in item.cells[:5]] == pytest.approx([6, 11, 20, 37, 53.58], abs=0.01)
+    assert [
+        label for label in failing(item) if "RS_N needs at most" not in label
+    ] == []  # a mean of 3 may pass it
+    assert [cell.published for cell in item.cells[:5]] == pytest.approx(
+        [6, 11, 20, 37, 53.58], abs=0.01
+    )
     assert max(cell.ours - cell.published for cell in item.cells[:5]) < 0.5
 
 
 @pytest.mark.texts
 def test_borders_and_regions() -> None:
-    """Result 1 does not hold: AC in ascending order is behind RS_N everywhere, and first nowhere."""
+    """Result 1 does not hold.
+
+    AC in ascending order is behind RS_N everywhere, and first nowhere.
+    """
     item = borders.reproduce(SEEDS)
-    result_1 = ["result 1: AC is fastest up to 1 KiB at d = 4", "result 1: AC is fastest up to 128 B at d = 32"]
+    result_1 = [
+        "result 1: AC is fastest up to 1 KiB at d = 4",
+        "result 1: AC is fastest up to 128 B at d = 32",
+    ]
     assert [label for label in failing(item) if "result 1" in label] == result_1
     assert all(claim.figures == "nowhere" for claim in item.claims if claim.statement in result_1)
     beside = {claim.statement: claim for claim in item.claims if not claim.asserted}
-    assert beside["beside: AC, ascending order, takes longer than RS_N at every density and size"].holds
-    assert not beside["beside: AC, rotated order, takes longer than RS_N at every density and size"].holds
+    assert beside[
+        "beside: AC, ascending order, takes longer than RS_N at every density and size"
+    ].holds
+    assert not beside[
+        "beside: AC, rotated order, takes longer than RS_N at every density and size"
+    ].holds
     would = next(text for text in item.departures if text.startswith("What would"))
     assert "random order: from 15 us a permutation on" in would
     assert "ascending order: not even at 120 us" in would
     labels = failing(figure_5.reproduce(SEEDS, SEEDS))
-    assert [label for label in labels if "predicted" not in label and "result 1" in label] == result_1
+    assert [
+        label for label in labels if "predicted" not in label and "result 1" in label
+    ] == result_1
     assert {cell.row: cell.published for cell in item.cells} == {
         "AC fastest up to 2^x B": 7,  # 128 B at d = 32, the last of the two
         "LP fastest above 2^x B": 10,
@@ -86,7 +105,9 @@ def test_borders_and_regions() -> None:
 @pytest.mark.parametrize("figure", [6, 7, 8, 9])
 def test_communication_cost(figure: int) -> None:
     """All but result 1: AC in ascending order is not first for the smallest messages."""
-    assert failing(figures_6_to_9.reproduce(figure, SEEDS)) == ["result 1: AC is fastest for the smallest messages"]
+    assert failing(figures_6_to_9.reproduce(figure, SEEDS)) == [
+        "result 1: AC is fastest for the smallest messages"
+    ]
 
 
 def test_winners_and_borders_of_times_made_by_hand() -> None:
@@ -126,7 +147,9 @@ def test_other_cases_are_those_that_results_1_and_2_leave() -> None:
 def test_wins_of_ac_are_counted_by_hand() -> None:
     """A cost of every permutation puts AC before RS_N where its margin is smaller than the cost."""
     ac = {("AC", d): tuple(1.2 for _ in SIZES) for d in DEGREES}
-    cheap, dear = ({("RS_N", d): tuple(time for _ in SIZES) for d in DEGREES} for time in (1.0, 1.5))
+    cheap, dear = (
+        {("RS_N", d): tuple(time for _ in SIZES) for d in DEGREES} for time in (1.0, 1.5)
+    )
     cases = 7 + 4  # 16 B to 1 KiB at d = 4, to 128 B at d = 32
     assert len(borders.result_1_cases()) == cases
     assert borders.wins(ac, cheap, "AC") == (0, 0)
@@ -161,7 +184,10 @@ def test_scheduling_over_communication() -> None:
 
 
 def test_a_step_is_calibrated_on_both_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles of 0.2 ms and 5 ns a step here, 0.5 us a step there: a factor of 100 on what goes with the steps."""
+    """Compiles of 0.2 ms and 5 ns a step here, 0.5 us a step there.
+
+    A factor of 100 on what goes with the steps.
+    """
 
     def measured_s(algorithm: object, degree: int, seeds: int) -> float:
         assert algorithm is RS_N
@@ -176,19 +202,33 @@ def test_a_step_is_calibrated_on_both_processors(monkeypatch: pytest.MonkeyPatch
 
 
 def test_steps_of_a_single_permutation_counted_by_hand() -> None:
-    """d = 1: one permutation: 2 · 64 entries set back, 64 turns, and each row's one entry, which is free: 256."""
+    """d = 1: one permutation.
+
+    2 · 64 entries set back, 64 turns, and each row's one entry, which is free: 256.
+    """
     assert count_steps(1, links=False, seeds=3) == (256, 1)
 
 
 @pytest.mark.parametrize(("method", "links"), [("rs-n", False), ("rs-nl", True)])
-def test_the_pseudo_code_needs_as_many_permutations_as_the_compiler(method: str, links: bool) -> None:
+def test_the_pseudo_code_needs_as_many_permutations_as_the_compiler(
+    method: str, links: bool
+) -> None:
     for degree in DEGREES:
-        schedules = [conset.compile(f"random:degree={degree}", "ipsc860:64", method=method, seed=s) for s in range(8)]
-        assert abs(count_steps(degree, links, 8)[1] - np.mean([one.phases for one in schedules])) <= 0.8
+        schedules = [
+            conset.compile(f"random:degree={degree}", "ipsc860:64", method=method, seed=s)
+            for s in range(8)
+        ]
+        assert (
+            abs(count_steps(degree, links, 8)[1] - np.mean([one.phases for one in schedules]))
+            <= 0.8
+        )
 
 
 def test_reuses() -> None:
-    """3 s of scheduling, saving 2 s a use, pay from the second use on; where nothing is saved, never."""
+    """3 s of scheduling, saving 2 s a use, pay from the second use on.
+
+    Where nothing is saved, never.
+    """
     times: Times = {("AC", 4): (5.0, 3.0), ("RS_N", 4): (3.0, 3.0)}
     subject = SUBJECTS[10]
     assert figures_10_and_11.reuses(times, subject, 4, 0, 3.0, "AC") == 2
@@ -198,7 +238,9 @@ def test_reuses() -> None:
 
 @pytest.mark.texts
 def test_the_signal_and_the_conclusions() -> None:
-    assert failing(section_6.reproduce(1)) == ["S1 is better than S2 in most cases for LP and RS_NL, at d > 4"]
+    assert failing(section_6.reproduce(1)) == [
+        "S1 is better than S2 in most cases for LP and RS_NL, at d > 4"
+    ]
     item = section_7.reproduce(1, section_7.SETTINGS[:3])
     assert failing(item) == []
     decides = {row[0]: row[-1] for row in item.tables[0].rows}
@@ -220,12 +262,20 @@ def test_facts_are_those_another_hand_collected(shared_golden: Path) -> None:
 
 
 def test_times_are_near_the_prototypes(shared_golden: Path) -> None:
-    """10 %: other drawings (means of 5), another reading of the preference for exchanges in RS_NL."""
+    """10 %: other drawings (means of 5), another reading of the preference for exchanges in
+    RS_NL."""
     ours = simulated(TEXT, (4, 16, 32), seeds=SEEDS)
     with (shared_golden / "machines" / "prototype_ipsc860_times.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["setting"].startswith("AC in ascending order")]
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if row["setting"].startswith("AC in ascending order")
+        ]
     errors = [
-        ours[one.name, int(row["d"])][SIZES.index(int(row["bytes"]))] * 1e3 / float(row[f"{one.name}_ms"]) - 1
+        ours[one.name, int(row["d"])][SIZES.index(int(row["bytes"]))]
+        * 1e3
+        / float(row[f"{one.name}_ms"])
+        - 1
         for row in rows
         for one in (AC, LP, RS_N, RS_NL)
     ]
@@ -236,4 +286,6 @@ def test_times_are_near_the_prototypes(shared_golden: Path) -> None:
 
 def test_items_have_the_names_the_text_has() -> None:
     names = [name for name, *_ in WANG_RANKA]
-    assert [name for name in names if name.startswith("Figure")] == [f"Figure {k}" for k in range(5, 12)]
+    assert [name for name in names if name.startswith("Figure")] == [
+        f"Figure {k}" for k in range(5, 12)
+    ]

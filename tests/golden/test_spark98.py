@@ -1,7 +1,8 @@
 """Spark98 packfiles against the author's published statistics (their `.count` files).
 
-Source: D. O'Hallaron, Spark98, CMU-CS-97-178, section 3 of each `.count` file: "Messages: 32  Volume (words): 2540"
-for sf10.8 and so on, ordered pairs of subdomains and shared nodes. The largest and least message are section 3.3.
+Source: D. O'Hallaron, Spark98, CMU-CS-97-178, section 3 of each `.count` file: "Messages: 32 Volume
+(words): 2540" for sf10.8 and so on, ordered pairs of subdomains and shared nodes. The largest and
+least message are section 3.3.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def test_one_subdomain_sends_nothing(shared_data: Path, name: str) -> None:
 
 
 def test_subdomains_of_sf10(shared_data: Path) -> None:
-    """Section 3.1 and 3.2 count both directions: 4 to 12 messages and 384 to 850 words a subdomain."""
+    """Section 3.1 and 3.2 count both directions.
+
+    4 to 12 messages and 384 to 850 words a subdomain.
+    """
     pattern = parse_pattern(str(shared_data / "meshes/spark98/sf10.8.pack"), word=1)
     matrix = pattern.matrix()
     assert np.array_equal(matrix, matrix.T)

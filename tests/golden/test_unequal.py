@@ -1,8 +1,10 @@
-"""Unequal sizes against the notes' tables (prototypes of `routing_scheduling.md` §5.3, `result_unequal_sizes.csv`).
+"""Unequal sizes against the notes' tables (prototypes of `routing_scheduling.md` §5.3,
+`result_unequal_sizes.csv`).
 
-Ratios to the largest port or link load depend on the samples: their bound LB2 alone moves by 0.05 between sets of ten.
-So what is compared is the excess over LB2, the sum of the i-th largest sizes: value / LB2 here against the table's
-mean value / mean LB2. Sizes: uniform 1..1000, lognormal sigma 1, log-uniform over a factor 200, on 64 nodes.
+Ratios to the largest port or link load depend on the samples: their bound LB2 alone moves by 0.05
+between sets of ten. So what is compared is the excess over LB2, the sum of the i-th largest sizes:
+value / LB2 here against the table's mean value / mean LB2. Sizes: uniform 1..1000, lognormal sigma
+1, log-uniform over a factor 200, on 64 nodes.
 """
 
 from __future__ import annotations
@@ -34,22 +36,30 @@ TABLE = {
     ("hypercube:6", 4, "fem"): (1.178, 1.294, 1.215),
     ("hypercube:6", 16, "fem"): (1.124, 1.193, 1.164),
 }
-"""(network, d, sizes) → (LB2, first fit by decreasing size, annealed), relative to LB1; `result_unequal_sizes.csv`."""
+"""(network, d, sizes) → (LB2, first fit by decreasing size, annealed), relative to LB1.
+
+`result_unequal_sizes.csv`.
+"""
 
 
 def _problem(network: str, degree: int, sizes: str, seed: int) -> Problem:
     pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
     on = parse_machine(
-        f"{network},overhead=0,inject=0,eject=0,port=1GB/s" + (",link=1GB/s" if "cube" in network else "")
+        f"{network},overhead=0,inject=0,eject=0,port=1GB/s"
+        + (",link=1GB/s" if "cube" in network else "")
     )
-    return Problem(pattern, on, ANY if "cube" in network else PORTS, search=SearchOptions(seed=seed))
+    return Problem(
+        pattern, on, ANY if "cube" in network else PORTS, search=SearchOptions(seed=seed)
+    )
 
 
 def _ratios(problem: Problem) -> tuple[float, float]:
     """(first fit by decreasing size, annealed), relative to LB2."""
     resources = core_resources(problem)
     size: NDArray[np.float64] = problem.pattern.size.astype(float)
-    phase = _core.first_fit(resources, np.argsort(-size, kind="stable").astype(np.int32), NONE, NONE)
+    phase = _core.first_fit(
+        resources, np.argsort(-size, kind="stable").astype(np.int32), NONE, NONE
+    )
     schedule = STEPS, *temperatures(size.size), problem.search.seed
     annealed = _core.anneal_lengths(resources, size, 0.0, phase, NONE, NONE, *schedule)
     least = _core.least_length(resources, size, 0.0)
@@ -67,13 +77,20 @@ def test_decreasing_stays_below_the_notes(case: tuple[str, int, str]) -> None:
 @pytest.mark.parametrize(("network", "most"), [("crossbar:64", 1.04), ("hypercube:6", 1.12)])
 @pytest.mark.parametrize("degree", [4, 16])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_event_list_is_close_to_the_busiest_resource(network: str, most: float, degree: int, sizes: str) -> None:
-    """ALGORITHMS.md: within 1.04 of the port bound where only nodes limit, 1.12 with e-cube links; 50 restarts."""
+def test_event_list_is_close_to_the_busiest_resource(
+    network: str, most: float, degree: int, sizes: str
+) -> None:
+    """ALGORITHMS.md: within 1.04 of the port bound where only nodes limit, 1.12 with e-cube links.
+
+    50 restarts.
+    """
     ratios = []
     for seed in SEEDS:
         problem = _problem(network, degree, sizes, seed)
         pattern = problem.pattern
-        phases = Phases(np.array([0, pattern.messages], np.int64), np.arange(pattern.messages, dtype=np.int32))
+        phases = Phases(
+            np.array([0, pattern.messages], np.int64), np.arange(pattern.messages, dtype=np.int32)
+        )
         end = float(time_event_list(problem, phases, restarts=50)[:, 1].max())
         work = time_event_list(problem, phases, restarts=0)
         busy = work[:, 1] - work[:, 0]
@@ -96,5 +113,7 @@ def test_birkhoff_needs_no_more_pieces_than_the_notes(degree: int, most: int, si
         pieces = _core.decompose_birkhoff(64, *ends, np.ascontiguousarray(pattern.size))
         offsets, part = pieces.offsets, pieces.part
         assert offsets.size - 1 <= most
-        bound = max(np.bincount(rank, pattern.size).max() for rank in (pattern.source, pattern.target))
+        bound = max(
+            np.bincount(rank, pattern.size).max() for rank in (pattern.source, pattern.target)
+        )
         assert np.maximum.reduceat(part, offsets[:-1]).sum() == bound

@@ -1,9 +1,11 @@
-"""Wormhole on the texts' machines: claims that hold, and times beside a prototype's (for comparison, never as truth).
+"""Wormhole on the texts' machines.
+
+Claims that hold, and times beside a prototype's (for comparison, never as truth).
 
 Source: 003 (Bokhari, Nicol) figures 12-15 at 15,232 B; prototype's times from
-`../shared/golden/machines/prototype_paragon_slice_15232.csv` (lanes 3, in flight 3, link 175 MB/s), and
-`prototype_delta_cells.csv` (preset). A prototype breaks ties of one time in its own way: 5 of 143 rows on 4x4 and 8x8
-differ by more than 0.15 %, none of those here.
+`../shared/golden/machines/prototype_paragon_slice_15232.csv` (lanes 3, in flight 3, link 175 MB/s),
+and `prototype_delta_cells.csv` (preset). A prototype breaks ties of one time in its own way: 5 of
+143 rows on 4x4 and 8x8 differ by more than 0.15 %, none of those here.
 """
 
 from __future__ import annotations
@@ -32,20 +34,27 @@ LOWER_MS = {1: 160.53, 2: 80.26, 4: 58.25, 8: 47.24, 16: 41.73, 32: 38.98, 64: 3
 
 @cache
 def bounded(side: int, contention: int) -> Schedule:
-    return conset.compile("alltoall,size=15232", f"paragon:{side}x{side}", method="bounded", contention=contention)
+    return conset.compile(
+        "alltoall,size=15232", f"paragon:{side}x{side}", method="bounded", contention=contention
+    )
 
 
 @cache
 def paragon_ms(side: int, contention: int, lanes: int = 3) -> float:
-    """The complete exchange with phases of at most n/4 messages on a link, merged into groups beyond that."""
+    """The complete exchange with phases of at most n/4 messages on a link, merged into groups
+    beyond that."""
     most = side // 4
     schedule = bounded(side, min(contention, most))
     sync = f"barrier:{max(1, contention // most)}"
     settings = Settings.of(schedule.machine.costs, sync=sync, lanes=lanes)
-    return simulate_wormhole(Workload.of_schedule(schedule), schedule.machine, settings).time_s * 1e3
+    return (
+        simulate_wormhole(Workload.of_schedule(schedule), schedule.machine, settings).time_s * 1e3
+    )
 
 
-@pytest.mark.parametrize(("side", "contention"), [(n, c) for n, row in SLICE_MS.items() for c in row])
+@pytest.mark.parametrize(
+    ("side", "contention"), [(n, c) for n, row in SLICE_MS.items() for c in row]
+)
 def test_paragon_as_the_prototype(side: int, contention: int) -> None:
     assert paragon_ms(side, contention) == pytest.approx(SLICE_MS[side][contention], rel=2e-3)
 
@@ -67,7 +76,9 @@ def test_naive_on_the_paragon_depends_on_the_order() -> None:
     # prototype: 78.5 ms ascending, 53.8 starting at its own neighbour
     schedule = conset.compile("alltoall,size=15232", "paragon:8x8", method="naive")
     workload = Workload.of_schedule(schedule)
-    rotated = np.lexsort(((workload.target - workload.source) % 64, workload.source)).astype(np.int32)
+    rotated = np.lexsort(((workload.target - workload.source) % 64, workload.source)).astype(
+        np.int32
+    )
     settings = Settings.of(schedule.machine.costs)
     ascending = simulate_wormhole(workload, schedule.machine, settings).time_s
     assert ascending * 1e3 == pytest.approx(78.5, rel=2e-3)
@@ -97,12 +108,18 @@ PASSING = {
     "torus": {1: (3472, 134288), 2: (3456, 134272), 3: (3056, 133872), 4: (3056, 133872)},
     "butterfly": {1: (6304, 333344), 2: (7064, 301332), 3: (6260, 333300), 4: (6196, 300532)},
 }
-"""Pattern → messages in flight → clocks with 32 and with 16384 words: an older prototype's message passing on iWarp
-(`../shared/golden/result_simulation_vs_measured.csv`, the same rules written down in `simulators.md` section 3)."""
+"""Pattern → messages in flight → clocks with 32 and with 16384 words.
+
+An older prototype's message passing on iWarp (`../shared/golden/result_simulation_vs_measured.csv`,
+the same rules written down in `simulators.md` section 3).
+"""
 
 
 def passing(pattern: str, words: int) -> Workload:
-    """8x8, in dimension order, both directions of a dimension together; the butterfly is in Gray code on each axis."""
+    """8x8, in dimension order, both directions of a dimension together.
+
+    The butterfly is in Gray code on each axis.
+    """
     gray = [x ^ (x >> 1) for x in range(8)]
     steps = {
         "torus": lambda x: [(x + 1) % 8, (x - 1) % 8],
@@ -123,5 +140,8 @@ def passing(pattern: str, words: int) -> Workload:
 def test_message_passing_on_iwarp_as_the_prototype(pattern: str, in_flight: int) -> None:
     iwarp = parse_machine("iwarp:8x8,tie=checker")
     settings = Settings.of(iwarp.costs_for("naive"), in_flight=in_flight)
-    clocks = [simulate_wormhole(passing(pattern, words), iwarp, settings).time_s / CLOCK for words in (32, 16384)]
+    clocks = [
+        simulate_wormhole(passing(pattern, words), iwarp, settings).time_s / CLOCK
+        for words in (32, 16384)
+    ]
     assert clocks == pytest.approx(PASSING[pattern][in_flight], rel=1e-9)

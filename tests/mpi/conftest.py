@@ -24,9 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def random_schedule(ranks: int = 4, phases: int = 5, seed: int = 3) -> Schedule:
-    """Messages of 1 B to 100 kB between most pairs, in random phases, about half of them in three parts.
+    """Messages of 1 B to 100 kB between most pairs, in random phases, about half of them in
+    three parts.
 
-    Above and below the eager limits of the libraries (4 and 8 KB), so both ways of sending are used.
+    Above and below the eager limits of the libraries (4 and 8 KB), so both ways of sending are
+    used.
     """
     rng = np.random.default_rng(seed)
     source, target = np.divmod(np.arange(ranks * ranks), ranks)

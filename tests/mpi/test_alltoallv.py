@@ -1,4 +1,7 @@
-"""Exchanges that are scheduled at run time: what arrives, and what every rank is told when one is wrong."""
+"""Exchanges that are scheduled at run time.
+
+What arrives, and what every rank is told when one is wrong.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,26 @@ from conset.execution.launcher import find_launcher, start_job
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, or whether sources are known, are not those of rank 0: "
+    "InputError: rank 1: machine, method, sync, seed, compute, or whether sources are known, are "
+    "not those of rank 0: "
     "must agree"
 )
 SAID = [
     "InputError: rank 1: sendcounts[2] = -1: must be at least 0",
     "InputError: rank 1: sendcounts has shape (3,): one entry for each of 4 peers required",
     "InputError: rank 0 expects 8 B from rank 1, which sends 16 B",
-    "InputError: rank 1: recvbuf has 24 bytes: its block 3, 1 elements from 3 on, takes bytes 24 to 32",
-    "InputError: rank 1: recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent",
+    "InputError: rank 1: recvbuf has 24 bytes: its block 3, 1 elements from 3 on, takes "
+    "bytes 24 to 32",
+    "InputError: rank 1: recvbuf: must not overlap sendbuf, whose bytes would be overwritten "
+    "before they are sent",
     "InputError: rank 1: recvbuf: elements are float32, those of sendbuf float64: must be the same",
     "InputError: rank 1: elements are int64, not those of lower ranks: must agree",
     OTHER_OPTIONS,
-    "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, as in mesh:4x4, "
+    "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, "
+    "as in mesh:4x4, "
     "given '9x9x'",
-    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing negotiated event-list "
+    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing "
+    "negotiated event-list "
     "naive or auto",
     "UsageError: rank 1: timeout_s -1: must be above 0, and finite",
     "InputError: rank 1: recvbuf has 8 bytes: 32 arrive",

@@ -21,16 +21,32 @@ def write_mesh(path: Path, side: int = 24) -> None:
     """Squares of a grid, each cut into two triangles, in METIS' form."""
     corner = np.arange((side + 1) ** 2).reshape(side + 1, side + 1) + 1
     a, b, c, d = corner[:-1, :-1], corner[:-1, 1:], corner[1:, :-1], corner[1:, 1:]
-    triangles = np.concatenate([np.stack(three, -1).reshape(-1, 3) for three in ((a, b, c), (b, d, c))])
+    triangles = np.concatenate(
+        [np.stack(three, -1).reshape(-1, 3) for three in ((a, b, c), (b, d, c))]
+    )
     np.savetxt(path, triangles, fmt="%d", header=str(len(triangles)), comments="")
 
 
 @pytest.mark.openmpi
-def test_the_halo_exchange_of_a_mesh_from_a_plan_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_halo_exchange_of_a_mesh_from_a_plan_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = compile_program(EXAMPLES / "c" / "halo.c", tmp_path / "halo")
-    mesh, layout, part, plan = (tmp_path / name for name in ("plate.mesh", "halo.npz", "plate.part", "halo.plan"))
+    mesh, layout, part, plan = (
+        tmp_path / name for name in ("plate.mesh", "halo.npz", "plate.part", "halo.plan")
+    )
     write_mesh(mesh)
-    words = [str(mesh), "--parts", "4", "--on", "mesh:2x2", "--layout", str(layout), "-o", str(tmp_path / "halo.json")]
+    words = [
+        str(mesh),
+        "--parts",
+        "4",
+        "--on",
+        "mesh:2x2",
+        "--layout",
+        str(layout),
+        "-o",
+        str(tmp_path / "halo.json"),
+    ]
     command(["compile", *words])
     command(["plan", str(tmp_path / "halo.json"), "--layout", str(layout), "-o", str(plan)])
     script = EXAMPLES / "c" / "write_parts.py"
@@ -49,12 +65,18 @@ def command(words: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def alltoallv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_program(EXAMPLES / "c" / "alltoallv.c", tmp_path_factory.mktemp("alltoallv") / "alltoallv")
+    return compile_program(
+        EXAMPLES / "c" / "alltoallv.c", tmp_path_factory.mktemp("alltoallv") / "alltoallv"
+    )
 
 
 @pytest.mark.openmpi
-@pytest.mark.parametrize("options", ["timeout=30s", "machine=torus:2x2;method=rs-nl;sync=ready;timeout=30s"])
-def test_an_alltoallv_that_is_scheduled_at_run_time(alltoallv: Path, tmp_path: Path, options: str) -> None:
+@pytest.mark.parametrize(
+    "options", ["timeout=30s", "machine=torus:2x2;method=rs-nl;sync=ready;timeout=30s"]
+)
+def test_an_alltoallv_that_is_scheduled_at_run_time(
+    alltoallv: Path, tmp_path: Path, options: str
+) -> None:
     ended = run_program(alltoallv, options, folder=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert re.fullmatch(r"alltoallv: method \S+, sync \S+, \d+ phases, 0 wrong values\n", ended.out)

@@ -1,4 +1,7 @@
-"""The C interface as a program meets it: compiled with the wheel's `mpicc`, linked as `conset config` says, run."""
+"""The C interface as a program meets it.
+
+Compiled with the wheel's `mpicc`, linked as `conset config` says, run.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,12 @@ def compiler(name: str) -> str:
 def run(*command: str, environment: dict[str, str] | None = None) -> str:
     """What a command prints; it ends well and has nothing to say on stderr."""
     ended = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env=os.environ | (environment or {}), check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | (environment or {}),
+        check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
     return ended.stdout
@@ -60,30 +68,50 @@ def flags(library: CLibrary) -> list[str]:
     return shlex.split(run("pkg-config", "--cflags", "--libs", "conset", environment=path))
 
 
-def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(library: CLibrary, tmp_path: Path) -> None:
+def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(
+    library: CLibrary, tmp_path: Path
+) -> None:
     machine = parse_machine("crossbar:4")
     pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
     plan = plan_schedule(compile_pattern(pattern, machine, CompileOptions(method="lp")))
     write_plan_file(plan, tmp_path / "x.plan")
     sources = [str(SOURCES / name) for name in ("library.c", "exchanges.c", "faults.c")]
-    run(compiler("mpicc"), "-std=c99", *STRICT, *sources, *flags(library), "-o", str(tmp_path / "library"))
+    run(
+        compiler("mpicc"),
+        "-std=c99",
+        *STRICT,
+        *sources,
+        *flags(library),
+        "-o",
+        str(tmp_path / "library"),
+    )
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     for sync in ("none", "ready", "barrier"):
         write_plan_file(ordered_alltoall(sync), tmp_path / f"{sync}.plan")
     for name in ("x", "none", "ready", "barrier"):
-        command = [*find_launcher(), "-n", "4", str(tmp_path / "library"), str(tmp_path / f"{name}.plan")]
+        command = [
+            *find_launcher(),
+            "-n",
+            "4",
+            str(tmp_path / "library"),
+            str(tmp_path / f"{name}.plan"),
+        ]
         assert run(*command, environment=root) == "right\n"
 
 
 def ordered_alltoall(sync: str) -> Plan:
-    """One phase: rank r sends to r XOR 2 when it has what r XOR 1 sends, and r XOR 3 sends to it when it has that."""
+    """One phase: rank r sends to r XOR 2 when it has what r XOR 1 sends, and r XOR 3 sends to it
+    when it has that."""
     rows = [(source, target) for source in range(4) for target in range(4) if source != target]
     row = {pair: k for k, pair in enumerate(rows)}
-    before = [(row[r ^ 1, r], row[r, r ^ 2]) for r in range(4)] + [(row[r ^ 2, r], row[r ^ 3, r]) for r in range(4)]
+    before = [(row[r ^ 1, r], row[r, r ^ 2]) for r in range(4)] + [
+        (row[r ^ 2, r], row[r ^ 3, r]) for r in range(4)
+    ]
     source, target = np.array(rows).T
     pattern = Pattern.from_messages(source, target, np.full(len(rows), 1000), 4, before=before)
     plan = plan_schedule(
-        compile_pattern(pattern, parse_machine("crossbar:4"), CompileOptions(method="connections")), sync
+        compile_pattern(pattern, parse_machine("crossbar:4"), CompileOptions(method="connections")),
+        sync,
     )
     assert plan.phases == 1
     assert plan.needs is not None
@@ -91,26 +119,42 @@ def ordered_alltoall(sync: str) -> Plan:
     return plan
 
 
-def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(library: CLibrary, tmp_path: Path) -> None:
+def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
+    library: CLibrary, tmp_path: Path
+) -> None:
     machine = parse_machine("crossbar:4")
     pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
     schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
-    write_plan_file(plan_schedule(schedule), tmp_path / "x.plan", connections=connection_entries(schedule))
+    write_plan_file(
+        plan_schedule(schedule), tmp_path / "x.plan", connections=connection_entries(schedule)
+    )
     run(
         compiler("mpicc"),
-        *("-std=c99", *STRICT, str(SOURCES / "connections.c"), *flags(library), "-o", str(tmp_path / "connections")),
+        *(
+            "-std=c99",
+            *STRICT,
+            str(SOURCES / "connections.c"),
+            *flags(library),
+            "-o",
+            str(tmp_path / "connections"),
+        ),
     )
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     command = [*find_launcher(), "-n", "4", str(tmp_path / "connections"), str(tmp_path / "x.plan")]
     assert run(*command, environment=root) == "right\n"
 
 
-@pytest.mark.parametrize(("name", "language"), [("mpicc", ("c", "c99")), ("mpicxx", ("c++", "c++17"))])
+@pytest.mark.parametrize(
+    ("name", "language"), [("mpicc", ("c", "c99")), ("mpicxx", ("c++", "c++17"))]
+)
 def test_the_header_is_clean(library: CLibrary, name: str, language: tuple[str, str]) -> None:
     if not shutil.which("c++"):
         pytest.skip("there is no C++ compiler")
     language_flags = ["-x", language[0], f"-std={language[1]}", "-fsyntax-only"]
-    assert run(compiler(name), *language_flags, *STRICT, library.cflags, str(SOURCES / "header.cpp")) == ""
+    assert (
+        run(compiler(name), *language_flags, *STRICT, library.cflags, str(SOURCES / "header.cpp"))
+        == ""
+    )
 
 
 def test_a_project_with_cmake_finds_the_library(library: CLibrary, tmp_path: Path) -> None:

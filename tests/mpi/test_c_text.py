@@ -1,4 +1,7 @@
-"""The communication that `conset plan --c` writes, compiled and run: every byte of every phase arrives."""
+"""The communication that `conset plan --c` writes, compiled and run.
+
+Every byte of every phase arrives.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,15 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'cons
 def run_text(program: Program, runs: int, folder: Path) -> str:
     """What the compiled text prints, without its times."""
     entries = connection_entries(program)
-    head = CProgramHead("p.json", "conset plan p.json --c -o p.c", "1.0", program.machine.name, program.switches)
+    head = CProgramHead(
+        "p.json", "conset plan p.json --c -o p.c", "1.0", program.machine.name, program.switches
+    )
     write_c_program(entries, head, folder / "p.c")
     write_plan_file(None, folder / "p.plan", connections=entries)
     binary = compile_program(folder / "p.c", folder / "p", None, "-DP_MAIN")
-    ended = run_program(binary, folder / "p.plan", runs, folder=folder, ranks=program.ranks, timeout_s=60)
+    ended = run_program(
+        binary, folder / "p.plan", runs, folder=folder, ranks=program.ranks, timeout_s=60
+    )
     assert (ended.status, ended.err) == (0, "")
     return re.sub(r"\d+\.\d+ s", "… s", ended.out)
 
@@ -41,15 +48,23 @@ def blocks() -> Program:
     """Two that share a context and one that does not, the last forth and back."""
     machine, options = parse_machine("crossbar:4"), CompileOptions(method="first-fit")
     specs = []
-    for name, pairs, repeat in (("a", [(0, 1)], 3), ("b", [(2, 3)], 2), ("c", [(0, 1), (0, 2), (0, 3)], 4)):
+    for name, pairs, repeat in (
+        ("a", [(0, 1)], 3),
+        ("b", [(2, 3)], 2),
+        ("c", [(0, 1), (0, 2), (0, 3)], 4),
+    ):
         source, target = np.array(pairs).T
         size = np.arange(source.size) * 7000 + 999
-        specs.append(BlockSpec(name, Pattern.from_messages(source, target, size, 4), repeat, options))
+        specs.append(
+            BlockSpec(name, Pattern.from_messages(source, target, size, 4), repeat, options)
+        )
     return compile_blocks(specs, machine, options)
 
 
 @pytest.mark.openmpi
-def test_messages_of_all_sizes_in_parts(make_schedule: Callable[..., Schedule], tmp_path: Path) -> None:
+def test_messages_of_all_sizes_in_parts(
+    make_schedule: Callable[..., Schedule], tmp_path: Path
+) -> None:
     program = Program.of_schedule(make_schedule(ranks=6, phases=5))
     assert program.schedules[0].size.max() > 4 * 4096  # more than a connection holds
     out = run_text(program, 3, tmp_path)

@@ -1,4 +1,7 @@
-"""Measured campaigns: jobs of real ranks, in which contenders run in turns and every byte is checked."""
+"""Measured campaigns.
+
+Jobs of real ranks, in which contenders run in turns and every byte is checked.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,11 @@ def test_a_measured_campaign(tmp_path: Path) -> None:
             "patterns": [{"spec": "alltoall"}, {"spec": "random:degree=2", "name": "random"}],
             "contenders": [
                 {"method": ["first-fit", "coloring", "bounded"], "sync": ["barrier"]},
-                {"method": "first-fit", "contention": 1, "sync": "barrier"},  # the very same as without
+                {
+                    "method": "first-fit",
+                    "contention": 1,
+                    "sync": "barrier",
+                },  # the very same as without
             ],
             "repeat": {"least": 3, "most": 3, "drop": 0},
         }
@@ -53,7 +60,9 @@ def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     from conset.studies.campaign import measure
 
     def tampered(*arguments: object, **named: object) -> object:
-        return paired_job.run_paired(*arguments, **named, entry=(str(PROGRAMS / "tampered_paired.py"),))  # type: ignore[arg-type]
+        return paired_job.run_paired(
+            *arguments, **named, entry=(str(PROGRAMS / "tampered_paired.py"),)
+        )  # type: ignore[arg-type]
 
     monkeypatch.setattr(measure, "run_paired", tampered)
     campaign = campaign_of(

@@ -1,4 +1,5 @@
-"""Examples of help that start jobs of several ranks, and those of a testbed, as a shell executes them."""
+"""Examples of help that start jobs of several ranks, and those of a testbed, as a shell executes
+them."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("line", [*EXAMPLES["run"], *EXAMPLES["calibrate"]])
-def test_every_example_does_what_it_says(folder: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+def test_every_example_does_what_it_says(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
     words = shlex.split(line)[1:]
     assert run(words) == 0
     assert capsys.readouterr().out.strip()
@@ -63,7 +66,9 @@ def test_those_of_a_testbed(folder: Path, name: str) -> None:
     script = bin_ / "conset"
     script.write_text(f"#!{sys.executable}\nfrom conset.cli.entry import main\nmain()\n")
     script.chmod(0o755)
-    path = os.pathsep.join([str(bin_), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    path = os.pathsep.join(
+        [str(bin_), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    )
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(conset.__file__).parents[1])}
     for command, lines in EXAMPLES.items():
         for line in lines if command.startswith("testbed") else ():

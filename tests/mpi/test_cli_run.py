@@ -15,15 +15,28 @@ from conset.schedule.schedule import Schedule
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 KEYS = (
-    "ranks", "mpi", "sync", "median_s", "min_s", "naive_median_s", "alltoallv_median_s", "neighbor_alltoallv_median_s",
-    "bytes_checked", "mismatches",
-)  # fmt: skip
+    "ranks",
+    "mpi",
+    "sync",
+    "median_s",
+    "min_s",
+    "naive_median_s",
+    "alltoallv_median_s",
+    "neighbor_alltoallv_median_s",
+    "bytes_checked",
+    "mismatches",
+)
 """The keys that the design fixes."""
 
 
-def test_json_is_one_object(schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_object(
+    schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_schedule(schedule, tmp_path / "s.json")
-    assert run(["run", str(tmp_path / "s.json"), "--sync", "barrier:2", "--repeat", "2", "--json"]) == 0
+    assert (
+        run(["run", str(tmp_path / "s.json"), "--sync", "barrier:2", "--repeat", "2", "--json"])
+        == 0
+    )
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert found["schema"] == "conset/run@1"
@@ -38,7 +51,10 @@ def test_sends_in_flight_are_those_of_the_schedule(
 ) -> None:
     file = tmp_path / "s.json"
     write_schedule(replace(schedule, in_flight=2), file)
-    for words, found, said in (([], 2, " --in-flight 2"), (["--in-flight", "all"], "all", " --in-flight all")):
+    for words, found, said in (
+        ([], 2, " --in-flight 2"),
+        (["--in-flight", "all"], "all", " --in-flight all"),
+    ):
         assert run(["run", str(file), "--repeat", "1", "--json", *words]) == 0
         result = json.loads(capsys.readouterr().out)
         assert (result["in_flight"], result["mismatches"]) == (found, 0)
@@ -67,7 +83,12 @@ def test_a_schedule_that_does_not_verify_is_not_run(
     ],
 )
 def test_wrong_words(
-    schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, text: str
+    schedule: Schedule,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
+    text: str,
 ) -> None:
     write_schedule(schedule, tmp_path / "s.json")
     assert run(["run", str(tmp_path / "s.json"), *words]) == code

@@ -1,4 +1,7 @@
-"""`compare --measure`: each row run over MPI here, and said to be no measurement of the machine modelled."""
+"""`compare --measure`.
+
+Each row run over MPI here, and said to be no measurement of the machine modelled.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,19 @@ from conset.cli.main import run
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 
-def test_measured_times_stand_beside_with_what_they_were_run_on(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "alltoall", "--on", "paragon:2x2", "--methods", "naive,lp", "--sync", "local,naive=none"]
+def test_measured_times_stand_beside_with_what_they_were_run_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = [
+        "compare",
+        "alltoall",
+        "--on",
+        "paragon:2x2",
+        "--methods",
+        "naive,lp",
+        "--sync",
+        "local,naive=none",
+    ]
     assert run([*words, "--simulate", "--measure", "--json"]) == 0
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
@@ -29,7 +43,16 @@ def test_measured_times_stand_beside_with_what_they_were_run_on(capsys: pytest.C
 
 
 def test_programs_are_measured_as_they_forward(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "alltoall:size=24", "--on", "paragon:2x2", "--methods", "naive", "--combine", "2x2"]
+    words = [
+        "compare",
+        "alltoall:size=24",
+        "--on",
+        "paragon:2x2",
+        "--methods",
+        "naive",
+        "--combine",
+        "2x2",
+    ]
     assert run([*words, "--measure", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert len(rows) == 2

@@ -22,7 +22,9 @@ def run(programs: Path, folder: Path, check: str) -> JobEnd:
 
 
 @pytest.mark.openmpi
-@pytest.mark.parametrize("check", ["interleaved", "buffers", "modes", "errors", "contexts", "interrupted", "threads"])
+@pytest.mark.parametrize(
+    "check", ["interleaved", "buffers", "modes", "errors", "contexts", "interrupted", "threads"]
+)
 def test_open_programs(programs: Path, tmp_path: Path, check: str) -> None:
     ended = run(programs, tmp_path, check)
     assert (ended.status, ended.err) == (0, "")
@@ -44,7 +46,9 @@ def test_the_deadline_names_the_cycle(programs: Path, tmp_path: Path) -> None:
         chain = [first]
         for _ in waits.split(", "):
             chain.append(peers[chain[-1]])
-        assert waits == ", ".join(f"{one} waits for an element of {other}" for one, other in pairwise(chain))
+        assert waits == ", ".join(
+            f"{one} waits for an element of {other}" for one, other in pairwise(chain)
+        )
         assert {0, 1, 2} <= set(chain)
         assert chain[-1] in chain[:-1]
 

@@ -34,7 +34,10 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(ended: JobEnd) -> None:
-    """Every rank has seen what it had to, after the same switches; a line may begin in that of another rank."""
+    """Every rank has seen what it had to, after the same switches.
+
+    A line may begin in that of another rank.
+    """
     assert (ended.status, ended.err) == (0, "")
     said = sorted(re.findall(r"rank (\d+): (\w+), (\d+) switches", ended.out))
     switches = said[0][2]

@@ -1,4 +1,7 @@
-"""What docs/conset-model.md shows over MPI, on 16 ranks: switches in their parts; a program of elements."""
+"""What docs/conset-model.md shows over MPI, on 16 ranks: switches in their parts.
+
+A program of elements.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,11 @@ def test_the_program_of_elements_runs(program: Path) -> None:
     found = re.search(r"```python\n(# elements\.py: .*?)```", PAGE, re.DOTALL)
     assert found is not None
     (program / "elements.py").write_text(found[1])
-    ended = start_job(find_launcher(), 16, ["-m", "mpi4py", "elements.py"], folder=program, timeout_s=TIMEOUT_S)
+    ended = start_job(
+        find_launcher(), 16, ["-m", "mpi4py", "elements.py"], folder=program, timeout_s=TIMEOUT_S
+    )
     assert (ended.status, ended.timed_out) == (0, False), ended.err
-    assert re.match(r"14 phases, 8 switches, drain \S+ s, synchronization \S+ s, set-up \S+ s$", ended.out.strip())
+    assert re.match(
+        r"14 phases, 8 switches, drain \S+ s, synchronization \S+ s, set-up \S+ s$",
+        ended.out.strip(),
+    )

@@ -25,7 +25,10 @@ def test_two_ranks_add_up(capsys: pytest.CaptureFixture[str]) -> None:
     ("launcher", "said"),
     [
         ("sh -c 'echo no host here >&2; exit 3'", "status 3 and left no result: no host here"),
-        ("sh -c 'shift; exec \"$@\"'", "every rank is alone: the launcher is not of the library that mpi4py loads"),
+        (
+            "sh -c 'shift; exec \"$@\"'",
+            "every rank is alone: the launcher is not of the library that mpi4py loads",
+        ),
         ("sh -c 'sleep 600'", "did not end within 1 s and was ended"),
         ("/nonexistent/mpiexec", "launcher '/nonexistent/mpiexec': No such file or directory"),
     ],
@@ -43,8 +46,13 @@ def test_why_no_ranks_can_be_started(
     assert "or name a launcher: conset doctor --mpiexec CMD" in printed
 
 
-def test_inside_a_job_none_is_started(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inside_a_job_none_is_started(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("PMI_SIZE", "4")
     assert run(["doctor", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["checks"][-1]["detail"] == "not tried: this is rank 1 of an MPI job"
+    assert (
+        json.loads(capsys.readouterr().out)["checks"][-1]["detail"]
+        == "not tried: this is rank 1 of an MPI job"
+    )

@@ -44,8 +44,13 @@ def on_boundary(points: NDArray[np.float64]) -> NDArray[np.bool_]:
     return ((points == 0) | (points == 1)).any(axis=1)
 
 
-def cotangent_matrix(points: NDArray[np.float64], triangles: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The stiffness of linear triangles, angle by angle: an edge has -(cot α + cot β) / 2 of the angles opposite."""
+def cotangent_matrix(
+    points: NDArray[np.float64], triangles: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The stiffness of linear triangles, angle by angle.
+
+    An edge has -(cot α + cot β) / 2 of the angles opposite.
+    """
     matrix = np.zeros((len(points), len(points)))
     for corners in triangles.tolist():
         for i in range(3):
@@ -59,7 +64,9 @@ def cotangent_matrix(points: NDArray[np.float64], triangles: NDArray[np.int64]) 
     return matrix
 
 
-def first_iterates(matrix: NDArray[np.float64], b: NDArray[np.float64], count: int) -> list[NDArray[np.float64]]:
+def first_iterates(
+    matrix: NDArray[np.float64], b: NDArray[np.float64], count: int
+) -> list[NDArray[np.float64]]:
     """Of conjugate gradients with Jacobi's preconditioner, from 0."""
     x, r, found = np.zeros_like(b), b.copy(), []
     p = z = r / matrix.diagonal()
@@ -76,8 +83,20 @@ def first_iterates(matrix: NDArray[np.float64], b: NDArray[np.float64], count: i
 
 def test_four_ranks_solve_what_one_does(tmp_path: Path) -> None:
     points, triangles = write_square(tmp_path / "square.vtk")
-    said = run_example(SOLVER, tmp_path / "square.vtk", "--parts", 4, "--tolerance", TOLERANCE, "--repeat", 1,
-                       "--on", "mesh:2x2", "-o", tmp_path)  # fmt: skip
+    said = run_example(
+        SOLVER,
+        tmp_path / "square.vtk",
+        "--parts",
+        4,
+        "--tolerance",
+        TOLERANCE,
+        "--repeat",
+        1,
+        "--on",
+        "mesh:2x2",
+        "-o",
+        tmp_path,
+    )
     fixed = on_boundary(points)
     given = np.sin(4 * points[:, 0]) * np.sinh(4 * points[:, 1])
     given /= np.abs(given).max()
@@ -88,13 +107,28 @@ def test_four_ranks_solve_what_one_does(tmp_path: Path) -> None:
     for x, alone in zip(arrays["iterates"], first_iterates(matrix, b, 10), strict=True):
         assert np.abs(x[~fixed] - alone).max() <= 1e-10 * np.abs(alone).max()
     assert np.array_equal(arrays["x"][fixed], given[fixed])
-    assert np.linalg.norm(arrays["x"][~fixed] - expected) <= 10 * TOLERANCE * np.linalg.norm(expected)
+    assert np.linalg.norm(arrays["x"][~fixed] - expected) <= 10 * TOLERANCE * np.linalg.norm(
+        expected
+    )
     result = json.loads((tmp_path / "result.json").read_text())
-    assert (result["ranks"], result["elements"], result["nodes"]) == (4, len(triangles), len(points))
+    assert (result["ranks"], result["elements"], result["nodes"]) == (
+        4,
+        len(triangles),
+        len(points),
+    )
     assert result["messages"] >= 8  # three neighbours in a row have four
     assert {"conset", "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv"} == set(result["ways"])
     for row in result["ways"].values():
-        assert min(row["product_s"], row["exchange_s"], row["iteration_s"], row["mflops"], row["bandwidth_Bps"]) > 0
+        assert (
+            min(
+                row["product_s"],
+                row["exchange_s"],
+                row["iteration_s"],
+                row["mflops"],
+                row["bandwidth_Bps"],
+            )
+            > 0
+        )
     assert "MPI_Neighbor_alltoallv" in said
     for picture in ("solution.png", "convergence.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
@@ -110,7 +144,9 @@ def test_a_spark98_pack(shared_data: Path, tmp_path: Path) -> None:
     assert result["solution_apart"] <= 10 * TOLERANCE
 
 
-@pytest.mark.parametrize(("pack", "entries"), [("tiny.1", 735), ("tiny.4", 735), ("sf10.8", 97_138)])
+@pytest.mark.parametrize(
+    ("pack", "entries"), [("tiny.1", 735), ("tiny.4", 735), ("sf10.8", 97_138)]
+)
 def test_entries_of_assembled_packs(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch, pack: str, entries: int
 ) -> None:
@@ -123,17 +159,22 @@ def test_entries_of_assembled_packs(
     matrix, size = assemble(mesh.points, mesh.select(np.ones(mesh.count, bool)))
     assert matrix.nnz == entries
     assert abs(matrix @ np.ones(len(size))).max() < 1e-12  # a constant has no gradient
-    assert size.sum() == pytest.approx(np.ptp(mesh.points, axis=0).prod(), rel=1e-3)  # both are boxes
+    assert size.sum() == pytest.approx(
+        np.ptp(mesh.points, axis=0).prod(), rel=1e-3
+    )  # both are boxes
 
 
 @pytest.mark.parametrize("kind", ["triangle", "quad", "tetra", "hexahedron"])
-def test_elements_are_right_for_linear_functions(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_elements_are_right_for_linear_functions(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     monkeypatch.syspath_prepend(SOLVER.parent)
     from elements import REFERENCES, stiffness
 
     gradients = REFERENCES[kind].gradients
     corners, dimension = gradients.shape[1:]
-    # the reference element itself, up to where it stands: its corners are where the shape functions are 1
+    # the reference element itself, up to where it stands: its corners are where the shape functions
+    # are 1
     reference = {3: [[0, 0], [1, 0], [0, 1]]}.get(corners) or np.vstack([np.zeros(3), np.eye(3)])
     if kind in ("quad", "hexahedron"):
         reference = np.sign(gradients.sum(axis=0))
@@ -150,7 +191,11 @@ def test_elements_are_right_for_linear_functions(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_transform_by_transposes() -> None:
-    said = run_example(EXAMPLES / "fft_transpose.py", 50, "--ranks", 4, "--on", "torus:2x2", "--repeat", 2)
-    found = re.search(r"differs from numpy.fft.fft2 by (\S+)", said)  # rows are 12 and 13: counts differ
+    said = run_example(
+        EXAMPLES / "fft_transpose.py", 50, "--ranks", 4, "--on", "torus:2x2", "--repeat", 2
+    )
+    found = re.search(
+        r"differs from numpy.fft.fft2 by (\S+)", said
+    )  # rows are 12 and 13: counts differ
     assert found
     assert float(found[1]) <= 1e-10

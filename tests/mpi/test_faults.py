@@ -1,4 +1,7 @@
-"""What goes wrong ends: ranks that stop or die, refused exchanges; and what ends well leaves nothing."""
+"""What goes wrong ends: ranks that stop or die, refused exchanges.
+
+And what ends well leaves nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ SLOW_S = 10.0
 
 def python(program: Path, *words: object, folder: Path) -> JobEnd:
     words = ("-m", "mpi4py", program, *words)
-    return start_job(find_launcher(), 4, [str(word) for word in words], folder=folder, timeout_s=120)
+    return start_job(
+        find_launcher(), 4, [str(word) for word in words], folder=folder, timeout_s=120
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +57,16 @@ def test_a_rank_that_stops_is_named_within_the_deadline(programs: Path, tmp_path
     assert ended.status != 0
     assert not ended.timed_out
     assert since < DEADLINE_S + SLOW_S
-    said = [(tmp_path / f"rank-{r}").read_text() for r in (0, 2, 3) if (tmp_path / f"rank-{r}").exists()]
+    said = [
+        (tmp_path / f"rank-{r}").read_text() for r in (0, 2, 3) if (tmp_path / f"rank-{r}").exists()
+    ]
     assert said  # one of them ends the job
     for line in said:
         seconds, _, words = line.partition(" ")
         assert DEADLINE_S <= float(seconds) < DEADLINE_S + SLOW_S
-        assert re.fullmatch(r"rank [023]: .*(data from|data not taken by) 1(;.*)? after \d+\.\d s", words)
+        assert re.fullmatch(
+            r"rank [023]: .*(data from|data not taken by) 1(;.*)? after \d+\.\d s", words
+        )
 
 
 @pytest.mark.openmpi

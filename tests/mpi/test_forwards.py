@@ -1,4 +1,5 @@
-"""A program by hand: messages packed, forwarded and taken apart over real MPI, every byte checked."""
+"""A program by hand: messages packed, forwarded and taken apart over real MPI, every byte
+checked."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ Row = tuple[int, ...]
 
 
 class Rank:
-    """What one rank does; `packs` and `unpacks` by operation: (source in the work area, source, target, bytes)."""
+    """What one rank does.
+
+    `packs` and `unpacks` by operation: (source in the work area, source, target, bytes).
+    """
 
     def __init__(self) -> None:
         self.sends: list[Row] = []
@@ -36,15 +40,20 @@ class Rank:
 
 
 def rows_then_columns(k: int, size: NDArray[np.int64], sync: str, in_flight: int | None) -> Plan:
-    """Rank (x, y) of a k × k box is y · k + x. Phase 0: to (i, y) what is for column i; phase 1: down the columns.
+    """Rank (x, y) of a k × k box is y · k + x.
 
-    What a rank has for others in its column goes with phase 1. Odd ranks take phase 1 through their work area.
+    Phase 0: to (i, y) what is for column i; phase 1: down the columns.
+
+    What a rank has for others in its column goes with phase 1. Odd ranks take phase 1 through their
+    work area.
     """
     n = k * k
     send_at = np.cumsum(size, axis=1) - size  # of row's message to column, in the send buffer
     receive_at = np.cumsum(size, axis=0) - size  # of row's message to column, in the receive buffer
     ranks = [Rank() for _ in range(n)]
-    arrived: dict[tuple[int, int, int], int] = {}  # (rank that holds it, source, target): place in its work area
+    arrived: dict[
+        tuple[int, int, int], int
+    ] = {}  # (rank that holds it, source, target): place in its work area
 
     def column(x: int) -> list[int]:
         return [j * k + x for j in range(k)]
@@ -56,10 +65,14 @@ def rows_then_columns(k: int, size: NDArray[np.int64], sync: str, in_flight: int
         starts = np.cumsum(sizes) - sizes
         out = ranks[a].room(total)
         ranks[a].sends.append((phase, b, out, total, transfer, 1))
-        ranks[a].packs.append([
-            (1, arrived[a, s, t], out + int(at), z) if s != a else (0, int(send_at[s, t]), out + int(at), z)
-            for (s, t), at, z in zip(messages, starts, sizes, strict=True)
-        ])  # fmt: skip
+        ranks[a].packs.append(
+            [
+                (1, arrived[a, s, t], out + int(at), z)
+                if s != a
+                else (0, int(send_at[s, t]), out + int(at), z)
+                for (s, t), at, z in zip(messages, starts, sizes, strict=True)
+            ]
+        )
         ranks[a].needs.append(needed)
         through_work = phase == 0 or b % 2 == 1
         into = ranks[b].room(total) if through_work else int(receive_at[messages[0]])
@@ -108,7 +121,9 @@ def plan_of(ranks: list[Rank], size: NDArray[np.int64], sync: str, in_flight: in
         work_bytes=np.array([rank.work for rank in ranks]),
         packs=copies([rows for rank in ranks for rows in rank.packs]),
         unpacks=copies([rows for rank in ranks for rows in rank.unpacks]),
-        needs=Needs(np.cumsum([0, *map(len, needs)]), np.array([r for needed in needs for r in needed])),
+        needs=Needs(
+            np.cumsum([0, *map(len, needs)]), np.array([r for needed in needs for r in needed])
+        ),
     )
 
 

@@ -15,7 +15,14 @@ import pytest
 
 from conset.base.errors import ExecutionError
 from conset.execution.job import run_plan
-from conset.execution.leftovers import HeldFile, Process, kill_processes, noted_files, processes_under, remove_files
+from conset.execution.leftovers import (
+    HeldFile,
+    Process,
+    kill_processes,
+    noted_files,
+    processes_under,
+    remove_files,
+)
 from conset.execution.planner import plan_schedule
 from conset.schedule.files.schedule import write_schedule
 from conset.schedule.schedule import Schedule

@@ -26,7 +26,8 @@ from conset.schedule.sync import parse_sync
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 WAITING = {
-    # phase 0: 0→2; phase 1: 1→2, 2→3, 4→5; rank 0 is late. Which of ranks 1, 3 and 5 have to wait for it?
+    # phase 0: 0→2; phase 1: 1→2, 2→3, 4→5; rank 0 is late. Which of ranks 1, 3 and 5 have to wait
+    # for it?
     "none": (False, False, False),
     # rank 2 does not send to 3 before it has what 0 sends; rank 1's 8 bytes go without asking
     "local": (False, True, False),
@@ -39,8 +40,13 @@ WAITING = {
 }
 
 
-def who_ended_late(plans: dict[str, Plan], who: int, programs: Path, folder: Path) -> list[dict[str, bool]]:
-    """For each rank and plan: whether its exchange ended after rank `who`, which comes late, began."""
+def who_ended_late(
+    plans: dict[str, Plan], who: int, programs: Path, folder: Path
+) -> list[dict[str, bool]]:
+    """For each rank and plan.
+
+    Whether its exchange ended after rank `who`, which comes late, began.
+    """
     for name, plan in plans.items():
         plan.save(folder / f"{name}.npz")
     ranks = next(iter(plans.values())).ranks
@@ -72,7 +78,8 @@ def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
 
 
 def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) -> None:
-    # rank 0 sends 4 MiB to rank 1, which is late, then 8 bytes to rank 2: too much for MPI to take without rank 1
+    # rank 0 sends 4 MiB to rank 1, which is late, then 8 bytes to rank 2: too much for MPI to take
+    # without rank 1
     pattern = Pattern.from_messages([0, 0], [1, 2], [4 << 20, 8], 3)
     topology = Topology.crossbar(3)
     machine = Machine("crossbar:3", topology, Routing.default(topology))
@@ -83,7 +90,8 @@ def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) 
 
 
 def test_any_send_that_ends_makes_place_for_the_next(programs: Path, tmp_path: Path) -> None:
-    # of two slots the first is held by rank 1, which is late; the others follow each other through the second
+    # of two slots the first is held by rank 1, which is late; the others follow each other through
+    # the second
     pattern = Pattern.from_messages([0] * 4, [1, 2, 3, 4], [4 << 20, 8, 8, 8], 5)
     plans = {str(n): plan_schedule(one_phase(pattern), "none", in_flight=n) for n in (1, 2)}
     late = who_ended_late(plans, 1, programs, tmp_path)
@@ -110,16 +118,25 @@ def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
 
 @pytest.mark.openmpi
 def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: Path) -> None:
-    # phase 0: 0→2, rank 0 is late; phase 1: 1→2 with 4 MiB, too much to leave rank 1 before rank 2 has posted it
+    # phase 0: 0→2, rank 0 is late; phase 1: 1→2 with 4 MiB, too much to leave rank 1 before rank 2
+    # has posted it
     pattern = Pattern.from_messages([0, 1], [2, 2], [8, 4 << 20], 3)
     schedule = replace(one_phase(pattern), phase_offsets=[0, 1, 2])  # type: ignore[arg-type]
     plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
     late = who_ended_late(plans, 0, programs, tmp_path)
-    assert late[1] == {"none": False, "local": True, "ready": True, "barrier": True, "barrier:2": False}
+    assert late[1] == {
+        "none": False,
+        "local": True,
+        "ready": True,
+        "barrier": True,
+        "barrier:2": False,
+    }
 
 
 @pytest.mark.parametrize("flight", [None, 1])
-def test_no_more_receives_are_posted_than_those_of_a_group(programs: Path, tmp_path: Path, flight: int | None) -> None:
+def test_no_more_receives_are_posted_than_those_of_a_group(
+    programs: Path, tmp_path: Path, flight: int | None
+) -> None:
     schedule = conset.compile("alltoall:size=20KiB", "mesh:2x3", method="first-fit")
     assert schedule.phases > 4
     for sync in WAITING:
@@ -149,10 +166,14 @@ def test_every_policy_ends_with_one_send_in_flight(sync: str) -> None:
     [(0, [0, 1, 8]), (1, [0, 1, 4 << 20])],
     ids=["what it receives", "what it sends"],
 )
-def test_an_order_is_kept_inside_a_phase(who: int, first: list[int], programs: Path, tmp_path: Path) -> None:
-    """0 → 1 comes late, as its source does, or ends late, as its target does and it is too much to leave without it.
+def test_an_order_is_kept_inside_a_phase(
+    who: int, first: list[int], programs: Path, tmp_path: Path
+) -> None:
+    """0 → 1 comes late, as its source does, or ends late, as its target does and it is too much
+    to leave without it.
 
-    The rank of it that is in time then sends to 2, and receives from 3: both must end late, under every policy.
+    The rank of it that is in time then sends to 2, and receives from 3: both must end late, under
+    every policy.
     """
     there = 1 - who
     rows = sorted([first, [there, 2, 8], [3, there, 8]])
@@ -168,13 +189,18 @@ def test_an_order_is_kept_inside_a_phase(who: int, first: list[int], programs: P
     late = who_ended_late(plans, who, programs, tmp_path)
     for sync in WAITING:
         assert [late[rank][sync] for rank in (2, 3)] == [True, True], sync
-        behind = sync == "ready" and who == 1  # sends are posted in order, and the first waits for its signal
+        behind = (
+            sync == "ready" and who == 1
+        )  # sends are posted in order, and the first waits for its signal
         assert [late[rank][f"{sync} free"] for rank in (2, 3)] == [behind, False], sync
 
 
 @pytest.mark.openmpi
 def test_a_bitonic_order_in_one_phase_runs(tmp_path: Path) -> None:
-    """Rank r sends to r XOR 2^k when it has what it gets from r XOR 2^(k - 1): every byte, under every policy."""
+    """Rank r sends to r XOR 2^k when it has what it gets from r XOR 2^(k - 1).
+
+    Every byte, under every policy.
+    """
     lines = ["source,target,bytes,after"]
     for k in range(3):
         for rank in range(8):

@@ -59,7 +59,11 @@ def test_a_pattern_without_messages(make_schedule: Callable[..., Schedule]) -> N
     from conset.pattern.pattern import Pattern
 
     empty = replace(
-        make_schedule(2), pattern=Pattern.from_messages([], [], [], 2), phase_offsets=[0], message=[], parts=None
+        make_schedule(2),
+        pattern=Pattern.from_messages([], [], [], 2),
+        phase_offsets=[0],
+        message=[],
+        parts=None,
     )
     result = run_schedule(empty, repeat=1, timeout=60)
     assert (result.bytes_checked, result.mismatches, result.phases) == (0, 0, 0)
@@ -80,8 +84,15 @@ def test_a_wrong_byte_is_named(schedule: Schedule, programs: Path) -> None:
 @pytest.mark.openmpi
 def test_a_killed_rank_ends_the_others(schedule: Schedule, programs: Path) -> None:
     began = time.monotonic()
-    with pytest.raises(ExecutionError, match=r"(a rank|rank 2) died \(SIGKILL\), the others were ended") as error:
-        run_plan(plan_schedule(schedule, "local"), repeat=1, timeout=60, entry=(str(programs / "killed.py"),))
+    with pytest.raises(
+        ExecutionError, match=r"(a rank|rank 2) died \(SIGKILL\), the others were ended"
+    ) as error:
+        run_plan(
+            plan_schedule(schedule, "local"),
+            repeat=1,
+            timeout=60,
+            entry=(str(programs / "killed.py"),),
+        )
     assert error.value.exit_code == 4
     assert time.monotonic() - began < 1 + 5  # it lives for one second
 
@@ -91,15 +102,26 @@ def test_a_killed_rank_ends_the_others(schedule: Schedule, programs: Path) -> No
     ("sync", "line"),
     [
         # nothing is waited for in between: only what comes from or goes to rank 1 is missing
-        ("none", r"rank [023]: all phases, sync none: ((no data from|data not taken by) 1(; )?)+ after 1\.\d s$"),
+        (
+            "none",
+            r"rank [023]: all phases, sync none: ((no data from|data not taken by) 1(; )?)+ "
+            r"after 1\.\d s$",
+        ),
         # here another rank that waits for rank 1 in an earlier phase may be the missing one
         ("ready", r"rank [023]: phase \d, sync ready: no (data|signal) from \d.* after 1\.\d s$"),
     ],
 )
-def test_a_deadline_names_who_is_missing(schedule: Schedule, programs: Path, sync: str, line: str) -> None:
+def test_a_deadline_names_who_is_missing(
+    schedule: Schedule, programs: Path, sync: str, line: str
+) -> None:
     began = time.monotonic()
     with pytest.raises(ExecutionError, match=line):
-        run_plan(plan_schedule(schedule, sync), repeat=1, timeout=60, entry=(str(programs / "absent.py"),))
+        run_plan(
+            plan_schedule(schedule, sync),
+            repeat=1,
+            timeout=60,
+            entry=(str(programs / "absent.py"),),
+        )
     assert time.monotonic() - began < 8
 
 
@@ -143,14 +165,22 @@ def test_inside_a_running_job_no_other_is_started(programs: Path, tmp_path: Path
     ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=30)
     assert (ended.status, ended.err) == (0, "")
     results = [json.loads((tmp_path / f"rank-{r}").read_text()) for r in range(4)]
-    assert all((found["ranks"], found["mismatches"], found["sync"]) == (4, 0, "barrier:2") for found in results)
+    assert all(
+        (found["ranks"], found["mismatches"], found["sync"]) == (4, 0, "barrier:2")
+        for found in results
+    )
     assert len({found["median_s"] for found in results}) == 1
 
 
 @pytest.mark.openmpi
 def test_another_launcher(schedule: Schedule) -> None:
     own, *options = find_launcher()
-    assert run_schedule(schedule, repeat=1, mpiexec=f"'{own}' {' '.join(options)} -wdir .", timeout=60).mismatches == 0
+    assert (
+        run_schedule(
+            schedule, repeat=1, mpiexec=f"'{own}' {' '.join(options)} -wdir .", timeout=60
+        ).mismatches
+        == 0
+    )
     with pytest.raises(UsageError, match="launcher 'no-such-launcher': No such file or directory"):
         run_schedule(schedule, repeat=1, mpiexec="no-such-launcher --x")
 

@@ -28,7 +28,8 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'cons
 
 
 def wandering(ranks: int, *, split: bool = False, seed: int = 6) -> Program:
-    """Messages of up to 20 kB, above and below eager limits, by any ranks in three stages of several phases."""
+    """Messages of up to 20 kB, above and below eager limits, by any ranks in three stages of
+    several phases."""
     rng = np.random.default_rng(seed)
     pattern = random_pattern(ranks, rng, largest=20_000)
     return forwarding(random_paths(pattern, 3, rng, cut=split), rng, split=split)
@@ -39,7 +40,14 @@ def blocks() -> Program:
     machine, options = parse_machine("mesh:2x2"), CompileOptions(method="first-fit")
     specs = []
     for text, count in (("alltoall:size=3000", 3), ("shift:size=9000", 2)):
-        specs.append(BlockSpec(text, parse_pattern(text, topology=machine.topology, ranks=4, seed=0), count, options))
+        specs.append(
+            BlockSpec(
+                text,
+                parse_pattern(text, topology=machine.topology, ranks=4, seed=0),
+                count,
+                options,
+            )
+        )
     return compile_program(specs, machine, options)
 
 
@@ -87,7 +95,13 @@ def test_blocks_run_through_connections_and_count_their_switches() -> None:
     program = blocks()
     result = run_program(program, repeat=3, timeout=60)
     assert result.mismatches == 0
-    assert list(result.variants) == ["schedule", "connections", "naive", "alltoallv", "neighbor_alltoallv"]
+    assert list(result.variants) == [
+        "schedule",
+        "connections",
+        "naive",
+        "alltoallv",
+        "neighbor_alltoallv",
+    ]
     assert result.switch is not None
     assert result.switch.count == program.switches > 0
     parts = (result.switch.drain_s, result.switch.synchronization_s, result.switch.setup_s)
@@ -95,8 +109,11 @@ def test_blocks_run_through_connections_and_count_their_switches() -> None:
     assert sum(parts) < 3 * result.median_of("connections")  # each part is of the slowest rank
     found = result.to_object()
     assert found["switch"] == {
-        "count": program.switches, "drain_s": parts[0], "synchronization_s": parts[1], "setup_s": parts[2],
-    }  # fmt: skip
+        "count": program.switches,
+        "drain_s": parts[0],
+        "synchronization_s": parts[1],
+        "setup_s": parts[2],
+    }
     assert found["connections_min_s"] <= found["connections_median_s"]
     assert set(found["ratio_to_naive"]) == set(result.variants) - {"naive"}
 
@@ -104,9 +121,15 @@ def test_blocks_run_through_connections_and_count_their_switches() -> None:
 def test_a_context_that_blocks_share_stays_open() -> None:
     machine, options = parse_machine("crossbar:4"), CompileOptions(method="first-fit")
     specs = []
-    for target, repeat in ((1, 3), (3, 2), (2, 2)):  # 0 to 1 and 2 to 3 may be open together, 0 to 2 may not
+    for target, repeat in (
+        (1, 3),
+        (3, 2),
+        (2, 2),
+    ):  # 0 to 1 and 2 to 3 may be open together, 0 to 2 may not
         source = 2 if target == 3 else 0
-        pattern = Pattern.from_messages(np.array([source]), np.array([target]), np.array([20_000]), 4)
+        pattern = Pattern.from_messages(
+            np.array([source]), np.array([target]), np.array([20_000]), 4
+        )
         specs.append(BlockSpec(f"to {target}", pattern, repeat, options))
     program = compile_program(specs, machine, options)
     assert program.figures()["contexts"] == 2
@@ -128,27 +151,38 @@ def test_a_byte_changed_in_a_connection_is_named(programs: Path) -> None:
 def test_a_byte_changed_on_the_way_is_named(programs: Path) -> None:
     program = wandering(4)
     plan, direct = plan_program(program), plan_baseline(program)
-    result = run_plan(plan, direct=direct, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),))
+    result = run_plan(
+        plan, direct=direct, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),)
+    )
     assert result.mismatches == 2
     _, receives = direct.pair_ranges(2)
     assert result.wrong[0].startswith(f"rank 2: byte 5 from rank {receives.peer[0]} is 0x")
 
 
 @pytest.mark.parametrize("make", [wandering, lambda ranks: blocks()], ids=["forwarding", "blocks"])
-def test_the_command_takes_program_files(make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+def test_the_command_takes_program_files(
+    make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # type: ignore[no-untyped-def]
     program = make(4)
     write_program_document(document_of_program(program), tmp_path / "p.json")
     assert run(["run", str(tmp_path / "p.json"), "--sync", "local", "--repeat", "2", "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
-    assert (found["schema"], found["ranks"], found["mismatches"], found["sync"]) == ("conset/run@1", 4, 0, "local")
+    assert (found["schema"], found["ranks"], found["mismatches"], found["sync"]) == (
+        "conset/run@1",
+        4,
+        0,
+        "local",
+    )
     assert ("switch" in found) == ("  switches       " in captured.err) == (program.paths is None)
     assert found["stages"] == sum(stage.repeat for stage in program.stages)
     assert found["manifest"]["command"] == "conset run p.json --sync local --repeat 2"
     assert "program " in captured.err
 
 
-def test_a_program_that_does_not_verify_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_does_not_verify_is_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "p.json"
     write_program_document(document_of_program(wandering(4)), file)
     edited = json.loads(file.read_text())
@@ -164,7 +198,10 @@ def test_the_python_interface_takes_programs(tmp_path: Path) -> None:
     write_program_document(document_of_program(program), tmp_path / "p.json")
     assert conset.plan(program) == plan_program(program)
     again = conset.plan(tmp_path / "p.json")
-    assert (again.transfers, again.bytes) == (plan_program(program).transfers, plan_program(program).bytes)
+    assert (again.transfers, again.bytes) == (
+        plan_program(program).transfers,
+        plan_program(program).bytes,
+    )
     assert conset.run(tmp_path / "p.json", repeat=1, timeout=60).mismatches == 0
 
 

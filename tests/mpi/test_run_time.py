@@ -1,4 +1,7 @@
-"""Run-time scheduling in a real job: every rank has its row only, every byte is checked, every part is timed."""
+"""Run-time scheduling in a real job.
+
+Every rank has its row only, every byte is checked, every part is timed.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,23 @@ PATTERN, MACHINE = "random:degree=2,size=log-uniform(1,32KiB)", "torus:2x2"
 
 
 def test_costs_are_measured_and_every_byte_is_checked() -> None:
-    result = conset.run_at_run_time(PATTERN, MACHINE, ranks=4, methods="rs-n", repeat=2, timeout=60, predict=[16])
+    result = conset.run_at_run_time(
+        PATTERN, MACHINE, ranks=4, methods="rs-n", repeat=2, timeout=60, predict=[16]
+    )
     costs = result.measured
     assert costs is not None
     assert (result.mismatches, result.wrong, costs.skipped) == (0, (), ())
-    asked = [(row.asked_method, row.asked_sync, row.compute, row.sources_known) for row in costs.rows]
-    ways = [("rs-n", sync, way, True) for sync in ("none", "ready", "auto") for way in ("all", "one")]
-    baselines = [("naive", "none", "", True), ("naive", "none", "", False), ("send-detect-receive", "none", "", False)]
+    asked = [
+        (row.asked_method, row.asked_sync, row.compute, row.sources_known) for row in costs.rows
+    ]
+    ways = [
+        ("rs-n", sync, way, True) for sync in ("none", "ready", "auto") for way in ("all", "one")
+    ]
+    baselines = [
+        ("naive", "none", "", True),
+        ("naive", "none", "", False),
+        ("send-detect-receive", "none", "", False),
+    ]
     assert asked == [*baselines, *ways]
     # three executions of each, two repetitions and the one that is dropped
     assert result.bytes_checked == conset.load_pattern(PATTERN, MACHINE).bytes * len(asked) * 3 * 3
@@ -41,7 +54,12 @@ def test_costs_are_measured_and_every_byte_is_checked() -> None:
 def test_a_wrong_byte_is_named(programs: Path) -> None:
     pattern, machine = conset.load_pattern(PATTERN, MACHINE), conset.load_machine(MACHINE)
     result = measure_job(
-        pattern, machine, methods=[], repeat=1, timeout=60, entry=(str(programs / "wrong_byte_at_run_time.py"),)
+        pattern,
+        machine,
+        methods=[],
+        repeat=1,
+        timeout=60,
+        entry=(str(programs / "wrong_byte_at_run_time.py"),),
     )
     assert result.mismatches == 3
     assert len(result.wrong) == 1

@@ -1,4 +1,7 @@
-"""Testbeds that are built: what crosses them, what they touch, how they end; skipped where a machine permits none."""
+"""Testbeds that are built: what crosses them, what they touch, how they end.
+
+Skipped where a machine permits none.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ from conset_testbed.settings import Settings
 from conset_testbed.state import bed_names, read_bed
 
 NAME = f"t{os.getpid()}"
-PRINT_RANKS = "from mpi4py import MPI; c = MPI.COMM_WORLD; s = c.allreduce(c.rank); c.rank or print('sum', c.size, s)"
+PRINT_RANKS = (
+    "from mpi4py import MPI; c = MPI.COMM_WORLD; s = c.allreduce(c.rank); c.rank or "
+    "print('sum', c.size, s)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,9 @@ def name(permission: conset_testbed.Permission) -> Iterator[str]:
 @pytest.fixture
 def root(permission: conset_testbed.Permission) -> None:
     if permission.access != "root":
-        pytest.skip("the namespaces of this user's testbeds are not to be seen from outside; root is needed")
+        pytest.skip(
+            "the namespaces of this user's testbeds are not to be seen from outside; root is needed"
+        )
 
 
 def wait_until(true: Callable[[], bool], longest_s: float = 20.0) -> bool:
@@ -76,12 +84,23 @@ def test_a_job_runs_on_a_bed_and_its_bytes_cross_the_links(name: str, fabric: st
         "from mpi4py import MPI; import socket, sys, time; c = MPI.COMM_WORLD\n"
         "other = bytearray(200_000)\n"
         "if c.rank == 0: c.Send(bytes(200_000), 3)\n"
-        "if c.rank == 3: c.Recv(other, 0); print(socket.gethostname(), c.size, sum(other), flush=True)\n"
-        "if c.rank == 3: time.sleep(1)\n"  # the launcher passes a line on before anybody ends the job
+        "if c.rank == 3: c.Recv(other, 0); print(socket.gethostname(), c.size, sum(other), "
+        "flush=True)\n"
+        # the launcher passes a line on before anybody ends the job
+        "if c.rank == 3: time.sleep(1)\n"
         "c.Barrier(); sys.exit(5)"
     )
     with conset_testbed.bed("mesh:2x2", fabric=fabric, rate="50mbit", name=name, ttl_s=120) as bed:
-        command = [*shlex.split(bed.mpiexec), "-n", "4", sys.executable, "-m", "mpi4py", "-c", program]
+        command = [
+            *shlex.split(bed.mpiexec),
+            "-n",
+            "4",
+            sys.executable,
+            "-m",
+            "mpi4py",
+            "-c",
+            program,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert (done.stdout, done.returncode) == (f"{name}-n3 4 0\n", 5), done.stderr
         carried = {(link.source, link.target): link.bytes for link in bed.stats().links}
@@ -91,7 +110,16 @@ def test_a_job_runs_on_a_bed_and_its_bytes_cross_the_links(name: str, fabric: st
         assert max(carried[0, 2], carried[2, 3], carried[3, 1], carried[1, 0]) < 100_000
         # what does not end is ended, and nothing of it stays
         began = time.monotonic()
-        late = [*shlex.split(bed.mpiexec), "-n", "4", "--timeout", "2s", sys.executable, "-c", PRINT_RANKS + "; 1"]
+        late = [
+            *shlex.split(bed.mpiexec),
+            "-n",
+            "4",
+            "--timeout",
+            "2s",
+            sys.executable,
+            "-c",
+            PRINT_RANKS + "; 1",
+        ]
         late[-1] = "import time; time.sleep(600)"
         done = subprocess.run(late, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 124
@@ -104,7 +132,9 @@ def test_a_bed_touches_what_it_has_made_and_nothing_else(name: str, root: None) 
     foreign = f"cb.{name}.n1"
     ns.add([foreign])
     try:
-        with pytest.raises(UsageError, match=rf"network namespace {foreign} exists and is no testbed's"):
+        with pytest.raises(
+            UsageError, match=rf"network namespace {foreign} exists and is no testbed's"
+        ):
             beds.up(Settings(name=name, network="mesh:1x2", ttl_s=60))
         assert spaces_of(name) == [foreign]
         assert name not in list(bed_names())
@@ -115,7 +145,8 @@ def test_a_bed_touches_what_it_has_made_and_nothing_else(name: str, root: None) 
     assert spaces_of(name) == [f"cb.{name}.ctl", f"cb.{name}.n0", f"cb.{name}.n1"]
     with pytest.raises(UsageError, match=f"testbed '{name}' exists"):
         beds.up(Settings(name=name, network="mesh:2x2", ttl_s=60))
-    # a namespace that takes the place of one of the bed's stays, though the kernel gives it the same inode where it can
+    # a namespace that takes the place of one of the bed's stays, though the kernel gives it the
+    # same inode where it can
     ns.remove([foreign])
     time.sleep(0.5)
     ns.add([foreign])
@@ -130,7 +161,9 @@ def test_a_bed_touches_what_it_has_made_and_nothing_else(name: str, root: None) 
 
 
 def test_a_bed_goes_with_who_made_it(name: str) -> None:
-    command = conset("testbed", "with", "--name", name, "--on", "mesh:1x2", "--ttl", "90s", "--", "sleep", "60")
+    command = conset(
+        "testbed", "with", "--name", name, "--on", "mesh:1x2", "--ttl", "90s", "--", "sleep", "60"
+    )
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         assert wait_until(lambda: (state_folder() / name / "remote-shell").exists())
@@ -162,7 +195,20 @@ def test_a_bed_without_its_guardian_is_swept(name: str, root: None) -> None:
 
 
 def test_the_commands_say_what_stands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["with", "--name", name, "--on", "crossbar:3", "--fabric", "shallow", "--ttl", "60s", "--", "sh", "-c"]
+    words = [
+        "with",
+        "--name",
+        name,
+        "--on",
+        "crossbar:3",
+        "--fabric",
+        "shallow",
+        "--ttl",
+        "60s",
+        "--",
+        "sh",
+        "-c",
+    ]
     listing = shlex.join(conset("testbed", "list", "--json"))
     command = conset("testbed", *words, f"{listing}; exit 9")
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

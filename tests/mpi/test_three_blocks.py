@@ -1,7 +1,10 @@
-"""The acceptance of connections: a program of three blocks (transpose, halo, reduction tree up and down) on 16 ranks.
+"""The acceptance of connections.
 
-It runs 100 times through the C interface, by hand and as the text that `conset plan --c` writes, and through the Python
-interface; every value, or byte, is compared. What is wrong must be found: sources with a mistake are.
+A program of three blocks (transpose, halo, reduction tree up and down) on 16 ranks.
+
+It runs 100 times through the C interface, by hand and as the text that `conset plan --c` writes,
+and through the Python interface; every value, or byte, is compared. What is wrong must be found:
+sources with a mistake are.
 """
 
 from __future__ import annotations
@@ -64,23 +67,36 @@ def test_the_program_has_contexts_to_switch_and_to_keep(program: Program) -> Non
 
 def test_the_written_program_in_c(folder: Path, program: Program) -> None:
     binary = compile_program(folder / "program.c", folder / "generated", None, "-DPROGRAM_MAIN")
-    ended = run_program(binary, folder / "program.plan", RUNS, folder=folder, ranks=RANKS, timeout_s=LIMIT_S)
+    ended = run_program(
+        binary, folder / "program.plan", RUNS, folder=folder, ranks=RANKS, timeout_s=LIMIT_S
+    )
     assert (ended.status, ended.err) == (0, "")
     first, _, last = ended.out.splitlines()
-    expected = f"program: 16 ranks, {RUNS * program.phases} phases, {switches_of(program, RUNS)} switches, "
+    expected = (
+        f"program: 16 ranks, {RUNS * program.phases} phases, "
+        f"{switches_of(program, RUNS)} switches, "
+    )
     assert first.startswith(expected)
     assert last == f"  {RUNS * program.figures()['bytes']} bytes checked, 0 wrong"
 
 
 def test_the_example_in_c(folder: Path, program: Program) -> None:
     binary = compile_program(EXAMPLE / "three_blocks.c", folder / "by_hand")
-    ended = run_program(binary, folder / "program.plan", RUNS, folder=folder, ranks=RANKS, timeout_s=LIMIT_S)
+    ended = run_program(
+        binary, folder / "program.plan", RUNS, folder=folder, ranks=RANKS, timeout_s=LIMIT_S
+    )
     assert (ended.status, ended.err) == (0, "")
     check_report(ended.out, program, RUNS)
 
 
 def test_the_example_in_python(folder: Path, program: Program) -> None:
-    command = ["-m", "mpi4py", str(EXAMPLE / "three_blocks.py"), str(folder / "program.plan"), str(RUNS)]
+    command = [
+        "-m",
+        "mpi4py",
+        str(EXAMPLE / "three_blocks.py"),
+        str(folder / "program.plan"),
+        str(RUNS),
+    ]
     ended = start_job(find_launcher(), RANKS, command, folder=folder, timeout_s=LIMIT_S)
     assert (ended.status, ended.err) == (0, "")
     check_report(ended.out, program, RUNS)
@@ -100,7 +116,9 @@ def test_a_mistake_in_a_block_is_seen(block: str, folder: Path) -> None:
     assert text.count(right) == 1
     source = folder / f"{block}.c"
     source.write_text(text.replace(right, wrong))
-    ended = run_program(compile_program(source, folder / block), folder / "program.plan", folder=folder, ranks=RANKS)
+    ended = run_program(
+        compile_program(source, folder / block), folder / "program.plan", folder=folder, ranks=RANKS
+    )
     found = re.search(r"(\d+) values checked, (\d+) wrong", ended.out)
     assert found
     assert int(found[1]) == VALUES
@@ -124,13 +142,24 @@ def test_a_phase_without_the_connection_is_named(folder: Path) -> None:
     # the table of another phase: the first rank to ask for what is not open ends the job
     source = folder / "table.c"
     text = (folder / "program.c").read_text()
-    source.write_text(text.replace("run_phase(program, halo_0_of[rank]", "run_phase(program, transpose_1_of[rank]"))
-    binary = compile_program(source, folder / "table", None, "-DPROGRAM_MAIN", "-Wno-unused-const-variable",
-                             "-Wno-unused-variable")  # fmt: skip
+    source.write_text(
+        text.replace(
+            "run_phase(program, halo_0_of[rank]", "run_phase(program, transpose_1_of[rank]"
+        )
+    )
+    binary = compile_program(
+        source,
+        folder / "table",
+        None,
+        "-DPROGRAM_MAIN",
+        "-Wno-unused-const-variable",
+        "-Wno-unused-variable",
+    )
     ended = run_program(binary, folder / "program.plan", folder=folder, ranks=RANKS)
     assert ended.status != 0
     assert re.search(
-        r"block 'halo', phase 0: no connection from rank \d+ \(node \d+\) to rank \d+ \(node \d+\)", ended.err
+        r"block 'halo', phase 0: no connection from rank \d+ \(node \d+\) to rank \d+ \(node \d+\)",
+        ended.err,
     )
 
 

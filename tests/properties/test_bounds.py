@@ -1,4 +1,5 @@
-"""Prediction against a slow one in plain Python, and bounds against predictions, on random schedules and machines."""
+"""Prediction against a slow one in plain Python, and bounds against predictions, on random
+schedules and machines."""
 
 from __future__ import annotations
 
@@ -34,15 +35,26 @@ def triangle() -> Topology:
     """Three endpoints on a switch, and a shortcut from 0 to 1: links of unequal width and rate."""
     source, target = [0, 0, 1, 2, 3, 3, 3], [1, 3, 3, 3, 0, 1, 2]
     return Topology(
-        "graph", (), 3, 4, np.array(source), np.array(target), link_width=np.array([1, 2, 1, 1, 1, 3, 1]),
+        "graph",
+        (),
+        3,
+        4,
+        np.array(source),
+        np.array(target),
+        link_width=np.array([1, 2, 1, 1, 1, 3, 1]),
         link_rate_Bps=np.array([5.0, 2.0, 9.0, 1.0, 4.0, 2.0, 7.0]) * MB,
-    )  # fmt: skip
+    )
 
 
 TOPOLOGIES = (
-    Topology.mesh(3, 2), Topology.torus(4, 3), Topology.mesh(2, 2, width=2), Topology.hypercube(3), Topology.ring(5),
-    Topology.crossbar(4), triangle(),
-)  # fmt: skip
+    Topology.mesh(3, 2),
+    Topology.torus(4, 3),
+    Topology.mesh(2, 2, width=2),
+    Topology.hypercube(3),
+    Topology.ring(5),
+    Topology.crossbar(4),
+    triangle(),
+)
 
 machines = partial(random_machines.machines, TOPOLOGIES)
 
@@ -61,7 +73,9 @@ def schedules(draw: st.DrawFn) -> Schedule:
     placement = (np.arange(ranks) // 2).astype(np.int32) if crowded else None
     message = np.array(draw(st.permutations(range(pattern.messages))), np.int32)
     parts = None
-    if draw(st.booleans()) and pattern.messages:  # the second half of every message that has two bytes
+    if (
+        draw(st.booleans()) and pattern.messages
+    ):  # the second half of every message that has two bytes
         cut = np.flatnonzero(pattern.size[message] > 1)
         parts = np.append(pattern.size[message], pattern.size[message[cut]] // 2)
         parts[cut] -= pattern.size[message[cut]] // 2
@@ -78,9 +92,14 @@ def schedules(draw: st.DrawFn) -> Schedule:
 def kept_limits(schedule: Schedule, stated: tuple[bool, ...]) -> Limits:
     """The tightest limits a schedule keeps, those not stated left out."""
     loads = phase_loads(schedule)
-    limits = [int(getattr(loads, name).max(initial=1)) or 1 for name in ("send", "receive", "link", "channels")]
+    limits = [
+        int(getattr(loads, name).max(initial=1)) or 1
+        for name in ("send", "receive", "link", "channels")
+    ]
     limits[3] = max(2, limits[3])
-    send, receive, link, channels = (x if is_stated else None for x, is_stated in zip(limits, stated, strict=True))
+    send, receive, link, channels = (
+        x if is_stated else None for x, is_stated in zip(limits, stated, strict=True)
+    )
     return Limits(send, receive, link, channels)
 
 
@@ -166,40 +185,68 @@ class ByHand:
         machine, costs = schedule.machine, self.costs
         offsets, links = chosen_links(schedule)
         if not offsets.size:
-            offsets, links = route_links(machine.topology, machine.routing, schedule.source_node, schedule.target_node)
+            offsets, links = route_links(
+                machine.topology, machine.routing, schedule.source_node, schedule.target_node
+            )
         self.lives = [
-            self._life(k, links[offsets[k] : offsets[k + 1]].tolist()) for k in range(schedule.transfers)
-        ]  # fmt: skip
+            self._life(k, links[offsets[k] : offsets[k + 1]].tolist())
+            for k in range(schedule.transfers)
+        ]
         self.weight = costs.exchange_weight if self.policy.kind in costs.exchange_syncs else 1.0
 
     def _life(self, k: int, links: list[int]) -> Life:
         schedule, costs, ready = self.schedule, self.costs, self.policy.kind == "ready"
-        size, ends = int(schedule.size[k]), (int(schedule.source_node[k]), int(schedule.target_node[k]))
+        size, ends = (
+            int(schedule.size[k]),
+            (int(schedule.source_node[k]), int(schedule.target_node[k])),
+        )
         message = schedule.message[k]
         rates = [costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps, *map(self.link_rate, links)]
-        once = costs.per_transfer_s + costs.inject.at(size) + costs.eject.at(size) + len(links) * costs.hop.at(size)
+        once = (
+            costs.per_transfer_s
+            + costs.inject.at(size)
+            + costs.eject.at(size)
+            + len(links) * costs.hop.at(size)
+        )
         if not ready and costs.eager_B is not None and size > costs.eager_B:
             once += 2 * costs.signal_s
         leaves = ends[0] != ends[1]
         before = leaves and costs.receive == "before"
         return Life(
-            k, size, int(schedule.pattern.source[message]), int(schedule.pattern.target[message]), ends, links,
-            costs.send_overhead.at(size), once if leaves else 0, costs.receive_overhead.at(size),
+            k,
+            size,
+            int(schedule.pattern.source[message]),
+            int(schedule.pattern.target[message]),
+            ends,
+            links,
+            costs.send_overhead.at(size),
+            once if leaves else 0,
+            costs.receive_overhead.at(size),
             size / (min(rates) if leaves else costs.copy_Bps),
-            costs.signal_s + len(links) * costs.hop.at(0) if ready and leaves else 0, before,
+            costs.signal_s + len(links) * costs.hop.at(0) if ready and leaves else 0,
+            before,
             before and costs.eager_B is not None and size <= costs.eager_B,
-        )  # fmt: skip
+        )
 
     def link_rate(self, link: int) -> float:
         topology = self.schedule.machine.topology
-        rate = self.costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
+        rate = (
+            self.costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
+        )
         return float(rate * topology.widths()[link])
 
     def of(self, phases: Iterable[int]) -> list[Life]:
-        return [self.lives[k] for p in phases for k in range(*self.schedule.phase(p).indices(len(self.lives)))]
+        return [
+            self.lives[k]
+            for p in phases
+            for k in range(*self.schedule.phase(p).indices(len(self.lives)))
+        ]
 
-    def node_and_link_work(self, together: list[Life], beside: list[Life]) -> dict[tuple[str, int], float]:
-        """Seconds of bytes at ports, nodes and links, with exchanges and blocking among messages in flight together.
+    def node_and_link_work(
+        self, together: list[Life], beside: list[Life]
+    ) -> dict[tuple[str, int], float]:
+        """Seconds of bytes at ports, nodes and links, with exchanges and blocking among messages
+        in flight together.
 
         Nodes exchange with one partner only where `beside` has no other one either.
         """
@@ -218,16 +265,26 @@ class ByHand:
                 load[link] += 1
         widths = self.schedule.machine.topology.widths()
         for link, count in load.items():
-            work["link", link] *= max(1.0, count / (costs.tolerance * widths[link])) ** costs.blocking
+            work["link", link] *= (
+                max(1.0, count / (costs.tolerance * widths[link])) ** costs.blocking
+            )
         meeting = [m.ends for m in beside if m.leaves]
         sends, receives = Counter(s for s, _ in meeting), Counter(t for _, t in meeting)
         for (s, t), size in between.items():
-            if s < t and max(sends[s], sends[t], receives[s], receives[t]) == 1 and costs.node_Bps < inf:
+            if (
+                s < t
+                and max(sends[s], sends[t], receives[s], receives[t]) == 1
+                and costs.node_Bps < inf
+            ):
                 for v in (s, t):
-                    work["node", v] -= 2 * (1 - self.weight) * min(size, between[t, s]) / costs.node_Bps
+                    work["node", v] -= (
+                        2 * (1 - self.weight) * min(size, between[t, s]) / costs.node_Bps
+                    )
         return work
 
-    def use(self, m: Life, used: dict[tuple[str, int], Used], start: float, send_from: float, own: Own) -> None:
+    def use(
+        self, m: Life, used: dict[tuple[str, int], Used], start: float, send_from: float, own: Own
+    ) -> None:
         """Leads of a message at every resource, and its work at processors.
 
         Args:
@@ -254,7 +311,10 @@ class ByHand:
             used[kind].add(0, start + m.to_bytes, m.after)
 
     def slots(self, sends: list[tuple[Life, float, float]], begin: float) -> float:
-        """When the last of a rank's messages is delivered; (message, ready from, set-ups before it)."""
+        """When the last of a rank's messages is delivered.
+
+        (message, ready from, set-ups before it).
+        """
         free, ends, last = begin, list[float](), 0.0
         for m, ready, opening in sends:
             free += opening
@@ -270,7 +330,9 @@ class ByHand:
     def batch(self, groups: list[list[int]]) -> float:
         """The busiest resource after any phase, the work of each group of phases added up."""
         ends = [(g, n) for g, group in enumerate(groups) for n in range(1, len(group) + 1)]
-        return max((self._batch([*groups[:g], groups[g][:n]], groups) for g, n in ends), default=0.0)
+        return max(
+            (self._batch([*groups[:g], groups[g][:n]], groups) for g, n in ends), default=0.0
+        )
 
     def _batch(self, groups: list[list[int]], whole: list[list[int]]) -> float:
         used, setup = defaultdict[tuple[str, int], Used](Used), self.costs.setup_s
@@ -280,7 +342,9 @@ class ByHand:
             for kind, work in self.node_and_link_work(self.of(group), self.of(beside)).items():
                 used[kind].work += work
         phases = [p for group in groups for p in group]
-        count = Counter(r for p in phases for r in {r for m in self.of([p]) for r in (m.sender, m.receiver)})
+        count = Counter(
+            r for p in phases for r in {r for m in self.of([p]) for r in (m.sender, m.receiver)}
+        )
         times = [setup + m.signal + m.alone for m in self.of(phases)]
         node = self.nodes(self.of(phases))
         for (kind, at), resource in used.items():
@@ -356,12 +420,28 @@ class ByHand:
             if self.one_processor:
                 end["both", r] = own[r] + self.both(used, r)
             if self.costs.in_flight is not None:
-                end["slots", r] = self.slots([(m, start[m.k], 0.0) for m in together if m.sender == r], own[r])
+                end["slots", r] = self.slots(
+                    [(m, start[m.k], 0.0) for m in together if m.sender == r], own[r]
+                )
         for m in together:
-            way = [("send", m.sender), ("receive", m.receiver), ("both", m.sender), ("both", m.receiver)]
+            way = [
+                ("send", m.sender),
+                ("receive", m.receiver),
+                ("both", m.sender),
+                ("both", m.receiver),
+            ]
             way += [("shared", v) for v in m.ends]
-            way += [("slots", m.sender), ("out", m.ends[0]), ("in", m.ends[1])] if m.leaves else [("slots", m.sender)]
-            way += [(kind, at) for kind, ats in (("link", m.links), ("node", m.ends)) for at in ats if m.leaves]
+            way += (
+                [("slots", m.sender), ("out", m.ends[0]), ("in", m.ends[1])]
+                if m.leaves
+                else [("slots", m.sender)]
+            )
+            way += [
+                (kind, at)
+                for kind, ats in (("link", m.links), ("node", m.ends))
+                for at in ats
+                if m.leaves
+            ]
             last = max(start[m.k] + m.alone, *(end.get(resource, 0.0) for resource in way))
             for r in (m.sender, m.receiver):
                 done[r] = max(done[r], last)
@@ -407,7 +487,11 @@ def test_no_schedule_beats_the_bounds_of_its_class(schedule: Schedule, sync: str
     bounds = bound_schedule(schedule)
     time_s = predict(schedule).time_s
     for candidate in bounds.candidates:
-        found = {"phases": schedule.phases, "time": time_s, "load": phase_loads(schedule).largest.sum()}
+        found = {
+            "phases": schedule.phases,
+            "time": time_s,
+            "load": phase_loads(schedule).largest.sum(),
+        }
         assert candidate.value <= found[candidate.what], candidate
     assert bounds.phases <= schedule.phases
     assert bounds.time_s <= time_s
@@ -422,8 +506,14 @@ def rising(costs: Costs) -> bool:
 
 @settings(max_examples=80, deadline=None)
 @given(schedules(), st.sampled_from(POLICIES), st.data())
-def test_more_bytes_never_take_less_time(schedule: Schedule, sync: str, data: st.DataObject) -> None:
-    if schedule.pattern.messages == 0 or schedule.parts is not None or not rising(schedule.machine.costs):
+def test_more_bytes_never_take_less_time(
+    schedule: Schedule, sync: str, data: st.DataObject
+) -> None:
+    if (
+        schedule.pattern.messages == 0
+        or schedule.parts is not None
+        or not rising(schedule.machine.costs)
+    ):
         return
     size = schedule.pattern.size.copy()
     size[data.draw(st.integers(0, size.size - 1))] += data.draw(st.integers(1, 20))
@@ -441,19 +531,27 @@ def test_a_barrier_after_all_phases_is_none_and_one_synchronization(schedule: Sc
         return
     one_group = predict(schedule, sync=f"barrier:{schedule.phases}").time_s
     synchronization = costs.synchronization.at(schedule.machine.topology.endpoints)
-    assert one_group == pytest.approx(predict(schedule, sync="none").time_s + synchronization, rel=1e-12)
+    assert one_group == pytest.approx(
+        predict(schedule, sync="none").time_s + synchronization, rel=1e-12
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(machines(), st.sampled_from(SIZES_B), st.sampled_from(POLICIES))
-def test_one_message_takes_its_steps_one_after_the_other(machine: Machine, size: int, sync: str) -> None:
+def test_one_message_takes_its_steps_one_after_the_other(
+    machine: Machine, size: int, sync: str
+) -> None:
     topology, costs = machine.topology, machine.costs
     pattern = Pattern.from_messages([0], [topology.endpoints - 1], [size], topology.endpoints)
-    schedule = Schedule(pattern, machine, "hand", Limits(1, 1, 1), np.array([0, 1]), np.array([0]), sync=sync)
+    schedule = Schedule(
+        pattern, machine, "hand", Limits(1, 1, 1), np.array([0, 1]), np.array([0]), sync=sync
+    )
     life = ByHand(schedule, sync).lives[0]
     opening = costs.setup_s + life.signal
     if sync.startswith("barrier") and costs.first_barrier:
         opening += costs.synchronization.at(topology.endpoints)
     assert predict(schedule).time_s == pytest.approx(opening + life.alone, rel=1e-12)
     if sync != "ready":  # a set-up may go on while the signal is on its way
-        assert bound_schedule(schedule).time_s == pytest.approx(opening + life.alone, rel=1e-9), "alone, it is reached"
+        assert bound_schedule(schedule).time_s == pytest.approx(opening + life.alone, rel=1e-9), (
+            "alone, it is reached"
+        )

@@ -1,6 +1,9 @@
-"""No bound of programs that forward is above any simulated time: random patterns, machines, ranks on the way, policies.
+"""No bound of programs that forward is above any simulated time.
 
-Paths are drawn at random, so that nothing of how programs are found enters; what is simulated is the chained schedule.
+Random patterns, machines, ranks on the way, policies.
+
+Paths are drawn at random, so that nothing of how programs are found enters; what is simulated is
+the chained schedule.
 """
 
 from __future__ import annotations
@@ -53,11 +56,15 @@ def paths(draw: st.DrawFn, ranks: int) -> Paths:
         size[half] = pattern.size[half] // 2
         message = np.concatenate([message, half])
         given = {"message": message, "first": first, "size": size}
-    inner = np.random.default_rng(draw(st.integers(0, 2**31))).integers(0, ranks, (message.size, stages - 1))
+    inner = np.random.default_rng(draw(st.integers(0, 2**31))).integers(
+        0, ranks, (message.size, stages - 1)
+    )
     columns = [pattern.source[message], *inner.T, pattern.target[message]]
     stays = draw(st.integers(0, 2))
     for j in range(1, stages):  # some stay, so that bundles fill
-        columns[j] = np.where((message + j) % 3 < stays, columns[j - 1], columns[j] % max(1, ranks // 2))
+        columns[j] = np.where(
+            (message + j) % 3 < stays, columns[j - 1], columns[j] % max(1, ranks // 2)
+        )
     return Paths(pattern, np.column_stack(columns).astype(np.int32), **given)  # type: ignore[arg-type]
 
 
@@ -74,7 +81,11 @@ def programs(draw: st.DrawFn, machine: Machine) -> Program:
     schedules: list[Schedule] = []
     for stage in range(found.stages):
         try:
-            schedules.append(compile_placed(found.bundles(stage).pattern, machine, options, placement, Manifest()))
+            schedules.append(
+                compile_placed(
+                    found.bundles(stage).pattern, machine, options, placement, Manifest()
+                )
+            )
         except (InputError, NoScheduleError):
             assume(False)
     return Program.of_schedules(found, schedules, sync, Manifest())
@@ -83,22 +94,30 @@ def programs(draw: st.DrawFn, machine: Machine) -> Program:
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(machines(), st.data())
-def test_no_bound_is_above_a_simulated_time(model: str, machine: Machine, data: st.DataObject) -> None:
+def test_no_bound_is_above_a_simulated_time(
+    model: str, machine: Machine, data: st.DataObject
+) -> None:
     program = data.draw(programs(machine))
     schedule, found = chained(program), program.paths
     assert found is not None
     costs = machine.costs_for(schedule.method)
     try:
         workload = Workload.of_schedule(schedule)
-        time_s = MODELS[model].simulate(workload, machine, Settings.of(costs, sync=schedule.sync)).time_s
+        time_s = (
+            MODELS[model].simulate(workload, machine, Settings.of(costs, sync=schedule.sync)).time_s
+        )
     except (InputError, NoScheduleError):  # too many receives, a deadlock
         assume(False)
         raise
     for stages in (None, found.stages):
         bounds = bound_stages(
-            found.pattern, machine, stages=stages, placement=schedule.placement, split=found.message is not None,
+            found.pattern,
+            machine,
+            stages=stages,
+            placement=schedule.placement,
+            split=found.message is not None,
             method=schedule.method,
-        )  # fmt: skip
+        )
         for candidate in bounds.candidates:
             if candidate.what == "time":
                 assert candidate.value <= time_s * (1 + CLOSE), (schedule.sync, candidate, time_s)
@@ -141,7 +160,9 @@ def test_least_maxima_are_the_least(reached: int, stages: int) -> None:
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6))
 @settings(max_examples=50, deadline=None)
 def test_symmetric_sums_are_sums_of_products(maxima: list[int]) -> None:
-    expected = [sum(int(np.prod(c)) for c in combinations(maxima, h)) for h in range(1, len(maxima) + 1)]
+    expected = [
+        sum(int(np.prod(c)) for c in combinations(maxima, h)) for h in range(1, len(maxima) + 1)
+    ]
     assert symmetric_sums(maxima) == expected
 
 
@@ -150,9 +171,15 @@ def test_the_box_attains_the_volume() -> None:
     source, target = np.divmod(np.arange(32 * 32), 32)
     pattern = Pattern.from_messages(source, target, np.full(32 * 32, 8), 32)
     for sides, ratio in (((4, 8), 1.677), ((2, 4, 4), 2.065), ((2,) * 5, 2.581)):
-        own, far = (np.stack(np.unravel_index(ends, sides)) for ends in (pattern.source, pattern.target))
-        columns = [np.where(np.arange(len(sides))[:, None] < j, far, own) for j in range(len(sides) + 1)]
-        at = np.column_stack([np.ravel_multi_index(tuple(column), sides) for column in columns]).astype(np.int32)
+        own, far = (
+            np.stack(np.unravel_index(ends, sides)) for ends in (pattern.source, pattern.target)
+        )
+        columns = [
+            np.where(np.arange(len(sides))[:, None] < j, far, own) for j in range(len(sides) + 1)
+        ]
+        at = np.column_stack(
+            [np.ravel_multi_index(tuple(column), sides) for column in columns]
+        ).astype(np.int32)
         moved = sum(Paths(pattern, at).bundles(stage).pattern.bytes for stage in range(len(sides)))
         bytes_ways, volume, _, _ = bound_volume(pattern, [side - 1 for side in sides])
         assert bytes_ways == moved

@@ -1,4 +1,7 @@
-"""No bound is above any schedule found of its class: every method of the table, many random instances, all policies."""
+"""No bound is above any schedule found of its class.
+
+Every method of the table, many random instances, all policies.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,26 @@ from conset.verification import verify_schedule
 
 MACHINES = {
     spec: parse_machine(spec)
-    for spec in ("mesh:4x4", "mesh:2x3", "torus:4x4", "hypercube:3", "ring:5", "crossbar:6", "iwarp:4x4", "ipsc860:8",
-                 "paragon:3x3")
-}  # fmt: skip
+    for spec in (
+        "mesh:4x4",
+        "mesh:2x3",
+        "torus:4x4",
+        "hypercube:3",
+        "ring:5",
+        "crossbar:6",
+        "iwarp:4x4",
+        "ipsc860:8",
+        "paragon:3x3",
+    )
+}
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2")
 ASKED = {
-    "link": (1, 2, 3), "channels": (2, 4, 12), "send": (1, 2), "receive": (1, 2), "duplex": ("full", "exchange"),
-}  # fmt: skip
+    "link": (1, 2, 3),
+    "channels": (2, 4, 12),
+    "send": (1, 2),
+    "receive": (1, 2),
+    "duplex": ("full", "exchange"),
+}
 
 
 @st.composite
@@ -50,9 +66,11 @@ def instances(draw: st.DrawFn) -> tuple[Machine, Pattern, dict[str, str | int | 
         seed = draw(st.integers(0, 9))
         pattern = parse_pattern(words, topology=machine.topology, ranks=ranks, seed=seed)
     options = {
-        "placement": draw(st.sampled_from(["identity", "random"])), "ranks_per_node": per_node,
-        "seed": draw(st.integers(0, 9)), "timetable": draw(st.sampled_from([None, None, "as", "event-list"])),
-    }  # fmt: skip
+        "placement": draw(st.sampled_from(["identity", "random"])),
+        "ranks_per_node": per_node,
+        "seed": draw(st.integers(0, 9)),
+        "timetable": draw(st.sampled_from([None, None, "as", "event-list"])),
+    }
     return machine, pattern, options
 
 
@@ -69,9 +87,10 @@ def asked_limits(method: str, seed: int) -> str | None:
 
 def hold(bounds: Bounds, schedule: Schedule) -> None:
     figures = {
-        "phases": schedule.phases, "time": predict(schedule).time_s,
+        "phases": schedule.phases,
+        "time": predict(schedule).time_s,
         "load": int(phase_loads(schedule).largest.sum(dtype=np.int64)),
-    }  # fmt: skip
+    }
     for candidate in bounds.candidates:
         what = f"{schedule.method} under {schedule.sync}: {figures[candidate.what]}, {candidate}"
         assert candidate.value <= figures[candidate.what], what
@@ -87,16 +106,22 @@ def test_no_bound_is_above_any_schedule_of_its_class(
     method: str, instance: tuple[Machine, Pattern, dict[str, str | int | None]]
 ) -> None:
     machine, pattern, options = instance
-    request = CompileOptions(method=method, limits=asked_limits(method, int(options["seed"] or 0)), **options)  # type: ignore[arg-type]
+    request = CompileOptions(
+        method=method, limits=asked_limits(method, int(options["seed"] or 0)), **options
+    )  # type: ignore[arg-type]
     try:
         schedule = compile_pattern(pattern, machine, request)
     except (InputError, NoScheduleError):  # outside the method's domain; this is inside of each
         machine = MACHINES["mesh:4x4"]
         pattern = parse_pattern("alltoall", topology=machine.topology, ranks=16)
         limits = (
-            f"link={1 + int(options['seed'] or 0) % 3}" if "link" in find_method(method).adjustable_limits else None
+            f"link={1 + int(options['seed'] or 0) % 3}"
+            if "link" in find_method(method).adjustable_limits
+            else None
         )
-        schedule = compile_pattern(pattern, machine, CompileOptions(method, limits=limits, timetable=request.timetable))
+        schedule = compile_pattern(
+            pattern, machine, CompileOptions(method, limits=limits, timetable=request.timetable)
+        )
     assert verify_schedule(schedule).ok
     for policy in POLICIES:
         under = replace(schedule, sync=policy)
@@ -105,8 +130,15 @@ def test_no_bound_is_above_any_schedule_of_its_class(
     for policy in ("none", "barrier"):
         under = replace(schedule, sync=policy)
         free = bound(
-            pattern, machine, schedule.limits, placement=schedule.placement, sync=policy, routes="free",
-            split=schedule.parts is not None, method=schedule.method,
-            phases=schedule.phases, lp=policy == "barrier" and int(options["seed"] or 0) < 3,
-        )  # fmt: skip
+            pattern,
+            machine,
+            schedule.limits,
+            placement=schedule.placement,
+            sync=policy,
+            routes="free",
+            split=schedule.parts is not None,
+            method=schedule.method,
+            phases=schedule.phases,
+            lp=policy == "barrier" and int(options["seed"] or 0) < 3,
+        )
         hold(free, under)

@@ -1,4 +1,7 @@
-"""No bound is above any simulated time: random machines with every cost, small patterns, methods, policies, models."""
+"""No bound is above any simulated time.
+
+Random machines with every cost, small patterns, methods, policies, models.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,16 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from random_machines import POLICIES, machines, patterns
 
-METHODS = ("naive", "first-fit", "bounded", "coloring", "connections", "decreasing", "half-duplex", "birkhoff")
+METHODS = (
+    "naive",
+    "first-fit",
+    "bounded",
+    "coloring",
+    "connections",
+    "decreasing",
+    "half-duplex",
+    "birkhoff",
+)
 CLOSE = 1e-9
 """Relative: simulated clocks add up nanoseconds in another order."""
 
@@ -43,17 +55,22 @@ def scheduled(draw: st.DrawFn, machine: Machine) -> Schedule:
     method = draw(st.sampled_from(("by hand", "by hand", *METHODS)))
     if method != "by hand":
         try:
-            request = CompileOptions(method=method, ranks_per_node=per_node, seed=draw(st.integers(0, 9)))
+            request = CompileOptions(
+                method=method, ranks_per_node=per_node, seed=draw(st.integers(0, 9))
+            )
             return replace(compile_pattern(pattern, machine, request), sync=sync)
         except (InputError, NoScheduleError):  # outside the method's domain
             pass
     width = draw(st.sampled_from([99, 1, 3, 6]))
     offsets = np.append(np.arange(0, message.size, width), message.size)
-    return Schedule(pattern, machine, "by hand", Limits(), offsets, message, placement=placement, sync=sync)
+    return Schedule(
+        pattern, machine, "by hand", Limits(), offsets, message, placement=placement, sync=sync
+    )
 
 
 def ordered(pattern: Pattern, listed: NDArray[np.int32], seed: int) -> Pattern:
-    """With an order between some messages that share a rank, which `listed` keeps, wherever phases are cut."""
+    """With an order between some messages that share a rank, which `listed` keeps, wherever
+    phases are cut."""
     rng = np.random.default_rng(seed)
     ends = np.stack([pattern.source, pattern.target], axis=1)
     pairs = [
@@ -70,16 +87,26 @@ def simulated(schedule: Schedule, model: str, **settings_of: object) -> float:
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, sync=schedule.sync, **settings_of)  # type: ignore[arg-type]
     try:
-        return MODELS[model].simulate(Workload.of_schedule(schedule), schedule.machine, settings).time_s
+        return (
+            MODELS[model]
+            .simulate(Workload.of_schedule(schedule), schedule.machine, settings)
+            .time_s
+        )
     except (InputError, NoScheduleError):  # too many receives, a deadlock, no such network
         assume(False)
         raise
 
 
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 @given(machines(), st.data())
-def test_no_bound_is_above_a_simulated_time(model: str, machine: Machine, data: st.DataObject) -> None:
+def test_no_bound_is_above_a_simulated_time(
+    model: str, machine: Machine, data: st.DataObject
+) -> None:
     schedule = data.draw(scheduled(machine))
     time_s = simulated(schedule, model)
     for candidate in bound_schedule(schedule).candidates:
@@ -90,7 +117,11 @@ def test_no_bound_is_above_a_simulated_time(model: str, machine: Machine, data: 
     assert bound_for_model(schedule, model) <= time_s * (1 + CLOSE)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 @given(machines(), st.data())
 def test_no_bound_is_above_the_time_in_routers(machine: Machine, data: st.DataObject) -> None:
     schedule = data.draw(scheduled(machine))
@@ -104,7 +135,9 @@ def test_a_bound_of_messages_in_order() -> None:
 
     machine = parse_machine("mesh:4")
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [1000] * 3, 4, before=[[0, 1], [1, 2]])
-    schedule = Schedule(pattern, machine, "by hand", Limits(), np.arange(4), np.arange(3), sync="local")
+    schedule = Schedule(
+        pattern, machine, "by hand", Limits(), np.arange(4), np.arange(3), sync="local"
+    )
     alone_s = 500e-9 + 100e-9 + 1000 / 25e9 + 500e-9
     assert bound_schedule(schedule).time_s == pytest.approx(3 * alone_s)
     for model in ("flow", "wormhole", "circuit"):
@@ -113,13 +146,22 @@ def test_a_bound_of_messages_in_order() -> None:
 
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
 def test_the_last_set_up_of_a_rank_may_be_for_a_short_message_to_it(model: str) -> None:
-    """Rank 0 sends 16 B and receives 1 B from each of two: its second set-up passes while the 16 B flow."""
+    """Rank 0 sends 16 B and receives 1 B from each of two.
+
+    Its second set-up passes while the 16 B flow.
+    """
     from conset.machine.spec import parse_machine
 
     machine = parse_machine("mesh:4,link=10MB/s,port=none,hop=0,setup=100ns")
     pattern = Pattern.from_messages([0, 1, 2], [1, 0, 0], [16, 1, 1], 4)
     schedule = Schedule(
-        pattern, machine, "by hand", Limits(1, 1), np.array([0, 2, 3]), np.array([0, 2, 1]), sync="none"
+        pattern,
+        machine,
+        "by hand",
+        Limits(1, 1),
+        np.array([0, 2, 3]),
+        np.array([0, 2, 1]),
+        sync="none",
     )
     assert simulated(schedule, model) == pytest.approx(1.7e-6)
     assert bound_schedule(schedule).time_s == pytest.approx(1.7e-6)

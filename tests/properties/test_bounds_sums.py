@@ -1,4 +1,5 @@
-"""The core's sums of bounds are those of the slow form, on machines of every cost and however messages are cut."""
+"""The core's sums of bounds are those of the slow form, on machines of every cost and however
+messages are cut."""
 
 from __future__ import annotations
 
@@ -19,11 +20,36 @@ from random_machines import MB, POLICIES, SIZES_B, TOPOLOGIES, machines
 from slow_sums import slow_sums
 
 LEADS = ("sending", "receiving", "holding", "leaving", "entering", "passing", "links")
-NUMBERS = ("send", "receive", "held", "sends", "receives", "out", "into", "both", "first", "last", "longest", "least")
-BOXES = (Topology.mesh(9, 4), Topology.torus(8, 5), Topology.torus(4, 3, 2), Topology.ring(12), Topology.mesh(16))
+NUMBERS = (
+    "send",
+    "receive",
+    "held",
+    "sends",
+    "receives",
+    "out",
+    "into",
+    "both",
+    "first",
+    "last",
+    "longest",
+    "least",
+)
+BOXES = (
+    Topology.mesh(9, 4),
+    Topology.torus(8, 5),
+    Topology.torus(4, 3, 2),
+    Topology.ring(12),
+    Topology.mesh(16),
+)
 """Boxes on which enough messages are counted by lines, not by links."""
 UNEQUAL = Topology(
-    "graph", (), 3, 3, np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), link_rate_Bps=np.array([5.0, 2.0, 9.0, 1.0]) * MB
+    "graph",
+    (),
+    3,
+    3,
+    np.array([0, 1, 1, 2]),
+    np.array([1, 0, 2, 1]),
+    link_rate_Bps=np.array([5.0, 2.0, 9.0, 1.0]) * MB,
 )
 """A line whose links have rates of their own."""
 
@@ -44,10 +70,16 @@ def questions(draw: st.DrawFn) -> BoundProblem:
     placed = ranks > nodes or draw(st.booleans())
     packed = rng.random(count) < draw(st.sampled_from((0.0, 0.4, 1.0)))
     return BoundProblem(
-        Pattern(ranks, offsets, target, size, packed=packed), machine, machine.costs, Limits(),
-        rng.integers(0, nodes, ranks).astype(np.int32) if placed else None, parse_sync(draw(st.sampled_from(POLICIES))),
-        draw(st.booleans()), draw(st.booleans()), False,
-    )  # fmt: skip
+        Pattern(ranks, offsets, target, size, packed=packed),
+        machine,
+        machine.costs,
+        Limits(),
+        rng.integers(0, nodes, ranks).astype(np.int32) if placed else None,
+        parse_sync(draw(st.sampled_from(POLICIES))),
+        draw(st.booleans()),
+        draw(st.booleans()),
+        False,
+    )
 
 
 @given(questions(), st.sampled_from((5, 64, 1 << 20)))

@@ -1,4 +1,7 @@
-"""Paths of any pattern through any box, ring or nodes: what bundles carry, replayed; and how many a rank has."""
+"""Paths of any pattern through any box, ring or nodes: what bundles carry, replayed.
+
+And how many a rank has.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
 
 
 def replay(paths: Paths) -> None:
-    """From the bundles alone: each part is with its sender, moves once a stage at most, and is with its target then."""
+    """From the bundles alone.
+
+    Each part is with its sender, moves once a stage at most, and is with its target then.
+    """
     at = paths.pattern.source.astype(np.int64)
     for stage in range(paths.stages):
         bundles = paths.bundles(stage)
@@ -51,7 +57,9 @@ def most(paths: Paths, stage: int) -> int:
 
 @given(st.data(), st.integers(2, 48))
 @settings(max_examples=120, deadline=None)
-def test_boxes_that_the_ranks_fill_have_a_side_less_one_bundles(data: st.DataObject, ranks: int) -> None:
+def test_boxes_that_the_ranks_fill_have_a_side_less_one_bundles(
+    data: st.DataObject, ranks: int
+) -> None:
     sides = data.draw(st.sampled_from([*factorisations(ranks), (ranks,)]).flatmap(st.permutations))
     order = data.draw(st.permutations(range(len(sides))))
     cells = np.array(data.draw(st.permutations(range(ranks))))
@@ -62,7 +70,9 @@ def test_boxes_that_the_ranks_fill_have_a_side_less_one_bundles(data: st.DataObj
 
 @given(st.data(), st.integers(1, 40), st.lists(st.integers(1, 7), min_size=1, max_size=5))
 @settings(max_examples=120, deadline=None)
-def test_boxes_with_empty_cells_and_rings_of_any_length(data: st.DataObject, ranks: int, sides: list[int]) -> None:
+def test_boxes_with_empty_cells_and_rings_of_any_length(
+    data: st.DataObject, ranks: int, sides: list[int]
+) -> None:
     while prod(sides) < ranks:
         sides[int(np.argmin(sides))] += 1
     pattern = data.draw(patterns(ranks))
@@ -74,12 +84,16 @@ def test_boxes_with_empty_cells_and_rings_of_any_length(data: st.DataObject, ran
 
 @given(st.data(), st.sampled_from(NETWORKS), st.integers(1, 3))
 @settings(max_examples=120, deadline=None)
-def test_boxes_along_networks_hold_every_rank_once(data: st.DataObject, network: str, crowd: int) -> None:
+def test_boxes_along_networks_hold_every_rank_once(
+    data: st.DataObject, network: str, crowd: int
+) -> None:
     machine = parse_machine(network)
     nodes = machine.topology.endpoints
     places = data.draw(st.permutations(np.repeat(np.arange(nodes, dtype=np.int32), crowd).tolist()))
     placement = np.array(places, np.int32)
-    fits = [each for each in factorisations(nodes * crowd) if matched_cells(machine, placement, each)]
+    fits = [
+        each for each in factorisations(nodes * crowd) if matched_cells(machine, placement, each)
+    ]
     if crowd == 1 and network != "crossbar:24":
         assert set(factorisations(nodes, machine.topology.sides)) <= set(fits)
     if not fits:
@@ -97,7 +111,9 @@ def test_boxes_along_networks_hold_every_rank_once(data: st.DataObject, network:
 @given(st.data(), st.integers(2, 40), st.sampled_from([2, 3]))
 @settings(max_examples=100, deadline=None)
 def test_by_way_of_nodes_of_any_size(data: st.DataObject, ranks: int, steps: int) -> None:
-    node = np.array(data.draw(st.lists(st.integers(0, ranks // 2), min_size=ranks, max_size=ranks)), np.int32)
+    node = np.array(
+        data.draw(st.lists(st.integers(0, ranks // 2), min_size=ranks, max_size=ranks)), np.int32
+    )
     if np.bincount(node).max() < 2:
         return
     replay(node_aware(data.draw(patterns(ranks)), node, steps=steps))  # type: ignore[arg-type]

@@ -1,4 +1,7 @@
-"""Connections in plan files: whatever an entry holds, every rank's part is sound or refused in one line."""
+"""Connections in plan files.
+
+Whatever an entry holds, every rank's part is sound or refused in one line.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def check_part(part: _core.RankConnections, rank: int, ranks: int) -> None:
     assert len(part.names) == part.repeat.size == part.turns.size == part.block_schedule.size >= 1
     assert (part.repeat >= 1).all()
     assert set(part.turns.tolist()) <= {0, 1}
-    assert ((part.block_schedule >= 0) & (part.block_schedule < part.schedule_phases.size - 1)).all()
+    assert (
+        (part.block_schedule >= 0) & (part.block_schedule < part.schedule_phases.size - 1)
+    ).all()
     assert (part.schedule_phases[0], part.schedule_phases[-1]) == (0, phases)
     assert (np.diff(part.schedule_phases) >= 0).all()
     assert ((part.phase_context >= 0) & (part.phase_context < phases)).all()
@@ -57,7 +62,9 @@ def test_spoiled_entries(what: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.plan"
     write_plan_file(None, path, connections=entries)
     sound = dict(read_flat(path, PLAN_FILE))
-    names = [name for name, value in sound.items() if isinstance(value, np.ndarray) and name != "ranks"]
+    names = [
+        name for name, value in sound.items() if isinstance(value, np.ndarray) and name != "ranks"
+    ]
     rng = np.random.default_rng(3)
     read = refused = 0
     for _ in range(SPOILED):

@@ -1,4 +1,7 @@
-"""Connections, property: nothing in the simulation is slower than the guarantees while its phase is open."""
+"""Connections, property.
+
+Nothing in the simulation is slower than the guarantees while its phase is open.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,13 @@ from conset.schedule.linkage import full_latency_s, guarantees
 from conset.schedule.schedule import Schedule
 
 US, MB = 1e-6, 1e6
-TOPOLOGIES = (Topology.mesh(4), Topology.torus(4, 3), Topology.ring(6), Topology.hypercube(3), Topology.mesh(2, 3))
+TOPOLOGIES = (
+    Topology.mesh(4),
+    Topology.torus(4, 3),
+    Topology.ring(6),
+    Topology.hypercube(3),
+    Topology.mesh(2, 3),
+)
 RATES = st.sampled_from([10 * MB, 20 * MB, 30 * MB, 40 * MB, 100 * MB, np.inf])
 
 
@@ -33,21 +42,31 @@ def schedules(draw: st.DrawFn) -> Schedule:
     out, into = draw(RATES), draw(RATES)
     node = draw(st.sampled_from([np.inf, np.inf, 10 * MB]))
     costs = Costs(
-        port_out_Bps=out, port_in_Bps=into, node_Bps=node, link_Bps=draw(RATES),
-        hop_s=draw(st.sampled_from([0.0, 0.1 * US, 0.7 * US, 5 * US])), flit_B=4,
-    )  # fmt: skip
+        port_out_Bps=out,
+        port_in_Bps=into,
+        node_Bps=node,
+        link_Bps=draw(RATES),
+        hop_s=draw(st.sampled_from([0.0, 0.1 * US, 0.7 * US, 5 * US])),
+        flit_B=4,
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(1, 40))
     source, target = (rng.integers(0, topology.nodes, count) for _ in range(2))
     pattern = Pattern.from_messages(source, target, rng.integers(1, 400, count), topology.nodes)
     cut = int(rng.integers(0, pattern.messages + 1))
     return Schedule(
-        pattern, Machine("machine", topology, Routing.default(topology), costs), "connections", Limits(),
-        np.array([0, cut, pattern.messages]), rng.permutation(pattern.messages).astype(np.int32),
-    )  # fmt: skip
+        pattern,
+        Machine("machine", topology, Routing.default(topology), costs),
+        "connections",
+        Limits(),
+        np.array([0, cut, pattern.messages]),
+        rng.permutation(pattern.messages).astype(np.int32),
+    )
 
 
-def simulated(schedule: Schedule, pace_s: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def simulated(
+    schedule: Schedule, pace_s: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(time at the gate, delivery, longest latency of an element) by transfer [s]."""
     work = Workload.of_schedule(schedule)
     found = simulate_connections(work, schedule.machine, Settings("barrier"), pace_s=pace_s)
@@ -60,7 +79,9 @@ def simulated(schedule: Schedule, pace_s: np.ndarray | None = None) -> tuple[np.
 def test_nothing_is_slower_than_guaranteed(schedule: Schedule) -> None:
     least = guarantees(schedule)
     costs = schedule.machine.costs
-    elements = np.where(schedule.source_node != schedule.target_node, -(-schedule.size // costs.flit_B), 0)
+    elements = np.where(
+        schedule.source_node != schedule.target_node, -(-schedule.size // costs.flit_B), 0
+    )
     each = costs.flit_B / least.bandwidth_Bps
     sent, end, latency = simulated(schedule)
     slack = 1e-12 + 1e-9 * end

@@ -1,4 +1,7 @@
-"""Programs that forward: the verifier against a replay byte by byte, by mutation; files say the same again."""
+"""Programs that forward: the verifier against a replay byte by byte, by mutation.
+
+Files say the same again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,12 @@ import pytest
 import conset.verification.forwarding as forwarding_check
 import conset.verification.program as program_check
 from conset.machine.spec import parse_machine
-from conset.schedule.files.program import document_of_program, read_program_document, to_program, write_program_document
+from conset.schedule.files.program import (
+    document_of_program,
+    read_program_document,
+    to_program,
+    write_program_document,
+)
 from conset.verification import verify_program
 from forwarding import forwarding, forwarding_mutants, paths_of, program_of
 from make_mutants import Mutant
@@ -38,11 +46,26 @@ def test_no_mutant_is_judged_wrongly(made: list[tuple[Mutant, str]]) -> None:
 def test_every_kind_of_change_is_caught(made: list[tuple[Mutant, str]]) -> None:
     caught = Counter(m.kind.removesuffix(", all else agreed") for m, rule in made if rule)
     for kind in (
-        "a bundle's end", "part in another bundle", "a part's range", "part doubled", "part dropped", "bundle dropped",
-        "a part's number", "a bundle's bytes", "ranks", "a message's source", "a message's target", "a message's size",
-        "stages in another order", "bundles of stages exchanged", "a stage", "figures", "limit",
-        "schedule: transfers", "packed",
-    ):  # fmt: skip
+        "a bundle's end",
+        "part in another bundle",
+        "a part's range",
+        "part doubled",
+        "part dropped",
+        "bundle dropped",
+        "a part's number",
+        "a bundle's bytes",
+        "ranks",
+        "a message's source",
+        "a message's target",
+        "a message's size",
+        "stages in another order",
+        "bundles of stages exchanged",
+        "a stage",
+        "figures",
+        "limit",
+        "schedule: transfers",
+        "packed",
+    ):
         assert caught[kind], kind
 
 
@@ -55,9 +78,18 @@ def test_an_inner_position_changed_is_another_program(made: list[tuple[Mutant, s
 
 @pytest.mark.parametrize(
     "name",
-    ["_check_presence", "_check_messages", "_check_bundles", "_check_ranges", "_check_twice", "_check_sums",
-     "_check_path", "_check_delivery", "_check_staging"],
-)  # fmt: skip
+    [
+        "_check_presence",
+        "_check_messages",
+        "_check_bundles",
+        "_check_ranges",
+        "_check_twice",
+        "_check_sums",
+        "_check_path",
+        "_check_delivery",
+        "_check_staging",
+    ],
+)
 def test_without_one_check_mutants_live(
     made: list[tuple[Mutant, str]], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,13 +97,16 @@ def test_without_one_check_mutants_live(
     assert sum(bool(rule) and accepted(m) for m, rule in made) > 0
 
 
-def test_without_figures_mutants_live(made: list[tuple[Mutant, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_figures_mutants_live(
+    made: list[tuple[Mutant, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(program_check, "_check_figures", lambda *_: [])
     assert sum(bool(rule) and accepted(m) for m, rule in made) > 0
 
 
 def accepted(mutant: Mutant) -> bool:
-    """By a verifier one of whose checks is gone, so that the others may trip over what it looked for."""
+    """By a verifier one of whose checks is gone, so that the others may trip over what it looked
+    for."""
     try:
         return verify_program(mutant.changed).ok
     except (IndexError, ValueError):

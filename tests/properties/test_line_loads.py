@@ -12,22 +12,35 @@ from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 
 BOXES = (
-    Topology.mesh(16), Topology.mesh(9, 4), Topology.mesh(1, 12, 2), Topology.mesh(5, 4, 3), Topology.ring(12),
-    Topology.ring(7), Topology.torus(8, 5), Topology.torus(6, 6), Topology.torus(4, 3, 2), Topology.torus(2, 10),
-)  # fmt: skip
+    Topology.mesh(16),
+    Topology.mesh(9, 4),
+    Topology.mesh(1, 12, 2),
+    Topology.mesh(5, 4, 3),
+    Topology.ring(12),
+    Topology.ring(7),
+    Topology.torus(8, 5),
+    Topology.torus(6, 6),
+    Topology.torus(4, 3, 2),
+    Topology.torus(2, 10),
+)
 ROUTINGS = (Routing("dimension-order"), Routing("dimension-order", tie="plus"), Routing("no-wrap"))
 NONE = np.zeros(0, np.int64), np.zeros(0, np.int32)
 
 
 def per_phase(phase: np.ndarray, phases: int, at: np.ndarray, resources: int) -> np.ndarray:
     """shape=(phases, resources): how often each is used."""
-    return np.bincount(phase * resources + at, minlength=phases * resources).reshape(phases, resources)
+    return np.bincount(phase * resources + at, minlength=phases * resources).reshape(
+        phases, resources
+    )
 
 
 @given(
-    st.sampled_from(BOXES), st.sampled_from(ROUTINGS), st.integers(0, 2**32 - 1), st.sampled_from((10, 400, 2000)),
+    st.sampled_from(BOXES),
+    st.sampled_from(ROUTINGS),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((10, 400, 2000)),
     st.booleans(),
-)  # fmt: skip
+)
 def test_loads_and_totals_are_those_of_every_link(
     topology: Topology, routing: Routing, seed: int, count: int, uniform: bool
 ) -> None:
@@ -45,7 +58,9 @@ def test_loads_and_totals_are_those_of_every_link(
     np.testing.assert_array_equal(loads.link, (-(-counts // width)).max(axis=1))
     stops, nodes = route_nodes(topology, routing, source, target)
     several = np.repeat(np.diff(stops) > 1, np.diff(stops))
-    visits = per_phase(np.repeat(phase, np.diff(stops))[several], phases, nodes[several], topology.nodes)
+    visits = per_phase(
+        np.repeat(phase, np.diff(stops))[several], phases, nodes[several], topology.nodes
+    )
     np.testing.assert_array_equal(loads.channels, visits.max(axis=1))
     size = rng.integers(1, 1000, 1 if uniform else count)
     totals = _core.count_totals(network, source, target, size)

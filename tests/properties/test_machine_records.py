@@ -1,4 +1,7 @@
-"""A machine is what its file says: whatever was changed, a file gives back the same machine and opens no other file."""
+"""A machine is what its file says.
+
+Whatever was changed, a file gives back the same machine and opens no other file.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,11 @@ from conset.models.timeline_file import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import machine_of
-from conset.schedule.files.program import document_of_program, read_program_document, write_program_document
+from conset.schedule.files.program import (
+    document_of_program,
+    read_program_document,
+    write_program_document,
+)
 from conset.schedule.files.schedule import read_schedule, write_schedule
 from conset.verification import verify_program
 from hand_made import machine_on
@@ -40,16 +47,24 @@ from hand_made import machine_on
 GRAPH = {
     "name": "a graph",
     "network": {
-        "kind": "graph", "nodes": 5, "endpoints": 4, "labels": ["a", "b", "c", "d", "s"],
-        "links": [[0, 4], [1, 4], [2, 4], [3, 4], [0, 1]], "widths": [1, 2, 1, 1, 3],
-        "rates": ["1 GB/s", "machine", "3 Gb/s", "0.3 us/B", "7 MB/s"], "routes": [[0, 4, 1], [2, 4, 1, 0]],
+        "kind": "graph",
+        "nodes": 5,
+        "endpoints": 4,
+        "labels": ["a", "b", "c", "d", "s"],
+        "links": [[0, 4], [1, 4], [2, 4], [3, 4], [0, 1]],
+        "widths": [1, 2, 1, 1, 3],
+        "rates": ["1 GB/s", "machine", "3 Gb/s", "0.3 us/B", "7 MB/s"],
+        "routes": [[0, 4, 1], [2, 4, 1, 0]],
     },
-    "costs": {"link": "2 GB/s", "overhead": {"value": "3 us", "tag": "printed", "source": "a table"}},
+    "costs": {
+        "link": "2 GB/s",
+        "overhead": {"value": "3 us", "tag": "printed", "source": "a table"},
+    },
     "methods": {"naive": {"send_overhead": "5 us", "port": "none"}},
     "modes": {"quick": {"receive_overhead": 0}, "slow": {"port": "1 MB/s", "overlap": 0.5}},
     "mode": "slow",
     "limits": {"send": 2, "methods": ["lp"]},
-}  # fmt: skip
+}
 BASES: tuple[Machine, ...] = (
     *map(parse_machine, ("iwarp:4x4", "ipsc860:8", "delta:2x4", "paragon:4x4", "mesh:3x3")),
     *map(parse_machine, ("torus:4x4,tie=plus,width=2", "hypercube:0")),
@@ -57,7 +72,7 @@ BASES: tuple[Machine, ...] = (
     machine_from_object(GRAPH, "graph"),
     machine_on(Topology.hypercube(3), "by hand"),
     machine_on(Topology.mesh(3, 3), "mesh:3x3"),
-)  # fmt: skip
+)
 
 times = st.one_of(st.just(0.0), st.floats(0, 1e6), st.floats(1e-9, 1e-3))
 rates = st.one_of(st.just(inf), st.floats(1e-3, 1e18), st.floats(1e6, 1e11))
@@ -77,10 +92,14 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("send_overhead", "receive_overhead", "inject", "eject"), steps()),
     "hop_by_size": st.none() | steps(),
     **dict.fromkeys(("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"), rates),
-    **dict.fromkeys(("hop_s", "jitter_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"), times),
+    **dict.fromkeys(
+        ("hop_s", "jitter_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"), times
+    ),
     "exchange_weight": st.floats(0.5, 1),
     "exchange_syncs": st.sampled_from(((), ("ready",), ("local", "ready"), ("none", "barrier"))),
-    "synchronization": st.builds(Synchronization, times.flatmap(lambda t: st.sampled_from((t, -t))), times),
+    "synchronization": st.builds(
+        Synchronization, times.flatmap(lambda t: st.sampled_from((t, -t))), times
+    ),
     "first_barrier": st.booleans(),
     "tolerance": st.integers(1, 2**31 - 1),
     "blocking": st.floats(0, 10),
@@ -92,15 +111,23 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "overlap": st.floats(0, 1),
     "flit_B": st.integers(1, 2**62),
     "packet_B": st.integers(1, 4096).map(float),
-    **dict.fromkeys(("link_buffers_B", "window_B"), st.just(inf) | st.integers(4096, 2**62).map(float)),
-    "size_range_B": st.tuples(st.integers(0, 4096).map(float), st.just(inf) | st.integers(4096, 2**40).map(float)),
+    **dict.fromkeys(
+        ("link_buffers_B", "window_B"), st.just(inf) | st.integers(4096, 2**62).map(float)
+    ),
+    "size_range_B": st.tuples(
+        st.integers(0, 4096).map(float), st.just(inf) | st.integers(4096, 2**40).map(float)
+    ),
 }
 PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False), ("shared", False)))
-ORIGINS = st.builds(Provenance, st.sampled_from(("printed", "given", "default", "unknown")), st.text(max_size=5))
+ORIGINS = st.builds(
+    Provenance, st.sampled_from(("printed", "given", "default", "unknown")), st.text(max_size=5)
+)
 
 
 def test_every_field_is_drawn() -> None:
-    assert {*VALUES, "processors", "preempts", "provenance"} == {field.name for field in fields(Costs)}
+    assert {*VALUES, "processors", "preempts", "provenance"} == {
+        field.name for field in fields(Costs)
+    }
 
 
 @st.composite
@@ -108,7 +135,11 @@ def costs_of_any_kind(draw: st.DrawFn) -> Costs:
     """Costs with all fields drawn, and sources for some of the words."""
     processors, preempts = draw(PROCESSORS)
     own = {name: draw(values) for name, values in VALUES.items()}
-    sources = draw(st.dictionaries(st.sampled_from([word for word in WORDS if not WORDS[word].covers]), ORIGINS))
+    sources = draw(
+        st.dictionaries(
+            st.sampled_from([word for word in WORDS if not WORDS[word].covers]), ORIGINS
+        )
+    )
     return Costs(**own, processors=processors, preempts=preempts, provenance=sources)
 
 
@@ -116,9 +147,15 @@ def through_a_file(machine: Machine) -> Machine:
     return machine_of_record(json.loads(json.dumps(machine.to_spec(), allow_nan=False)))
 
 
-@given(st.sampled_from(BASES), st.lists(costs_of_any_kind(), min_size=2, max_size=2), st.text(min_size=1, max_size=9))
+@given(
+    st.sampled_from(BASES),
+    st.lists(costs_of_any_kind(), min_size=2, max_size=2),
+    st.text(min_size=1, max_size=9),
+)
 def test_costs_made_by_hand(base: Machine, costs: list[Costs], name: str) -> None:
-    machine = replace(base, name=name, costs=costs[0], method_costs={"naive": costs[1], "lp": costs[0]})
+    machine = replace(
+        base, name=name, costs=costs[0], method_costs={"naive": costs[1], "lp": costs[0]}
+    )
     again = through_a_file(machine)
     assert same_machine(again, machine)
     assert again.to_spec() == machine.to_spec()
@@ -128,7 +165,11 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
     """A value of a word as people write it."""
     entry = WORDS[word]
     if word in ("model", "processors", "receive"):
-        known = {"model": ("wormhole", "circuit"), "processors": ("one",), "receive": ("before", "after")}
+        known = {
+            "model": ("wormhole", "circuit"),
+            "processors": ("one",),
+            "receive": ("before", "after"),
+        }
         return st.sampled_from(known[word])
     if word in ("preempts", "first_barrier"):
         return st.sampled_from(("true", "false"))
@@ -150,12 +191,18 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
     return st.integers(1, 10).map(str)
 
 
-PAIRS = st.sampled_from(list(WORDS)).flatmap(lambda word: settings_of(word).map(lambda value: f"{word}={value}"))
+PAIRS = st.sampled_from(list(WORDS)).flatmap(
+    lambda word: settings_of(word).map(lambda value: f"{word}={value}")
+)
 OLD = st.sampled_from(("one_processor=true", "receive_after=true", "receive_after=false"))
 
 
-@given(st.sampled_from(BASES), st.lists(PAIRS | OLD, min_size=1, max_size=6), st.booleans(), st.data())
-def test_settings_and_modes(base: Machine, pairs: list[str], before: bool, data: st.DataObject) -> None:
+@given(
+    st.sampled_from(BASES), st.lists(PAIRS | OLD, min_size=1, max_size=6), st.booleans(), st.data()
+)
+def test_settings_and_modes(
+    base: Machine, pairs: list[str], before: bool, data: st.DataObject
+) -> None:
     words = ",".join(["processors=one", *pairs])
     machine = base if before else with_settings(base, words)
     if base.modes:
@@ -164,7 +211,10 @@ def test_settings_and_modes(base: Machine, pairs: list[str], before: bool, data:
     again = through_a_file(machine)
     assert same_machine(again, machine)
     for mode in base.modes:
-        assert same_machine(with_mode(again, mode), replace(with_mode(machine, mode), name=with_mode(again, mode).name))
+        assert same_machine(
+            with_mode(again, mode),
+            replace(with_mode(machine, mode), name=with_mode(again, mode).name),
+        )
     for old in ALIASES:
         assert old not in json.dumps(machine.to_spec())
 
@@ -178,7 +228,12 @@ def test_options_of_a_spec_stay_a_spec(base: Machine, pairs: list[str]) -> None:
 
 @pytest.mark.parametrize("base", BASES, ids=lambda machine: machine.name)
 def test_network_limits_and_notes(base: Machine) -> None:
-    machine = replace(base, notes=("one", "two"), limits=Limits(channels=9, duplex="exchange"), limits_methods=("lp",))
+    machine = replace(
+        base,
+        notes=("one", "two"),
+        limits=Limits(channels=9, duplex="exchange"),
+        limits_methods=("lp",),
+    )
     assert isinstance(machine.to_spec(), dict)
     assert same_machine(through_a_file(machine), machine)
     assert same_machine(through_a_file(base), base)
@@ -202,8 +257,12 @@ def test_a_machine_that_differs_is_not_the_same() -> None:
         assert not same_machine(other, base)
         assert same_machine(through_a_file(other), other)
     iwarp = parse_machine("iwarp:4x4")
-    assert not same_machine(iwarp, replace(iwarp, modes={**iwarp.modes, "systolic": iwarp.modes["spooling"]}))
-    assert not same_machine(parse_machine("torus:4x4"), replace(parse_machine("torus:4x4,tie=plus"), name="torus:4x4"))
+    assert not same_machine(
+        iwarp, replace(iwarp, modes={**iwarp.modes, "systolic": iwarp.modes["spooling"]})
+    )
+    assert not same_machine(
+        parse_machine("torus:4x4"), replace(parse_machine("torus:4x4,tie=plus"), name="torus:4x4")
+    )
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
@@ -229,9 +288,13 @@ def test_a_schedule_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> Non
 def test_a_timeline_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> None:
     changed = "setup=3us,port=8MB/s,mode=spooling"
     machine = with_settings(parse_machine("iwarp:4x4"), changed)
-    timeline = find_model("flow").simulate(Workload.of_schedule(conset.compile("shift", machine)), machine, Settings())
+    timeline = find_model("flow").simulate(
+        Workload.of_schedule(conset.compile("shift", machine)), machine, Settings()
+    )
     for words in (changed, None):
-        write_timeline(timeline, tmp_path / f"t.{suffix}", machine=machine, changed=words, settings=Settings())
+        write_timeline(
+            timeline, tmp_path / f"t.{suffix}", machine=machine, changed=words, settings=Settings()
+        )
         again = read_record(tmp_path / f"t.{suffix}").machine
         assert again is not None
         assert same_machine(again, machine)
@@ -241,19 +304,31 @@ def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
     machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
     request = CompileOptions("connections")
     block = BlockSpec("shift", parse_pattern("shift", topology=machine.topology), 2, request)
-    write_program_document(document_of_program(compile_program([block], machine, request)), tmp_path / "p.json")
+    write_program_document(
+        document_of_program(compile_program([block], machine, request)), tmp_path / "p.json"
+    )
     document = read_program_document(tmp_path / "p.json")
     assert verify_program(document).ok
     assert same_machine(machine_of_record(document.machine), machine)
     assert same_machine(machine_of(document.schedules[0]), machine)
 
 
-def test_reading_opens_no_file_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_opens_no_file_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ext.toml").write_text("[network]\nkind = 'crossbar'\nnodes = 4\n")
     (tmp_path / "net.edges").write_text("0 1\n")
     assert parse_machine("ext.toml").topology.nodes == 4
-    for record in ("ext.toml", "ext.toml ", " ext.toml", "./ext.toml", "net.edges", str(tmp_path / "ext.toml"), "ext"):
+    for record in (
+        "ext.toml",
+        "ext.toml ",
+        " ext.toml",
+        "./ext.toml",
+        "net.edges",
+        str(tmp_path / "ext.toml"),
+        "ext",
+    ):
         with pytest.raises(InputError, match=r"carries the whole object|unknown machine"):
             machine_of_record(record)
     with pytest.raises(InputError, match="names a file"):

@@ -1,4 +1,7 @@
-"""Malformed arguments of the core: a binding answers or refuses, whatever one of its arrays holds."""
+"""Malformed arguments of the core.
+
+A binding answers or refuses, whatever one of its arrays holds.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,63 @@ from malformed import spoiled
 
 FUNCTIONS = [name for name in dir(_core) if type(getattr(_core, name)) is type(_core.count_loads)]
 CLASSES = (
-    "Messages", "Execution", "CycleExecution", "FluidRates", "FlitRouters", "FlitWorkload", "MessageCosts",
-    "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
-    "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
-    "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "RankOperations", "RankCopies",
-    "RankPlan", "RankConnections", "BundleCosts", "OpenTables", "OpenTransfers",
-)  # fmt: skip
-METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
+    "Messages",
+    "Execution",
+    "CycleExecution",
+    "FluidRates",
+    "FlitRouters",
+    "FlitWorkload",
+    "MessageCosts",
+    "BoundPrices",
+    "Work",
+    "Transfers",
+    "Ranks",
+    "Resources",
+    "TimeLines",
+    "TransferWork",
+    "NegotiatedItems",
+    "Negotiation",
+    "SlotLimits",
+    "Wiring",
+    "Connections",
+    "RouterLimits",
+    "RouterDemands",
+    "SequentialRouter",
+    "PatternGraph",
+    "NetworkCuts",
+    "ProductAxes",
+    "ProductGroups",
+    "ExchangeSearch",
+    "RankOperations",
+    "RankCopies",
+    "RankPlan",
+    "RankConnections",
+    "BundleCosts",
+    "OpenTables",
+    "OpenTransfers",
+)
+METHODS = (
+    "first-fit",
+    "coloring",
+    "negotiated",
+    "decreasing",
+    "birkhoff",
+    "rs-n",
+    "connections",
+    "event-list",
+)
 KEPT = 3
 """Calls kept of each function."""
 TRIES = 40
-LATER = {"Execution", "CycleExecution", "TransferWork", "FluidRates", "FlitRouters", "FlitWorkload", "RouterDemands"}
+LATER = {
+    "Execution",
+    "CycleExecution",
+    "TransferWork",
+    "FluidRates",
+    "FlitRouters",
+    "FlitWorkload",
+    "RouterDemands",
+}
 SLOW = {"simulate_flow", "simulate_wormhole", "simulate_flit", "simulate_connections"}
 
 
@@ -65,7 +114,8 @@ class Call:
 
 
 class Recorder:
-    """Calls what it stands for and keeps the first calls that hand over arrays, or what was made of arrays."""
+    """Calls what it stands for and keeps the first calls that hand over arrays, or what was made
+    of arrays."""
 
     def __init__(self, name: str, called: Any, calls: list[Call]) -> None:
         self.name, self.called, self.calls = name, called, calls
@@ -74,7 +124,9 @@ class Recorder:
         result = self.called(*positional, **named)
         is_class = isinstance(self.called, type)
         call = Call(self.name, self.called, positional, named, result if is_class else None)
-        if spoilable(call, self.calls) and (is_class or sum(self.name == c.name for c in self.calls) < KEPT):
+        if spoilable(call, self.calls) and (
+            is_class or sum(self.name == c.name for c in self.calls) < KEPT
+        ):
             self.calls.append(call)
         return result
 
@@ -90,7 +142,9 @@ def maker(value: Any, calls: list[Call]) -> Call | None:
 def spoilable(call: Call, calls: list[Call]) -> list[int | str]:
     """The arguments of a call that are arrays, or were made of arrays."""
     return [
-        key for key, value in call.arguments.items() if isinstance(value, np.ndarray) or maker(value, calls) is not None
+        key
+        for key, value in call.arguments.items()
+        if isinstance(value, np.ndarray) or maker(value, calls) is not None
     ]
 
 
@@ -108,7 +162,9 @@ def relay(sync: str) -> Plan:
     """Rank 0 sends 10 bytes to 1, which forwards 6 of them with 5 of its own to 2."""
     offsets = np.array([0, 1, 2, 2])
     sends = Operations(offsets, [0, 1], [1, 2], [0, 10], [10, 11], [0, 1], [False, True])  # type: ignore[arg-type]
-    receives = Operations(offsets[[0, 0, 1, 2]], [0, 1], [0, 1], [0, 0], [10, 11], [0, 1], [True, False])  # type: ignore[arg-type]
+    receives = Operations(
+        offsets[[0, 0, 1, 2]], [0, 1], [0, 1], [0, 0], [10, 11], [0, 1], [True, False]
+    )  # type: ignore[arg-type]
     packs = Copies([0, 0, 2], [False, True], [0, 4], [10, 15], [5, 6])  # type: ignore[arg-type]
     unpacks = Copies([0, 1, 1], [True], [0], [0], [4])  # type: ignore[arg-type]
     needs = Needs([0, 0, 1], [0])  # type: ignore[arg-type]
@@ -118,11 +174,21 @@ def relay(sync: str) -> Plan:
 
 def work_of_all(spec: str) -> None:
     for method in METHODS:
-        place = "annealed" if method == "first-fit" else "bisection" if method == "coloring" else "identity"
+        place = (
+            "annealed"
+            if method == "first-fit"
+            else "bisection"
+            if method == "coloring"
+            else "identity"
+        )
         table = "as" if method == "first-fit" else None
         try:
             schedule = conset.compile(
-                "random:degree=3,size=log-uniform(1,4KiB)", spec, method=method, placement=place, timetable=table
+                "random:degree=3,size=log-uniform(1,4KiB)",
+                spec,
+                method=method,
+                placement=place,
+                timetable=table,
             )
         except ConsetError:
             continue
@@ -131,7 +197,9 @@ def work_of_all(spec: str) -> None:
     for rank in range(3):
         RankPlan.of(relay("ready"), rank).to_core()
         to_core(rank_entries(connection_entries(schedule), rank))
-    conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
+    conset.compile(
+        "alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2
+    )
     merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():
         sync = "barrier" if name == "connections" else "local"
@@ -179,7 +247,11 @@ def test_the_core_refuses_what_does_not_fit(recorded: list[Call], spec: str) -> 
             answers.setdefault(call.name, Counter())[answer(call, changed)] += 1
     assert len(answers) > 25
     # what belongs to messages or to links is looked at where it meets them
-    judged = {call.name for call in recorded if any(isinstance(v, np.ndarray) for v in call.arguments.values())} - LATER
+    judged = {
+        call.name
+        for call in recorded
+        if any(isinstance(v, np.ndarray) for v in call.arguments.values())
+    } - LATER
     assert [name for name in sorted(judged & set(answers)) if not answers[name]["refused"]] == []
 
 

@@ -1,4 +1,5 @@
-"""Malformed nouns: whatever is put into a field, the answer is one line of an error, never the end of the process."""
+"""Malformed nouns: whatever is put into a field, the answer is one line of an error, never the
+end of the process."""
 
 from __future__ import annotations
 
@@ -38,8 +39,12 @@ MACHINES = ["mesh:4x4", "torus:3x3,lanes=2", "crossbar:9", "hypercube:3", "iwarp
 def changes(noun: Any, rng: np.random.Generator) -> dict[str, Any]:
     """One or two array fields spoiled, or given where there were none."""
     names = [f.name for f in fields(noun) if isinstance(getattr(noun, f.name), np.ndarray)]
-    none = [f.name for f in fields(noun) if getattr(noun, f.name) is None and "NDArray" in str(f.type)]
-    found: dict[str, Any] = {name: spoiled(getattr(noun, name), rng) for name in rng.choice(names, rng.integers(1, 3))}
+    none = [
+        f.name for f in fields(noun) if getattr(noun, f.name) is None and "NDArray" in str(f.type)
+    ]
+    found: dict[str, Any] = {
+        name: spoiled(getattr(noun, name), rng) for name in rng.choice(names, rng.integers(1, 3))
+    }
     if none and rng.integers(3) == 0:
         found[str(rng.choice(none))] = rng.choice(NUMBERS, rng.integers(0, 40))
     return found
@@ -69,14 +74,18 @@ def used(schedule: Schedule) -> list[Callable[[], Any]]:
         lambda: document_of(schedule),
         lambda: verify_schedule(schedule),
         lambda: schedule_html(schedule),
-        lambda: MODELS["flow"].simulate(Workload.of_schedule(schedule), schedule.machine, Settings(max_work=10**6)),
+        lambda: MODELS["flow"].simulate(
+            Workload.of_schedule(schedule), schedule.machine, Settings(max_work=10**6)
+        ),
     ]
 
 
 @pytest.mark.parametrize("spec", MACHINES)
 @pytest.mark.parametrize("method", ["first-fit", "connections"])
 def test_malformed_schedules(spec: str, method: str) -> None:
-    schedule = conset.compile("random:degree=3,size=log-uniform(1,4KiB)", spec, method=method, timetable="event-list")
+    schedule = conset.compile(
+        "random:degree=3,size=log-uniform(1,4KiB)", spec, method=method, timetable="event-list"
+    )
     rng = np.random.default_rng(len(spec))
     assert refusals(*used(schedule)) == []
     refused = 0
@@ -94,40 +103,59 @@ def test_a_schedule_is_checked_where_it_is_made() -> None:
     schedule = conset.compile("alltoall", "mesh:4x4", method="first-fit")
     with pytest.raises(ConsetError, match=r"placement\[0\] = 50000000: must be from 0 to 15"):
         replace(schedule, placement=np.full(16, 50_000_000))
-    with pytest.raises(ConsetError, match="16 ranks without a placement on the 9 nodes of mesh:3x3"):
+    with pytest.raises(
+        ConsetError, match="16 ranks without a placement on the 9 nodes of mesh:3x3"
+    ):
         replace(schedule, machine=parse_machine("mesh:3x3"))
-    twice = replace(schedule, phase_offsets=np.array([0, 480]), message=np.tile(schedule.message, 2))
+    twice = replace(
+        schedule, phase_offsets=np.array([0, 480]), message=np.tile(schedule.message, 2)
+    )
     assert twice.size.shape == (480,)  # sizes of a pattern of equal ones are one element
     assert refusals(*used(twice)) == []
 
 
 def test_malformed_patterns() -> None:
-    pattern = Pattern.from_messages([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], 9, before=[[0, 1]][:0])
+    pattern = Pattern.from_messages(
+        [0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], 9, before=[[0, 1]][:0]
+    )
     rng = np.random.default_rng(7)
     for _ in range(300):
         try:
-            broken = replace(pattern, **changes(pattern, rng), ranks=int(rng.choice([9, 9, 9, *NUMBERS])))
+            broken = replace(
+                pattern, **changes(pattern, rng), ranks=int(rng.choice([9, 9, 9, *NUMBERS]))
+            )
         except ConsetError:
             continue
         refusals(lambda broken=broken: conset.compile(broken, "mesh:3x3", method="first-fit"))
 
 
-@pytest.mark.parametrize("spec", [*MACHINES, "mesh:3x3,eager=200,buffers=300,copy=1GB/s,signal=1us,setup=2us"])
+@pytest.mark.parametrize(
+    "spec", [*MACHINES, "mesh:3x3,eager=200,buffers=300,copy=1GB/s,signal=1us,setup=2us"]
+)
 @pytest.mark.parametrize("model", MODELS)
 def test_malformed_workloads(spec: str, model: str) -> None:
     machine = parse_machine(spec)
     schedule = conset.compile("random:degree=3,size=uniform(1,400)", spec, method="connections")
-    work = replace(Workload.of_schedule(schedule), order=np.arange(schedule.transfers, dtype=np.int32))
-    chained = replace(work, dep_offsets=np.arange(work.messages + 1), deps=np.full(work.messages, 0), phase_offsets=[])
+    work = replace(
+        Workload.of_schedule(schedule), order=np.arange(schedule.transfers, dtype=np.int32)
+    )
+    chained = replace(
+        work,
+        dep_offsets=np.arange(work.messages + 1),
+        deps=np.full(work.messages, 0),
+        phase_offsets=[],
+    )
     rng = np.random.default_rng(len(spec) + len(model))
     refused = 0
     for number in range(60):
         settings = Settings(
             sync=str(rng.choice(["none", "local", "ready", "barrier", "barrier:2"])),
-            in_flight=rng.choice([None, 1, 2**31 - 1]), receives=rng.choice([None, 1, 2**31 - 1]),
-            record=bool(rng.integers(2)), until_s=float(rng.choice([0.0, 1e-6, np.inf])),
+            in_flight=rng.choice([None, 1, 2**31 - 1]),
+            receives=rng.choice([None, 1, 2**31 - 1]),
+            record=bool(rng.integers(2)),
+            until_s=float(rng.choice([0.0, 1e-6, np.inf])),
             max_work=rng.choice([None, 0, 10**5]),
-        )  # fmt: skip
+        )
         try:
             broken = replace((work, chained)[number % 2], **changes(work, rng))
         except ConsetError:
@@ -142,13 +170,25 @@ def test_malformed_workloads(spec: str, model: str) -> None:
 @pytest.mark.parametrize("sender", [-5, 1 << 24, 2_000_000_000])
 def test_ranks_that_no_table_holds(sender: int) -> None:
     with pytest.raises(ConsetError, match=rf"sender\[0\] = {sender}: must be from 0 to 16777215"):
-        Workload(np.array([0]), np.array([1]), np.array([8]), 16, sender=np.array([sender]), receiver=np.array([1]))
+        Workload(
+            np.array([0]),
+            np.array([1]),
+            np.array([8]),
+            16,
+            sender=np.array([sender]),
+            receiver=np.array([1]),
+        )
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("word", ["setup", "synchronization", "signal", "send_overhead", "receive_overhead", "hop"])
+@pytest.mark.parametrize(
+    "word", ["setup", "synchronization", "signal", "send_overhead", "receive_overhead", "hop"]
+)
 def test_the_largest_times_of_the_fastest_links(model: str, word: str) -> None:
-    """10^6 s are 10^23 cycles of a link of 10^18 B/s: refused, where a flit's clock would wrap around."""
+    """10^6 s are 10^23 cycles of a link of 10^18 B/s.
+
+    Refused, where a flit's clock would wrap around.
+    """
     for link in ("1GB/s", "1e9GB/s"):
         machine = parse_machine(f"mesh:4x4,{word}=1e6s,link={link},lanes=2")
         schedule = conset.compile("alltoall", machine, method="first-fit", sync="barrier")
@@ -187,12 +227,20 @@ def asked(noun: Any, fields_too: dict[str, Any]) -> list[str]:
 
 
 NOUNS: dict[str, Callable[[], Any]] = {
-    "graph": lambda: read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n").to_topology(1e9),
+    "graph": lambda: read_edge_list(
+        "a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n"
+    ).to_topology(1e9),
     "table": lambda: Routing("table", "parity", np.array([0, 0, 1, 2, 2]), np.array([0, 1])),
-    "timeline": lambda: conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), record=True),
-    "rates": lambda: conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), record=True).rates,
+    "timeline": lambda: conset.simulate(
+        conset.compile("shift", "mesh:4x4", method="naive"), record=True
+    ),
+    "rates": lambda: (
+        conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), record=True).rates
+    ),
     "plan": lambda: conset.plan(conset.compile("alltoall", "mesh:2x2", method="first-fit")),
-    "operations": lambda: conset.plan(conset.compile("alltoall", "mesh:2x2", method="first-fit")).sends,
+    "operations": lambda: (
+        conset.plan(conset.compile("alltoall", "mesh:2x2", method="first-fit")).sends
+    ),
 }
 
 
@@ -227,7 +275,9 @@ ODD = [
 """What somebody may put where a number, a word or a tuple is due."""
 
 
-@pytest.mark.parametrize("kind", ["box", "graph", "routing", "limits", "costs", "pattern", "plan", "settings"])
+@pytest.mark.parametrize(
+    "kind", ["box", "graph", "routing", "limits", "costs", "pattern", "plan", "settings"]
+)
 def test_malformed_numbers_and_words(kind: str) -> None:
     nouns = NOUNS | {
         "box": lambda: Topology.mesh(3, 4),
@@ -250,8 +300,13 @@ def test_malformed_numbers_and_words(kind: str) -> None:
 
 
 def misused(noun: Any, name: str, value: Any) -> str | None:
-    """The refusal of a field; what is no value of the field's kind at all may meet Python's `TypeError` instead."""
-    foreign = () if type(value) is type(getattr(noun, name)) else (TypeError, AttributeError, ValueError)
+    """The refusal of a field.
+
+    What is no value of the field's kind at all may meet Python's `TypeError` instead.
+    """
+    foreign = (
+        () if type(value) is type(getattr(noun, name)) else (TypeError, AttributeError, ValueError)
+    )
     try:
         hash(replace(noun, **{name: value}))
     except (ConsetError, *foreign) as error:
@@ -263,8 +318,14 @@ def test_a_table_of_routes_is_checked_against_its_network() -> None:
     topology = Topology.from_networkx(Square())
     offsets, links = np.arange(0, 17, 1), np.zeros(16, int)
     with pytest.raises(ConsetError, match=r"table_links\[3\] = 8: must be from 0 to 7"):
-        Machine("m", topology, Routing("table", "parity", offsets, np.where(np.arange(16) == 3, 8, links)))
-    with pytest.raises(ConsetError, match=r"table_offsets has shape \(16,\): 16 steps require one entry more"):
+        Machine(
+            "m",
+            topology,
+            Routing("table", "parity", offsets, np.where(np.arange(16) == 3, 8, links)),
+        )
+    with pytest.raises(
+        ConsetError, match=r"table_offsets has shape \(16,\): 16 steps require one entry more"
+    ):
         Machine("m", topology, Routing("table", "parity", offsets[:-1], links[:-1]))
     for rule in ("dimension-order", "x", "table"):
         with pytest.raises(ConsetError, match="routing"):
@@ -286,7 +347,9 @@ class Square:
 
 def test_malformed_lists_and_matrices() -> None:
     rng = np.random.default_rng(11)
-    source, target, size = (np.array(each) for each in ([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12]))
+    source, target, size = (
+        np.array(each) for each in ([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12])
+    )
     matrix = np.zeros((5, 5))
     matrix[source % 5, target % 5] = size
     refused = 0
@@ -297,6 +360,8 @@ def test_malformed_lists_and_matrices() -> None:
             lists = [np.clip(each, -9, 10**6) for each in lists]  # offsets of 2^31 ranks are many
         elif ranks > 10**6:
             ranks = 10**6
-        refused += bool(refusals(lambda lists=lists, ranks=ranks: Pattern.from_messages(*lists, ranks)))
+        refused += bool(
+            refusals(lambda lists=lists, ranks=ranks: Pattern.from_messages(*lists, ranks))
+        )
         refused += bool(refusals(lambda: Pattern.from_matrix(spoiled(matrix, rng))))
     assert refused > 150

@@ -1,4 +1,5 @@
-"""Methods against obvious slow versions of themselves, and properties that hold for every pattern."""
+"""Methods against obvious slow versions of themselves, and properties that hold for every
+pattern."""
 
 from __future__ import annotations
 
@@ -24,37 +25,61 @@ from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 from splitmix import Splitmix
 
-MACHINES = {spec: parse_machine(spec) for spec in ("mesh:3x3", "torus:4x2", "hypercube:3", "ring:7", "crossbar:8")}
+MACHINES = {
+    spec: parse_machine(spec)
+    for spec in ("mesh:3x3", "torus:4x2", "hypercube:3", "ring:7", "crossbar:8")
+}
 
 
 @st.composite
 def patterns(draw: st.DrawFn, ranks: int, *, ordered: bool = False) -> Pattern:
     count = draw(st.integers(0, 40))
     rank = st.integers(0, ranks - 1)
-    messages = draw(st.lists(st.tuples(rank, rank, st.integers(1, 4)), min_size=count, max_size=count))
+    messages = draw(
+        st.lists(st.tuples(rank, rank, st.integers(1, 4)), min_size=count, max_size=count)
+    )
     source, target, size = np.array(messages, int).reshape(-1, 3).T
     kept = np.flatnonzero(source != target)
     pairs = []
     if ordered and kept.size:
-        chosen = draw(st.lists(st.tuples(st.sampled_from(kept.tolist()), st.sampled_from(kept.tolist())), max_size=12))
+        chosen = draw(
+            st.lists(
+                st.tuples(st.sampled_from(kept.tolist()), st.sampled_from(kept.tolist())),
+                max_size=12,
+            )
+        )
         for i, j in ((min(pair), max(pair)) for pair in chosen):  # rising pairs cannot be cyclic
             if i != j and {source[i], target[i]} & {source[j], target[j]}:
                 pairs.append((i, j))
     return Pattern.from_messages(source, target, size, ranks, before=pairs or None)
 
 
-limits_of_ports = st.builds(Limits, send=st.none() | st.integers(1, 3), receive=st.none() | st.integers(1, 3))
+limits_of_ports = st.builds(
+    Limits, send=st.none() | st.integers(1, 3), receive=st.none() | st.integers(1, 3)
+)
 any_limits = st.builds(
-    replace, limits_of_ports, link=st.none() | st.integers(1, 3), channels=st.none() | st.integers(2, 6)
+    replace,
+    limits_of_ports,
+    link=st.none() | st.integers(1, 3),
+    channels=st.none() | st.integers(2, 6),
 )
 
 
 def check(problem: Problem, method: str, phases: Phases) -> None:
     schedule = Schedule(
-        problem.pattern, problem.machine, method, problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=problem.placement, route_offsets=phases.route_offsets,
-        route_nodes=phases.route_nodes, timetable=phases.timetable, limits_asked=True,
-    )  # fmt: skip
+        problem.pattern,
+        problem.machine,
+        method,
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        timetable=phases.timetable,
+        limits_asked=True,
+    )
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
 
@@ -78,7 +103,9 @@ def resources_of(problem: Problem) -> list[list[tuple[str, int]]]:
         taken = [("send", int(source[m])), ("receive", int(target[m]))]
         taken += [("link", int(link)) for link in links[1][links[0][m] : links[0][m + 1]]]
         taken += [("channels", int(node)) for node in nodes[1][nodes[0][m] : nodes[0][m + 1]]]
-        result.append([(kind, at) for kind, at in taken if getattr(problem.limits, kind) is not None])
+        result.append(
+            [(kind, at) for kind, at in taken if getattr(problem.limits, kind) is not None]
+        )
     return result
 
 
@@ -88,11 +115,18 @@ def first_fit_slowly(problem: Problem) -> list[int]:
     taken = resources_of(problem)
     load = Counter(resource for each in taken for resource in each)
     hops = np.diff(
-        route_links(problem.machine.topology, problem.machine.routing, problem.source_node, problem.target_node)[0]
+        route_links(
+            problem.machine.topology,
+            problem.machine.routing,
+            problem.source_node,
+            problem.target_node,
+        )[0]
     )
 
     def key(m: int) -> tuple[float, ...]:
-        heaviest = max((np.float32(load[r]) / np.float32(getattr(limits, r[0])) for r in taken[m]), default=0.0)
+        heaviest = max(
+            (np.float32(load[r]) / np.float32(getattr(limits, r[0])) for r in taken[m]), default=0.0
+        )
         return -int(hops[m]), -int(pattern.size[m]), -float(heaviest), m
 
     before = [] if pattern.before is None else pattern.before.tolist()
@@ -113,7 +147,11 @@ def first_fit_slowly(problem: Problem) -> list[int]:
         return True
 
     while len(phase) < pattern.messages:
-        ready = [m for m in range(pattern.messages) if m not in phase and all(i in phase for i, j in before if j == m)]
+        ready = [
+            m
+            for m in range(pattern.messages)
+            if m not in phase and all(i in phase for i, j in before if j == m)
+        ]
         m = min(ready, key=key)
         p = max((phase[i] + 1 for i, j in before if j == m), default=0)
         while not fits(m, p):
@@ -156,9 +194,10 @@ def rs_slowly(problem: Problem, *, exchanges: bool) -> list[int]:
         for _ in range(nodes):
             partner = receives.get(x) if exchanges else None
             found = [
-                z for z, m in enumerate(rows[x])
+                z
+                for z, m in enumerate(rows[x])
                 if int(target[m]) not in receives and not paths[m] & claimed
-            ]  # fmt: skip
+            ]
             found = [z for z in found if target[rows[x][z]] == partner] or found
             if found:
                 z = found[0]
@@ -190,11 +229,16 @@ def placement_of(ranks: int, nodes: int) -> NDArray[np.int32] | None:
 @pytest.mark.parametrize("method", list(table()))
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
-def test_every_method_keeps_its_limits_on_any_pattern(method: str, machine: str, data: st.DataObject) -> None:
+def test_every_method_keeps_its_limits_on_any_pattern(
+    method: str, machine: str, data: st.DataObject
+) -> None:
     row, on = find_method(method), MACHINES[machine]
     pattern = data.draw(patterns(on.topology.nodes, ordered=row.ordered))
     problem = Problem(
-        pattern, on, row.limits_for(on.topology, None), search=SearchOptions(seed=data.draw(st.integers(0, 2**63)))
+        pattern,
+        on,
+        row.limits_for(on.topology, None),
+        search=SearchOptions(seed=data.draw(st.integers(0, 2**63))),
     )
     refusal = row.applies(problem)
     if refusal is not None:
@@ -204,7 +248,10 @@ def test_every_method_keeps_its_limits_on_any_pattern(method: str, machine: str,
         return
     phases = row.schedule(problem)
     check(problem, method, phases)
-    degree = max(np.bincount(pattern.source, minlength=1).max(), np.bincount(pattern.target, minlength=1).max())
+    degree = max(
+        np.bincount(pattern.source, minlength=1).max(),
+        np.bincount(pattern.target, minlength=1).max(),
+    )
     if method == "coloring":
         assert phases.offsets.size - 1 == degree
     elif problem.limits.send:
@@ -227,10 +274,14 @@ def test_first_fit_equals_its_slow_version(machine: str, data: st.DataObject) ->
 @pytest.mark.parametrize("machine", MACHINES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_first_fit_with_exchanges_equals_its_slow_version(machine: str, data: st.DataObject) -> None:
+def test_first_fit_with_exchanges_equals_its_slow_version(
+    machine: str, data: st.DataObject
+) -> None:
     on = MACHINES[machine]
     pattern = data.draw(patterns(on.topology.nodes, ordered=True))
-    limits = Limits(send=1, receive=1, link=data.draw(st.none() | st.integers(1, 2)), duplex="exchange")
+    limits = Limits(
+        send=1, receive=1, link=data.draw(st.none() | st.integers(1, 2)), duplex="exchange"
+    )
     problem = Problem(pattern, on, limits)
     phases = find_method("first-fit").schedule(problem)
     check(problem, "first-fit", phases)
@@ -244,7 +295,11 @@ def test_first_fit_keeps_the_duplex_rule_under_any_other_limits(data: st.DataObj
     ranks = 9 * data.draw(st.integers(1, 2))
     limits = replace(data.draw(any_limits), duplex="exchange")
     problem = Problem(
-        data.draw(patterns(ranks, ordered=True)), on, limits, placement_of(ranks, 9), search=SearchOptions(effort=3)
+        data.draw(patterns(ranks, ordered=True)),
+        on,
+        limits,
+        placement_of(ranks, 9),
+        search=SearchOptions(effort=3),
     )
     check(problem, "first-fit", find_method("first-fit").schedule(problem))
 
@@ -256,7 +311,10 @@ def test_random_schedules_equal_the_figures_line_by_line(method: str, data: st.D
     row, on = find_method(method), MACHINES[data.draw(st.sampled_from(sorted(MACHINES)))]
     pattern = data.draw(patterns(on.topology.nodes, ordered=True))
     problem = Problem(
-        pattern, on, row.limits(on.topology), search=SearchOptions(seed=data.draw(st.integers(0, 2**64 - 1)))
+        pattern,
+        on,
+        row.limits(on.topology),
+        search=SearchOptions(seed=data.draw(st.integers(0, 2**64 - 1))),
     )
     expected = rs_slowly(problem, exchanges=method == "rs-nl")
     assert phase_of_message(row.schedule(problem), pattern.messages) == expected
@@ -273,7 +331,13 @@ def test_coloring_takes_exactly_the_largest_degree_of_a_multigraph(data: st.Data
     source, target = rng.integers(0, ranks, (2, count)) // rng.integers(1, 4)
     pattern = Pattern.from_messages(source, target, np.ones(count, int), ranks)
     row = find_method("coloring")
-    problem = Problem(pattern, on, row.limits(on.topology), placement_of(ranks, nodes), search=SearchOptions(seed=seed))
+    problem = Problem(
+        pattern,
+        on,
+        row.limits(on.topology),
+        placement_of(ranks, nodes),
+        search=SearchOptions(seed=seed),
+    )
     phases = row.schedule(problem)
     check(problem, "coloring", phases)
     leaves = problem.source_node != problem.target_node

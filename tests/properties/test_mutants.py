@@ -1,4 +1,7 @@
-"""Mutants of schedules, programs and timelines: none wrongly accepted, none wrongly refused; checks are missed."""
+"""Mutants of schedules, programs and timelines: none wrongly accepted, none wrongly refused.
+
+Checks are missed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,15 @@ import conset.verification.schedule.check as schedule_check
 import conset.verification.timeline.check as timeline_check
 from conset.verification import verify_document, verify_program
 from conset.verification.timeline.check import check_timeline
-from make_mutants import Mutant, program_mutants, programs, schedule_mutants, schedules, timeline_mutants, timelines
+from make_mutants import (
+    Mutant,
+    program_mutants,
+    programs,
+    schedule_mutants,
+    schedules,
+    timeline_mutants,
+    timelines,
+)
 from slow_verifier import broken_rule
 
 COUNT = {"schedules": 1200, "programs": 480, "timelines": 800}
@@ -60,7 +71,9 @@ def test_what_is_mutated_is_right(what: str, bases: Any) -> None:
         assert what == "timelines" or broken_rule(base, machine) == ""
 
 
-def gone(name: str, module: Any, made: list[tuple[Mutant, str]], what: str, patch: pytest.MonkeyPatch) -> int:
+def gone(
+    name: str, module: Any, made: list[tuple[Mutant, str]], what: str, patch: pytest.MonkeyPatch
+) -> int:
     """How many mutants are wrongly accepted without one of the checks."""
     with patch.context() as without:
         without.setattr(module, name, lambda *_: [])
@@ -68,16 +81,27 @@ def gone(name: str, module: Any, made: list[tuple[Mutant, str]], what: str, patc
 
 
 @pytest.mark.parametrize(
-    "name", ["check_pattern", "check_messages", "check_routes", "check_linkage", "check_timetable", "check_order",
-             "check_guarantees", "_check_figures"],
-)  # fmt: skip
+    "name",
+    [
+        "check_pattern",
+        "check_messages",
+        "check_routes",
+        "check_linkage",
+        "check_timetable",
+        "check_order",
+        "check_guarantees",
+        "_check_figures",
+    ],
+)
 def test_without_one_check_mutants_of_schedules_live(
     made: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert gone(name, schedule_check, made["schedules"], "schedules", monkeypatch) > 0
 
 
-@pytest.mark.parametrize("name", ["_check_limits", "_check_channels", "_check_guarantees", "_check_figures"])
+@pytest.mark.parametrize(
+    "name", ["_check_limits", "_check_channels", "_check_guarantees", "_check_figures"]
+)
 def test_without_one_check_mutants_of_programs_live(
     made: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

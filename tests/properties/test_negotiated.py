@@ -19,8 +19,12 @@ from splitmix import MASK, Splitmix
 
 MACHINES = tuple(map(parse_machine, ("mesh:4x3", "hypercube:4", "ring:9", "crossbar:11")))
 LIMITS = (
-    Limits(send=1, receive=1, link=1), Limits(send=2, receive=1), Limits(channels=3, link=2), Limits(link=1), Limits(),
-)  # fmt: skip
+    Limits(send=1, receive=1, link=1),
+    Limits(send=2, receive=1),
+    Limits(channels=3, link=2),
+    Limits(link=1),
+    Limits(),
+)
 
 
 def resources_of(problem: Problem) -> list[list[tuple[int, int]]]:
@@ -38,7 +42,10 @@ def resources_of(problem: Problem) -> list[list[tuple[int, int]]]:
 
 
 def negotiate_slowly(problem: Problem, slots: int, sweeps: int) -> tuple[list[int], int]:
-    """(slot of each message, excess) over fixed routes, by the book: one price after the other, in steps of 0.2."""
+    """(slot of each message, excess) over fixed routes, by the book.
+
+    One price after the other, in steps of 0.2.
+    """
     limits, random = problem.limits, Splitmix(problem.search.seed)
     capacity = [limits.send, limits.receive, limits.channels, limits.link]
     taken = resources_of(problem)
@@ -49,7 +56,9 @@ def negotiate_slowly(problem: Problem, slots: int, sweeps: int) -> tuple[list[in
             users.setdefault(row, []).append(m)
     room = {row: capacity[row[0]] for row in users if len(users[row]) > (capacity[row[0]] or MASK)}
     taken = [[row for row in each if row in room] for each in taken]
-    used: dict[tuple[tuple[int, int], int], int] = {(row, q): 0 for row in room for q in range(slots)}
+    used: dict[tuple[tuple[int, int], int], int] = {
+        (row, q): 0 for row in room for q in range(slots)
+    }
     weight = dict.fromkeys(used, 5)
     over: list[tuple[tuple[int, int], int]] = []
     slot: list[int] = [-1] * len(taken)
@@ -99,19 +108,29 @@ def negotiate_slowly(problem: Problem, slots: int, sweeps: int) -> tuple[list[in
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(MACHINES), st.integers(0, 90), st.sampled_from(LIMITS), st.integers(2, 12), st.integers(1, 25),
+    st.sampled_from(MACHINES),
+    st.integers(0, 90),
+    st.sampled_from(LIMITS),
+    st.integers(2, 12),
+    st.integers(1, 25),
     st.integers(0, 2**64 - 1),
-)  # fmt: skip
+)
 def test_negotiation_over_fixed_routes_equals_its_slow_version(
     on: Machine, messages: int, limits: Limits, slots: int, sweeps: int, seed: int
 ) -> None:
     ends = np.random.default_rng(seed).integers(0, 2 * on.topology.endpoints, (2, messages))
     pattern = Pattern.from_messages(*ends, np.ones(messages, int), 2 * on.topology.endpoints)
     problem = Problem(
-        pattern, on, limits, np.arange(pattern.ranks, dtype=np.int32) // 2, search=SearchOptions(seed=seed)
+        pattern,
+        on,
+        limits,
+        np.arange(pattern.ranks, dtype=np.int32) // 2,
+        search=SearchOptions(seed=seed),
     )
     kept = {name: getattr(limits, name) for name in ("send", "receive", "link", "channels")}
-    fast = negotiate(items_of(problem), slots, **kept, pressure=replace(FIXED, sweeps=sweeps), seed=seed)
+    fast = negotiate(
+        items_of(problem), slots, **kept, pressure=replace(FIXED, sweeps=sweeps), seed=seed
+    )
     slot, excess = negotiate_slowly(problem, slots, sweeps)
     assert fast.slot.tolist() == slot
     assert fast.excess == excess

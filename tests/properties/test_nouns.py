@@ -1,4 +1,5 @@
-"""Nouns are values: equal where they say the same, unequal by one element, read-only, equal after pickle and copy."""
+"""Nouns are values: equal where they say the same, unequal by one element, read-only, equal
+after pickle and copy."""
 
 from __future__ import annotations
 
@@ -32,11 +33,15 @@ from conset.pattern.pattern import Pattern
 
 
 def _graph() -> Topology:
-    return read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n").to_topology(1e9)
+    return read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n").to_topology(
+        1e9
+    )
 
 
 def _schedule(method: str = "connections", **options: Any) -> conset.Schedule:
-    return conset.compile("random:degree=3,size=log-uniform(1,4KiB)", "iwarp:4x4", method=method, **options)
+    return conset.compile(
+        "random:degree=3,size=log-uniform(1,4KiB)", "iwarp:4x4", method=method, **options
+    )
 
 
 def _phases() -> ValueObject:
@@ -52,13 +57,19 @@ def _broken() -> conset.Verification:
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "pattern": lambda: Pattern.from_messages([0, 1, 2, 5], [3, 4, 5, 5], [8, 9, 10, 11]),
-    "ordered pattern": lambda: Pattern.from_messages([0, 3, 3], [3, 4, 5], [8, 9, 10], before=[[0, 1], [0, 2]]),
-    "packed pattern": lambda: Pattern.from_messages([0, 3, 3], [3, 4, 5], [8, 9, 10], packed=[True, False, True]),
+    "ordered pattern": lambda: Pattern.from_messages(
+        [0, 3, 3], [3, 4, 5], [8, 9, 10], before=[[0, 1], [0, 2]]
+    ),
+    "packed pattern": lambda: Pattern.from_messages(
+        [0, 3, 3], [3, 4, 5], [8, 9, 10], packed=[True, False, True]
+    ),
     "equal pattern": lambda: conset.load_pattern("alltoall", "crossbar:40"),
     "mesh": lambda: Topology.mesh(4, 3, width=2),
     "graph": _graph,
     "routing": lambda: Routing("dimension-order", "plus"),
-    "routing table": lambda: Routing("table", "parity", np.array([0, 0, 1, 2, 2]), np.array([0, 1])),
+    "routing table": lambda: Routing(
+        "table", "parity", np.array([0, 0, 1, 2, 2]), np.array([0, 1])
+    ),
     "machine": lambda: conset.load_machine("mesh:4x4,link=1GB/s,overhead=2us"),
     "preset": lambda: conset.load_machine("iwarp:8x8"),
     "preset with modes": lambda: conset.load_machine("paragon:4x4"),
@@ -70,7 +81,9 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "phases": _phases,
     "workload": lambda: Workload.of_schedule(_schedule(placement="random")),
     "timeline": lambda: conset.simulate(_schedule(), record=True),
-    "flit timeline": lambda: conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), model="flit"),
+    "flit timeline": lambda: conset.simulate(
+        conset.compile("shift", "mesh:4x4", method="naive"), model="flit"
+    ),
     "timing": lambda: conset.predict(_schedule(), by="wormhole"),
     "bounds": lambda: conset.bound(_schedule()),
     "verification": _broken,
@@ -124,7 +137,9 @@ def test_pickles_and_copies_are_equal_and_read_only(kind: str) -> None:
     for other in copies(noun):
         assert type(other) is type(noun)
         assert (other, hash(other)) == (noun, hash(noun))
-        assert list(vars(other)) == [field.name for field in fields(noun)], "what is cached stays behind"
+        assert list(vars(other)) == [field.name for field in fields(noun)], (
+            "what is cached stays behind"
+        )
     for array in (array for each in (noun, *copies(noun)) for array in arrays_of(each)):
         assert not array.flags.writeable
         with pytest.raises(ValueError, match="read-only"):
@@ -139,7 +154,9 @@ def test_made_twice_is_equal(kind: str) -> None:
 
 def test_nouns_of_different_kinds_are_unequal() -> None:
     nouns = [made(kind) for kind in MAKERS]
-    assert [[one == other for other in nouns] for one in nouns] == np.eye(len(nouns), dtype=bool).tolist()
+    assert [[one == other for other in nouns] for one in nouns] == np.eye(
+        len(nouns), dtype=bool
+    ).tolist()
     assert made("limits") != "limits"
     assert len(set(nouns)) == len(nouns)
 
@@ -151,7 +168,9 @@ def test_one_element_makes_a_difference(kind: str) -> None:
     for field in fields(noun):
         value = getattr(noun, field.name)
         for changed in _other_values(value, rng):
-            assert (with_field(noun, field.name, changed) == noun) == (not field.compare), field.name
+            assert (with_field(noun, field.name, changed) == noun) == (not field.compare), (
+                field.name
+            )
 
 
 def _other_values(value: Any, rng: np.random.Generator) -> Iterator[Any]:
@@ -187,7 +206,10 @@ def test_what_is_for_people_and_what_was_measured_does_not_count() -> None:
 
 
 def test_same_bytes_on_another_machine_are_another_schedule() -> None:
-    one, other = (conset.compile("alltoall", f"mesh:4x4,link={rate}GB/s", method="first-fit") for rate in (1, 2))
+    one, other = (
+        conset.compile("alltoall", f"mesh:4x4,link={rate}GB/s", method="first-fit")
+        for rate in (1, 2)
+    )
     assert one != other
     assert one.pattern == other.pattern
     assert replace(one, machine=other.machine) == other
@@ -207,7 +229,9 @@ def test_repeated_elements_stay_one_element() -> None:
     assert (full, hash(full)) == (pattern, hash(pattern))
     for other in copies(pattern):
         assert other.size.strides == (0,)
-    assert len(pickle.dumps(full)) - len(pickle.dumps(pattern)) > 7_900_000, "8 B for each of 999,000 messages"
+    assert len(pickle.dumps(full)) - len(pickle.dumps(pattern)) > 7_900_000, (
+        "8 B for each of 999,000 messages"
+    )
 
 
 def test_numbers_that_are_none_are_equal_to_themselves() -> None:
@@ -230,7 +254,11 @@ def test_costs_of_methods_cannot_be_changed_in_place() -> None:
 
 
 MATRICES = st.integers(1, 7).flatmap(
-    lambda n: st.lists(st.lists(st.sampled_from([0, 0, 1, 8, 2**40]), min_size=n, max_size=n), min_size=n, max_size=n)
+    lambda n: st.lists(
+        st.lists(st.sampled_from([0, 0, 1, 8, 2**40]), min_size=n, max_size=n),
+        min_size=n,
+        max_size=n,
+    )
 )
 
 
@@ -244,5 +272,7 @@ def test_a_matrix_makes_a_pattern_and_back(rows: list[list[int]], dtype: type) -
     assert Pattern.from_matrix(rows) == Pattern.from_matrix(coo_array(matrix)) == pattern
     source, target = np.nonzero(matrix)
     order = np.random.default_rng(0).permutation(source.size)
-    listed = Pattern.from_messages(source[order], target[order], matrix[source, target][order], len(rows))
+    listed = Pattern.from_messages(
+        source[order], target[order], matrix[source, target][order], len(rows)
+    )
     assert listed == pattern

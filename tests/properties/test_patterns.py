@@ -64,7 +64,17 @@ def test_random_rows_are_regular(ranks: int, data: st.DataObject, seed: int) -> 
 
 
 @given(
-    st.sampled_from(["transpose", "bit-reverse", "bit-complement", "shuffle", "shift:by=5", "permutation", "tornado"]),
+    st.sampled_from(
+        [
+            "transpose",
+            "bit-reverse",
+            "bit-complement",
+            "shuffle",
+            "shift:by=5",
+            "permutation",
+            "tornado",
+        ]
+    ),
     st.sampled_from([1, 4, 16, 64, 256]),
     seeds,
 )
@@ -79,7 +89,12 @@ def test_permutations_permute(spec: str, ranks: int, seed: int) -> None:
 
 
 def test_seeds_differ() -> None:
-    for spec in ("random:degree=4", "random-rows:degree=4", "permutation", "alltoall:size=uniform(1,1000)"):
+    for spec in (
+        "random:degree=4",
+        "random-rows:degree=4",
+        "permutation",
+        "alltoall:size=uniform(1,1000)",
+    ):
         one, two = (parse_pattern(spec, ranks=64, seed=seed) for seed in (1, 2))
         assert not (np.array_equal(one.target, two.target) and np.array_equal(one.size, two.size))
 
@@ -101,7 +116,9 @@ def test_stencil_against_the_definition(sides: list[int], reach: int, wraps: boo
     assert set(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True)) == expected
 
 
-@given(st.integers(1, 5000), st.integers(0, 10**6), st.sampled_from(["uniform", "log-uniform"]), seeds)
+@given(
+    st.integers(1, 5000), st.integers(0, 10**6), st.sampled_from(["uniform", "log-uniform"]), seeds
+)
 @settings(max_examples=100, deadline=None)
 def test_sizes_stay_within_their_ends(low: int, width: int, kind: str, seed: int) -> None:
     drawn = parse_sizes(f"{kind}({low},{low + width})").draw(200, np.random.default_rng(seed))
@@ -110,13 +127,19 @@ def test_sizes_stay_within_their_ends(low: int, width: int, kind: str, seed: int
     assert drawn.max() <= low + width
 
 
-@given(st.lists(st.sampled_from(["a=1", "size=uniform(1,2)", "b=f(g(1,2),3)", "x"]), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.sampled_from(["a=1", "size=uniform(1,2)", "b=f(g(1,2),3)", "x"]), min_size=1, max_size=5
+    )
+)
 def test_splitting_undoes_joining(words: list[str]) -> None:
     assert split_options(",".join(words)) == words
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=4, unique=True), min_size=1, max_size=8),
+    st.lists(
+        st.lists(st.integers(0, 9), min_size=2, max_size=4, unique=True), min_size=1, max_size=8
+    ),
     st.integers(1, 3),
 )
 @settings(max_examples=100, deadline=None)
@@ -125,5 +148,9 @@ def test_dual_graph_against_the_definition(elements: list[list[int]], common: in
     offsets = np.concatenate([[0], np.cumsum(count)])
     graph = dual_graph(Cells(offsets, np.array([n for e in elements for n in e]), count, common))
     for a, element in enumerate(elements):
-        joined = [b for b, other in enumerate(elements) if b != a and len(set(element) & set(other)) >= common]
+        joined = [
+            b
+            for b, other in enumerate(elements)
+            if b != a and len(set(element) & set(other)) >= common
+        ]
         assert graph.neighbor[graph.offsets[a] : graph.offsets[a + 1]].tolist() == joined

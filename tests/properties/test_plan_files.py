@@ -1,4 +1,7 @@
-"""Plan files, property: the core reads of every rank what Python hands over, and refuses what an executor relies on."""
+"""Plan files, property.
+
+The core reads of every rank what Python hands over, and refuses what an executor relies on.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +34,26 @@ def same_parts(plan: Plan, path: Path) -> None:
     for rank in range(plan.ranks):
         found = _core.read_plan_file(str(path), rank, plan.ranks)
         assert found.has_plan(RankPlan.of(plan, rank).to_core())
-        assert (found.send_bytes, found.receive_bytes) == (plan.send_bytes[rank], plan.receive_bytes[rank])
+        assert (found.send_bytes, found.receive_bytes) == (
+            plan.send_bytes[rank],
+            plan.receive_bytes[rank],
+        )
         assert found.item_bytes == 0
 
 
 @examples(FILES, max_examples=10)
 @given(
-    seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), flight=st.sampled_from([None, 2]),
+    seed=st.integers(0, 2**32 - 1),
+    sync=st.sampled_from(POLICIES),
+    flight=st.sampled_from([None, 2]),
     method=st.sampled_from(["first-fit", "coloring", "naive"]),
-)  # fmt: skip
+)
 def test_schedules(tmp_path: Path, seed: int, sync: str, flight: int | None, method: str) -> None:
     rng = np.random.default_rng(seed)
     ranks = int(rng.integers(2, 9))
-    schedule = conset.compile(random_pattern(ranks, rng, largest=40), f"crossbar:{ranks}", method=method)
+    schedule = conset.compile(
+        random_pattern(ranks, rng, largest=40), f"crossbar:{ranks}", method=method
+    )
     same_parts(plan_schedule(schedule, sync, in_flight=flight), tmp_path / "x.plan")
 
 
@@ -102,10 +112,12 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
     one, *others = (
         plan_schedule(conset.compile(spec, "crossbar:4", method=method), sync)
         for spec, method, sync in (
-            ("alltoall:size=8", "coloring", "local"), ("alltoall:size=9", "coloring", "local"),
-            ("alltoall:size=8", "coloring", "ready"), ("alltoall:size=8", "naive", "local"),
+            ("alltoall:size=8", "coloring", "local"),
+            ("alltoall:size=9", "coloring", "local"),
+            ("alltoall:size=8", "coloring", "ready"),
+            ("alltoall:size=8", "naive", "local"),
         )
-    )  # fmt: skip
+    )
     write_plan_file(one, tmp_path / "x.plan")
     found = _core.read_plan_file(str(tmp_path / "x.plan"), 0, 4)
     assert found.has_plan(RankPlan.of(one, 0).to_core())
@@ -114,10 +126,22 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
 
 
 FIELDS = [
-    *(f"{side}_{name}" for side in ("sends", "receives") for name in ("phase", "peer", "offset", "bytes", "offsets")),
-    *(f"{side}_{name}" for side in ("packs", "unpacks") for name in ("offsets", "source", "target", "bytes")),
-    "needs_offsets", "needs_operation", "signals_offsets", "signals_operation", "work_bytes",
-]  # fmt: skip
+    *(
+        f"{side}_{name}"
+        for side in ("sends", "receives")
+        for name in ("phase", "peer", "offset", "bytes", "offsets")
+    ),
+    *(
+        f"{side}_{name}"
+        for side in ("packs", "unpacks")
+        for name in ("offsets", "source", "target", "bytes")
+    ),
+    "needs_offsets",
+    "needs_operation",
+    "signals_offsets",
+    "signals_operation",
+    "work_bytes",
+]
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -146,10 +170,16 @@ def test_what_would_go_out_of_bounds_is_refused(tmp_path: Path, name: str) -> No
         ({"sends_peer": np.zeros(1, np.int32)}, "'sends_peer': entries"),
         ({"sends_peer": np.zeros(1, np.int64)}, "'sends_peer' must be i4, is i8"),
         ({"item_bytes": 8, "item_type": "float16", "add": 0}, "item_type must be bytes, int32"),
-        ({"item_bytes": 9, "item_type": "float64", "add": 0}, "item_bytes = 9: must be whole numbers of float64"),
-        ({"item_bytes": 8, "item_type": "bytes", "add": 1}, "item_type is bytes, which cannot be added"),
+        (
+            {"item_bytes": 9, "item_type": "float64", "add": 0},
+            "item_bytes = 9: must be whole numbers of float64",
+        ),
+        (
+            {"item_bytes": 8, "item_type": "bytes", "add": 1},
+            "item_type is bytes, which cannot be added",
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_line(tmp_path: Path, changed: dict[str, Any], line: str) -> None:
     lines = refused(program_file(tmp_path / "x.plan") | changed, tmp_path / "x.plan")
     assert [line in each for each in lines[:1]] == [True]
@@ -162,7 +192,10 @@ def test_a_rank_does_not_send_to_itself(tmp_path: Path) -> None:
 
 
 def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
-    """Bytes changed anywhere: no rank trips; where all take it, every number is within what the file says."""
+    """Bytes changed anywhere: no rank trips.
+
+    Where all take it, every number is within what the file says.
+    """
     path = tmp_path / "x.plan"
     program_file(path)
     sound = path.read_bytes()

@@ -1,4 +1,7 @@
-"""Plans of programs, property: any pattern by any ranks at all arrives, in any order that the plan allows."""
+"""Plans of programs, property.
+
+Any pattern by any ranks at all arrives, in any order that the plan allows.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,16 @@ POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
 def programs(draw: st.DrawFn) -> tuple[Program, Pattern, np.random.Generator]:
     """Any positions; parts of messages; bundles in any phases, whole or split."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    pattern = random_pattern(draw(st.integers(2, 7)), rng, largest=draw(st.sampled_from([1, 3, 40])))
+    pattern = random_pattern(
+        draw(st.integers(2, 7)), rng, largest=draw(st.sampled_from([1, 3, 40]))
+    )
     paths = random_paths(pattern, draw(st.integers(1, 5)), rng, cut=draw(st.booleans()))
     split = draw(st.booleans())
-    return forwarding(paths, rng if split or draw(st.booleans()) else None, split=split), pattern, rng
+    return (
+        forwarding(paths, rng if split or draw(st.booleans()) else None, split=split),
+        pattern,
+        rng,
+    )
 
 
 def delivers(plan: Plan, pattern: Pattern, rng: np.random.Generator) -> bool:
@@ -40,7 +49,9 @@ def delivers(plan: Plan, pattern: Pattern, rng: np.random.Generator) -> bool:
 
 @examples(max_examples=150, deadline=None)
 @given(made=programs(), sync=st.sampled_from(POLICIES), flight=st.sampled_from([None, 1, 2]))
-def test_every_byte_arrives(made: tuple[Program, Pattern, Any], sync: str, flight: int | None) -> None:
+def test_every_byte_arrives(
+    made: tuple[Program, Pattern, Any], sync: str, flight: int | None
+) -> None:
     program, pattern, rng = made
     plan = plan_program(program, sync, in_flight=flight)
     check_delivery(plan, pattern)
@@ -63,8 +74,13 @@ def test_the_baseline_has_the_same_buffers(made: tuple[Program, Pattern, Any]) -
 
 @examples(max_examples=200, deadline=None)
 @given(made=programs(), data=st.data())
-def test_what_the_replay_lets_pass_delivers(made: tuple[Program, Pattern, Any], data: st.DataObject) -> None:
-    """Two equal operations of a plan change what they carry: the replay says whether that is right."""
+def test_what_the_replay_lets_pass_delivers(
+    made: tuple[Program, Pattern, Any], data: st.DataObject
+) -> None:
+    """Two equal operations of a plan change what they carry.
+
+    The replay says whether that is right.
+    """
     program, pattern, rng = made
     plan = plan_program(program)
     side = data.draw(st.sampled_from(["sends", "receives", "packs", "unpacks"]))
@@ -72,7 +88,11 @@ def test_what_the_replay_lets_pass_delivers(made: tuple[Program, Pattern, Any], 
     if noun is None or noun.count < 2:
         return
     k, j = data.draw(st.tuples(*[st.integers(0, noun.count - 1)] * 2))
-    name = "offset" if side in ("sends", "receives") else data.draw(st.sampled_from(["source", "target"]))
+    name = (
+        "offset"
+        if side in ("sends", "receives")
+        else data.draw(st.sampled_from(["source", "target"]))
+    )
     values = getattr(noun, name).copy()
     values[[k, j]] = values[[j, k]]
     mutant = changed(plan, side, name, values)
@@ -93,7 +113,9 @@ def test_the_slow_exchange_sees_what_is_wrong() -> None:
     plan = plan_program(forwarding(random_paths(pattern, 3, rng)))
     assert plan.packs is not None
     assert delivers(plan, pattern, rng)
-    mutant = changed(plan, "packs", "source", np.r_[plan.packs.source[0] + 1, plan.packs.source[1:]])
+    mutant = changed(
+        plan, "packs", "source", np.r_[plan.packs.source[0] + 1, plan.packs.source[1:]]
+    )
     assert not delivers(mutant, pattern, rng)
     with pytest.raises(VerificationError):
         check_delivery(mutant, pattern)

@@ -1,4 +1,7 @@
-"""Programs, property: with all connections of a context in use, none is slower than it was demanded and guaranteed."""
+"""Programs, property.
+
+With all connections of a context in use, none is slower than it was demanded and guaranteed.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,20 @@ from conset.schedule.schedule import Schedule
 from conset.verification import verify_program
 
 MACHINES = (
-    "iwarp:4x4", "mesh:2x3,link=40MB/s,hop=1us", "ring:6,link=40MB/s,port=60MB/s", "hypercube:3,link=20MB/s,hop=0.3us",
-    "torus:3x3,width=2,link=20MB/s,port=50MB/s", "crossbar:5,port=40MB/s",
-)  # fmt: skip
+    "iwarp:4x4",
+    "mesh:2x3,link=40MB/s,hop=1us",
+    "ring:6,link=40MB/s,port=60MB/s",
+    "hypercube:3,link=20MB/s,hop=0.3us",
+    "torus:3x3,width=2,link=20MB/s,port=50MB/s",
+    "crossbar:5,port=40MB/s",
+)
 DEMANDS = (
-    {}, {"min_bandwidth": "10MB/s"}, {"max_latency": "6us"}, {"min_bandwidth": "8MB/s", "max_latency": "8us"},
+    {},
+    {"min_bandwidth": "10MB/s"},
+    {"max_latency": "6us"},
+    {"min_bandwidth": "8MB/s", "max_latency": "8us"},
     {"max_latency": "12us"},
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -62,27 +72,37 @@ Row = tuple[list[int], list[int], float, float, float, float]
 
 
 def connections(program: Program) -> dict[int, dict[tuple[int, int], Row]]:
-    """The connections of every context, by the channel where they begin; demands are the strictest of all phases."""
+    """The connections of every context, by the channel where they begin.
+
+    Demands are the strictest of all phases.
+    """
     found: dict[int, dict[tuple[int, int], Row]] = {}
     for schedule, contexts, own in zip(
         program.schedules, program.contexts, program_guarantees(program), strict=True
-    ):  # fmt: skip
+    ):
         assert schedule.route_offsets is not None
         assert schedule.route_nodes is not None
         assert schedule.channels is not None
         rates, times = schedule.min_bandwidth_Bps, schedule.max_latency_s
         for k in range(schedule.transfers):
             stops = slice(int(schedule.route_offsets[k]), int(schedule.route_offsets[k + 1]))
-            nodes, channels = schedule.route_nodes[stops].tolist(), schedule.channels[stops].tolist()
+            nodes, channels = (
+                schedule.route_nodes[stops].tolist(),
+                schedule.channels[stops].tolist(),
+            )
             m = int(schedule.message[k])
             least = 0.0 if rates is None else float(rates[m])
             most = np.inf if times is None else float(times[m])
             rows = found.setdefault(contexts[schedule.phase_of[k]], {})
             before = rows.get((nodes[0], channels[0]), ([], [], 0.0, 0.0, 0.0, np.inf))
             rows[nodes[0], channels[0]] = (
-                nodes, channels, float(own.bandwidth_Bps[k]), float(own.latency_s[k]),
-                max(before[4], least), min(before[5], most),
-            )  # fmt: skip
+                nodes,
+                channels,
+                float(own.bandwidth_Bps[k]),
+                float(own.latency_s[k]),
+                max(before[4], least),
+                min(before[5], most),
+            )
     return found
 
 
@@ -95,10 +115,16 @@ def all_at_once(machine: Machine, rows: list[Row], size: int) -> Schedule:
     pattern = Pattern(machine.topology.endpoints, offsets, target, np.full(len(rows), size))
     cuts = np.cumsum([0, *(len(row[0]) for row in rows)])
     return Schedule(
-        pattern, machine, "connections", Limits(), np.array([0, len(rows)]), np.arange(len(rows), dtype=np.int32),
-        route_offsets=cuts, route_nodes=np.concatenate([row[0] for row in rows]).astype(np.int32),
+        pattern,
+        machine,
+        "connections",
+        Limits(),
+        np.array([0, len(rows)]),
+        np.arange(len(rows), dtype=np.int32),
+        route_offsets=cuts,
+        route_nodes=np.concatenate([row[0] for row in rows]).astype(np.int32),
         channels=np.concatenate([row[1] for row in rows]).astype(np.int32),
-    )  # fmt: skip
+    )
 
 
 @given(programs(), st.sampled_from([4, 200, 800]))
@@ -107,20 +133,29 @@ def test_a_context_in_use_keeps_its_contracts(program: Program, size: int) -> No
     assert verify_program(document_of_program(program)).ok
     costs = program.machine.costs_for("connections")
     network = Costs(
-        port_out_Bps=costs.port_out_Bps, port_in_Bps=costs.port_in_Bps, node_Bps=costs.node_Bps,
-        link_Bps=costs.link_Bps, hop_s=float(costs.hop.at(costs.flit_B)), flit_B=costs.flit_B,
-    )  # fmt: skip
+        port_out_Bps=costs.port_out_Bps,
+        port_in_Bps=costs.port_in_Bps,
+        node_Bps=costs.node_Bps,
+        link_Bps=costs.link_Bps,
+        hop_s=float(costs.hop.at(costs.flit_B)),
+        flit_B=costs.flit_B,
+    )
     machine = replace(program.machine, costs=network, method_costs={})
     for rows in connections(program).values():
         ordered = sorted(rows.values(), key=lambda row: row[0][0])
         schedule = all_at_once(machine, ordered, size)
         found = simulate_connections(Workload.of_schedule(schedule), machine, Settings("barrier"))
         elements = -(-size // costs.flit_B)
-        for row, sent, end in zip(ordered, found.sent_s.tolist(), found.end_s.tolist(), strict=True):
+        for row, sent, end in zip(
+            ordered, found.sent_s.tolist(), found.end_s.tolist(), strict=True
+        ):
             _, _, bandwidth, latency, least, most = row
             assert bandwidth * (1 + 1e-9) >= least
             assert latency <= most * (1 + 1e-9)
             each = costs.flit_B / bandwidth if isfinite(bandwidth) else 0.0
             assert end - sent <= latency + (elements - 1) * each + 1e-9 * end + 1e-12
             if least:  # so what was asked for is there as well
-                assert end - sent <= latency + (elements - 1) * costs.flit_B / least + 1e-9 * end + 1e-12
+                assert (
+                    end - sent
+                    <= latency + (elements - 1) * costs.flit_B / least + 1e-9 * end + 1e-12
+                )

@@ -1,4 +1,7 @@
-"""The choice on any small pattern and machine: never slower than posting everything, nor than what a search tries."""
+"""The choice on any small pattern and machine.
+
+Never slower than posting everything, nor than what a search tries.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,24 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 
-MACHINES = ("mesh:2x3", "torus:3x3", "hypercube:3", "crossbar:4", "ipsc860:8", "paragon:3x3", "delta:2x4", "iwarp:2x4")
+MACHINES = (
+    "mesh:2x3",
+    "torus:3x3",
+    "hypercube:3",
+    "crossbar:4",
+    "ipsc860:8",
+    "paragon:3x3",
+    "delta:2x4",
+    "iwarp:2x4",
+)
 
 
 @st.composite
 def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
     rank = st.integers(0, ranks - 1)
-    pairs = draw(st.lists(st.tuples(rank, rank).filter(lambda pair: pair[0] != pair[1]), max_size=14))
+    pairs = draw(
+        st.lists(st.tuples(rank, rank).filter(lambda pair: pair[0] != pair[1]), max_size=14)
+    )
     sizes = draw(st.lists(st.integers(0, 20_000), min_size=len(pairs), max_size=len(pairs)))
     return Pattern.from_messages([a for a, _ in pairs], [b for _, b in pairs], sizes, ranks)
 
@@ -51,11 +65,17 @@ def time_of(schedule: Schedule, sync: str | None = None) -> float:
     """Simulated by the model that its machine has for its method [s]."""
     machine = schedule.machine
     settings = settings_of(schedule, sync or schedule.sync, schedule.in_flight)
-    return end_time(Base(schedule).workload, machine, settings, machine.costs_for(schedule.method).model).time_s
+    return end_time(
+        Base(schedule).workload, machine, settings, machine.costs_for(schedule.method).model
+    ).time_s
 
 
 def no_circuits_on_lanes(machine: Machine) -> Machine:
-    return machine if machine.costs.model != "circuit" else replace(machine, costs=replace(machine.costs, lanes=1))
+    return (
+        machine
+        if machine.costs.model != "circuit"
+        else replace(machine, costs=replace(machine.costs, lanes=1))
+    )
 
 
 @settings(max_examples=30)
@@ -76,7 +96,10 @@ def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject)
         return
     assert chosen.report.simulated_s <= posted_s * (1 + 1e-9)
     assert chosen.report.verdict is not None
-    assert chosen.report.verdict["times"][machine.costs_for(chosen.method).model]["posted_s"] == posted_s
+    assert (
+        chosen.report.verdict["times"][machine.costs_for(chosen.method).model]["posted_s"]
+        == posted_s
+    )
 
 
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
@@ -84,7 +107,9 @@ def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject)
 @given(data=st.data())
 def test_nothing_tried_is_simulated_faster(model: str, data: st.DataObject) -> None:
     machine = parse_machine(data.draw(st.sampled_from(MACHINES)))
-    machine = no_circuits_on_lanes(replace(machine, costs=replace(machine.costs, model=model), method_costs={}))
+    machine = no_circuits_on_lanes(
+        replace(machine, costs=replace(machine.costs, model=model), method_costs={})
+    )
     pattern = data.draw(patterns(machine.topology.endpoints))
     chosen = compile_pattern(pattern, machine, CompileOptions())
     assert chosen.report.simulated_s is not None
@@ -107,7 +132,9 @@ def test_one_thread_and_three_choose_the_same(data: st.DataObject) -> None:
     pattern = data.draw(patterns(machine.topology.endpoints))
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_by(method, pattern, machine, CompileOptions(contention=contention), effort=effort)
+        return compile_by(
+            method, pattern, machine, CompileOptions(contention=contention), effort=effort
+        )
 
     found = []
     for threads in (1, 3):

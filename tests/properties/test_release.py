@@ -1,6 +1,9 @@
-"""The release engine, property: every model of the core delivers each message when the obvious slow program does.
+"""The release engine, property.
 
-Random machines with all costs drawn, small workloads with everything that a schedule or a trace may say.
+Every model of the core delivers each message when the obvious slow program does.
+
+Random machines with all costs drawn, small workloads with everything that a schedule or a trace may
+say.
 """
 
 from __future__ import annotations
@@ -45,12 +48,20 @@ def ends_of(draw: st.DrawFn, rng: np.random.Generator, nodes: int, count: int) -
         return {"source": source, "target": target}
     place = rng.integers(0, nodes, nodes)
     sender, receiver = (rng.integers(0, nodes, count) for _ in range(2))
-    return {"source": place[sender], "target": place[receiver], "sender": sender, "receiver": receiver}
+    return {
+        "source": place[sender],
+        "target": place[receiver],
+        "sender": sender,
+        "receiver": receiver,
+    }
 
 
 @st.composite
 def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
-    """Messages in phases, some of them empty, in any posting order; some follow others that are listed earlier."""
+    """Messages in phases, some of them empty, in any posting order.
+
+    Some follow others that are listed earlier.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(0, 24))
     cuts = np.sort(rng.integers(0, count + 1, draw(st.integers(0, 4))))
@@ -63,12 +74,19 @@ def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
     place = np.argsort(order) if order.size else np.arange(count)
     most = 3 if draw(st.booleans()) else 1
     earlier = [np.flatnonzero(place < place[m]) for m in range(count)]
-    deps = [rng.choice(row, min(row.size, int(rng.integers(0, most))), replace=False) for row in earlier]
+    deps = [
+        rng.choice(row, min(row.size, int(rng.integers(0, most))), replace=False) for row in earlier
+    ]
     return Workload(
-        bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, packed=packed,
+        bytes=size,
+        nodes=machine.topology.nodes,
+        phase_offsets=offsets,
+        order=order,
+        packed=packed,
         dep_offsets=np.cumsum([0, *(each.size for each in deps)]),
-        deps=np.concatenate([*deps, np.zeros(0, np.int64)]), **ends,
-    )  # fmt: skip
+        deps=np.concatenate([*deps, np.zeros(0, np.int64)]),
+        **ends,
+    )
 
 
 @st.composite
@@ -101,7 +119,8 @@ def how(draw: st.DrawFn, policies: list[str]) -> Settings:
 
 def check(model: str, work: Workload, machine: Machine, settings: Settings) -> None:
     expected = slow(model, work, machine, settings)
-    # flow ends many messages of one time together, ranks of a node begin work of one time, in no order
+    # flow ends many messages of one time together, ranks of a node begin work of one time, in no
+    # order
     if model == "flow" or machine.costs.processors == "shared":
         assume(expected == slow(model, work, machine, settings, backwards=True))
     simulate = find_model(model).simulate

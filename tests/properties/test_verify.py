@@ -1,4 +1,7 @@
-"""Properties of the verifier: its counts are those of an obvious walk, hop by hop, on any network."""
+"""Properties of the verifier.
+
+Its counts are those of an obvious walk, hop by hop, on any network.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.walks import BoxWalk, CubeWalk
 from hand_made import document, figures, graph_of, greedy, loads, machine_on, route
 
-SIDES = st.lists(st.integers(1, 5), min_size=1, max_size=3).filter(lambda sides: 1 < _product(sides) <= 40)
+SIDES = st.lists(st.integers(1, 5), min_size=1, max_size=3).filter(
+    lambda sides: 1 < _product(sides) <= 40
+)
 
 
 def _product(sides: list[int]) -> int:
@@ -39,14 +44,19 @@ def machines(draw: st.DrawFn) -> Machine:
         return machine_on(Topology.crossbar(draw(st.integers(2, 9))))
     if kind == "mesh":
         return machine_on(Topology.mesh(*draw(SIDES), width=width))
-    topology = Topology.torus(*draw(SIDES), width=width) if kind == "torus" else Topology.ring(draw(st.integers(2, 9)))
+    topology = (
+        Topology.torus(*draw(SIDES), width=width)
+        if kind == "torus"
+        else Topology.ring(draw(st.integers(2, 9)))
+    )
     tie = draw(st.sampled_from(["parity", "plus", "checker"]))
     return machine_on(topology, rule=draw(st.sampled_from(["dimension-order", "no-wrap"])), tie=tie)
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Topology:
-    """A directed cycle (so that every node reaches every other) with chords, some nodes switches."""
+    """A directed cycle (so that every node reaches every other) with chords, some nodes
+    switches."""
     nodes = draw(st.integers(2, 10))
     links = {(v, (v + 1) % nodes) for v in range(nodes)}
     node = st.integers(0, nodes - 1)
@@ -65,7 +75,11 @@ def traffic(draw: st.DrawFn, machine: Machine) -> tuple[int, list[int] | None, l
         placement = draw(st.lists(st.integers(0, endpoints - 1), min_size=1, max_size=12))
         ranks = len(placement)
     rank = st.integers(0, ranks - 1)
-    pairs = draw(st.lists(st.tuples(rank, rank, st.integers(1, 9)).filter(lambda m: m[0] != m[1]), max_size=25))
+    pairs = draw(
+        st.lists(
+            st.tuples(rank, rank, st.integers(1, 9)).filter(lambda m: m[0] != m[1]), max_size=25
+        )
+    )
     return ranks, placement, [list(m) for m in pairs]
 
 
@@ -120,15 +134,21 @@ def test_loads_are_those_of_a_walk_hop_by_hop(data: st.DataObject) -> None:
     result = verify_document(stated, machine=machine)
 
     assert result.figures == figures(machine, phases, routes)
-    explicit = document(machine, messages, phases, limits, ranks=ranks, placement=placement, routes=routes)
+    explicit = document(
+        machine, messages, phases, limits, ranks=ranks, placement=placement, routes=routes
+    )
     again = verify_document(explicit, machine=machine)
     assert again == result  # the machine's routes written out are the same schedule
     expected = excesses(machine, routes, limits)
-    found = sorted((v.rule, v.phase) for v in result.violations if v.rule in ("send", "receive", "link"))
+    found = sorted(
+        (v.rule, v.phase) for v in result.violations if v.rule in ("send", "receive", "link")
+    )
     assert found == expected
 
 
-def excesses(machine: Machine, routes: list[list[list[int]]], limits: Limits) -> list[tuple[str, int]]:
+def excesses(
+    machine: Machine, routes: list[list[list[int]]], limits: Limits
+) -> list[tuple[str, int]]:
     """(kind, phase) once for every resource above its limit, counted hop by hop."""
     topology = machine.topology
     width: dict[Any, int] = {}
@@ -148,7 +168,9 @@ def excesses(machine: Machine, routes: list[list[list[int]]], limits: Limits) ->
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_a_greedy_schedule_passes_and_its_windows_are_its_merged_phases(data: st.DataObject) -> None:
+def test_a_greedy_schedule_passes_and_its_windows_are_its_merged_phases(
+    data: st.DataObject,
+) -> None:
     machine = data.draw(machines())
     ranks, placement, messages = data.draw(traffic(machine))
     limits = data.draw(LIMITS)
@@ -163,5 +185,9 @@ def test_a_greedy_schedule_passes_and_its_windows_are_its_merged_phases(data: st
     for p in range(max(1, len(phases) - window + 1)):
         rows = [row for phase in phases[p : p + window] for row in phase]
         alone = document(machine, messages, [rows], limits, ranks=ranks, placement=placement)
-        merged |= {v.rule for v in verify_document(alone, machine=machine).violations if v.rule != "message-missing"}
+        merged |= {
+            v.rule
+            for v in verify_document(alone, machine=machine).violations
+            if v.rule != "message-missing"
+        }
     assert found == merged

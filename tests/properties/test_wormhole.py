@@ -1,6 +1,9 @@
-"""Wormhole, property: receives of few kinds and many messages give what the obvious slow program gives, or deadlock.
+"""Wormhole, property.
 
-`test_release.py` draws any machine; here all messages meet at nine ranks that are short of receives and buffers.
+Receives of few kinds and many messages give what the obvious slow program gives, or deadlock.
+
+`test_release.py` draws any machine; here all messages meet at nine ranks that are short of receives
+and buffers.
 """
 
 from __future__ import annotations
@@ -23,10 +26,17 @@ from slow_networks import slow
 
 US, MB = 1e-6, 1e6
 COSTS = Costs(
-    send_overhead=Steps((10 * US,)), receive_overhead=Steps((5 * US,)), inject=Steps((2 * US,)),
-    port_out_Bps=MB, port_in_Bps=MB, link_Bps=1.5 * MB, hop_s=US, signal_s=8 * US, copy_Bps=4 * MB,
+    send_overhead=Steps((10 * US,)),
+    receive_overhead=Steps((5 * US,)),
+    inject=Steps((2 * US,)),
+    port_out_Bps=MB,
+    port_in_Bps=MB,
+    link_Bps=1.5 * MB,
+    hop_s=US,
+    signal_s=8 * US,
+    copy_Bps=4 * MB,
     synchronization=Synchronization(7 * US),
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -48,7 +58,11 @@ def workloads(draw: st.DrawFn) -> Workload:
     st.sampled_from(["none", "local", "barrier", "barrier:2"]),
     st.tuples(st.sampled_from([None, 0.0, 150.0, 1e9]), st.sampled_from([0.0, 300.0, np.inf])),
     st.tuples(st.booleans(), st.booleans(), st.booleans()),
-    st.tuples(st.sampled_from([None, 1, 2]), st.sampled_from([None, 1, 2]), st.sampled_from(["list", "any"])),
+    st.tuples(
+        st.sampled_from([None, 1, 2]),
+        st.sampled_from([None, 1, 2]),
+        st.sampled_from(["list", "any"]),
+    ),
     st.integers(1, 2),
 )
 @examples(max_examples=150)
@@ -63,9 +77,13 @@ def test_the_same_as_the_slow_one(
 ) -> None:
     one, preempts, after = flags
     costs = replace(
-        COSTS, eager_B=protocol[0], buffers_B=protocol[1], processors="one" if one or preempts else "two",
-        preempts=preempts, receive="after" if after else "before",
-    )  # fmt: skip
+        COSTS,
+        eager_B=protocol[0],
+        buffers_B=protocol[1],
+        processors="one" if one or preempts else "two",
+        preempts=preempts,
+        receive="after" if after else "before",
+    )
     machine = replace(parse_machine(network), costs=costs)
     how = Settings(sync, execution[0], execution[1], execution[2], lanes=lanes)  # type: ignore[arg-type]
     expected = slow("wormhole", work, machine, how)

@@ -1,4 +1,7 @@
-"""The Python interface: what it shows, what it refuses and in which words, constructors from other libraries."""
+"""The Python interface.
+
+What it shows, what it refuses and in which words, constructors from other libraries.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ ROOT = Path(conset.__file__).parent
 def in_new_process(code: str) -> str:
     """What a program prints that has imported nothing yet."""
     environment = {"PYTHONPATH": str(ROOT.parent), "PATH": "", "PAGER": "cat"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     return done.stdout
 
 
@@ -51,9 +56,14 @@ def test_the_help_of_the_package_names_everything() -> None:
 
 
 def test_type_checkers_see_what_is_loaded() -> None:
-    """The names under `TYPE_CHECKING` and where they come from are those of the loader; `py.typed` lies beside them."""
+    """The names under `TYPE_CHECKING` and where they come from are those of the loader.
+
+    `py.typed` lies beside them.
+    """
     tree = ast.parse((ROOT / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name))
+    block = next(
+        node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    )
     seen = {alias.name: found.module for found in block.body for alias in found.names}
     assert seen == conset._HOMES
     assert set(seen) | {"__version__"} == set(conset.__all__)
@@ -61,15 +71,24 @@ def test_type_checkers_see_what_is_loaded() -> None:
 
 
 def test_help_and_dir_need_nothing_loaded() -> None:
-    shown = in_new_process("import conset, sys; print(*dir(conset)); print('numpy' in sys.modules); help(conset)")
+    shown = in_new_process(
+        "import conset, sys; print(*dir(conset)); print('numpy' in sys.modules); help(conset)"
+    )
     assert set(conset.__all__) <= set(shown.splitlines()[0].split())
     assert shown.splitlines()[1] == "False"
-    for line in ("compile       A schedule of a pattern on a machine.", "class Exchange(", "run(schedule: "):
+    for line in (
+        "compile       A schedule of a pattern on a machine.",
+        "class Exchange(",
+        "run(schedule: ",
+    ):
         assert line in shown
 
 
 def test_an_executor_is_there_before_mpi_starts() -> None:
-    code = "import conset, sys; conset.Exchange, conset.plan, conset.Plan; print('mpi4py.MPI' in sys.modules)"
+    code = (
+        "import conset, sys; conset.Exchange, conset.plan, conset.Plan; print('mpi4py.MPI' in "
+        "sys.modules)"
+    )
     assert in_new_process(code) == "False\n"
 
 
@@ -80,10 +99,15 @@ def test_signatures_are_written_out(name: str) -> None:
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         assert parameter.annotation not in (parameter.empty, "Any", Any)
-        assert len(inspect.signature(function).parameters) < 3 or f"\n    {parameter.name}: " in described
+        assert (
+            len(inspect.signature(function).parameters) < 3
+            or f"\n    {parameter.name}: " in described
+        )
 
 
-@pytest.mark.parametrize("module", ["conset", "conset.api", "conset.inputs", "conset.pattern.pattern"])
+@pytest.mark.parametrize(
+    "module", ["conset", "conset.api", "conset.inputs", "conset.pattern.pattern"]
+)
 def test_examples_hold(module: str) -> None:
     result = doctest.testmod(import_module(module))
     assert result.attempted > 0
@@ -107,9 +131,13 @@ def test_an_unknown_argument_is_named_with_the_nearest(name: str) -> None:
 
 
 def test_a_misspelt_method() -> None:
-    with pytest.raises(TypeError, match=r"^compile: unknown argument 'metod', did you mean 'method'\?$"):
+    with pytest.raises(
+        TypeError, match=r"^compile: unknown argument 'metod', did you mean 'method'\?$"
+    ):
         conset.compile("alltoall", "mesh:4x4", metod="x")
-    with pytest.raises(UsageError, match=r"^unknown method 'first-fi': did you mean 'first-fit'\?$"):
+    with pytest.raises(
+        UsageError, match=r"^unknown method 'first-fi': did you mean 'first-fit'\?$"
+    ):
         conset.compile("alltoall", "mesh:4x4", method="first-fi")
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'machine'"):
         conset.compile("alltoall")
@@ -122,28 +150,58 @@ def schedule() -> conset.Schedule:
 
 CALLS: list[tuple[str, Any]] = [
     ("parts is for .mtx", lambda _: conset.load_pattern("alltoall", "mesh:4x4", parts=3)),
-    ("rows_to = -1: must be at least 1", lambda _: conset.load_pattern("alltoall", "mesh:4x4", rows_to=-1)),
-    ("ranks_per_node 0: must be at least 1", lambda _: conset.load_pattern("alltoall", "mesh:4x4", ranks_per_node=0)),
-    ("ranks_per_node 0: must be at least 1", lambda _: conset.compile("alltoall", "mesh:4x4", ranks_per_node=0)),
+    (
+        "rows_to = -1: must be at least 1",
+        lambda _: conset.load_pattern("alltoall", "mesh:4x4", rows_to=-1),
+    ),
+    (
+        "ranks_per_node 0: must be at least 1",
+        lambda _: conset.load_pattern("alltoall", "mesh:4x4", ranks_per_node=0),
+    ),
+    (
+        "ranks_per_node 0: must be at least 1",
+        lambda _: conset.compile("alltoall", "mesh:4x4", ranks_per_node=0),
+    ),
     ("in_flight 0: must be", lambda s: conset.simulate(s, in_flight=0)),
     ("receives 'x y': must be", lambda s: conset.simulate(s, receives="x y")),
-    ("lanes 2: a circuit has its links alone", lambda s: conset.simulate(s, model="circuit", lanes=2)),
+    (
+        "lanes 2: a circuit has its links alone",
+        lambda s: conset.simulate(s, model="circuit", lanes=2),
+    ),
     ("unknown receive order 'lists'", lambda s: conset.simulate(s, receive_order="lists")),
-    ("lp: the linear program is about free routes; add routes free",
-     lambda s: conset.bound(s.pattern, "mesh:4x4", lp=True)),
-    ("rank_by flow: goes with methods auto or sync auto",
-     lambda _: conset.compare("shift", "ring:4", methods="naive", rank_by="flow")),
-    ("methods: at least one method required", lambda _: conset.compare("shift", "ring:4", methods=[])),
-    ("sync naive=none: naive is", lambda _: conset.compare("shift", "ring:4", methods="lp", sync="naive=none")),
-    ("its costs stand in a machine file or in conset.machine.spec.with_settings",
-     lambda _: conset.load_machine("x.toml,link=1GB/s")),
+    (
+        "lp: the linear program is about free routes; add routes free",
+        lambda s: conset.bound(s.pattern, "mesh:4x4", lp=True),
+    ),
+    (
+        "rank_by flow: goes with methods auto or sync auto",
+        lambda _: conset.compare("shift", "ring:4", methods="naive", rank_by="flow"),
+    ),
+    (
+        "methods: at least one method required",
+        lambda _: conset.compare("shift", "ring:4", methods=[]),
+    ),
+    (
+        "sync naive=none: naive is",
+        lambda _: conset.compare("shift", "ring:4", methods="lp", sync="naive=none"),
+    ),
+    (
+        "its costs stand in a machine file or in conset.machine.spec.with_settings",
+        lambda _: conset.load_machine("x.toml,link=1GB/s"),
+    ),
     ("bound of a pattern: a machine is required", lambda s: conset.bound(s.pattern)),
     ("bound of a schedule: machine is the schedule's own", lambda s: conset.bound(s, "mesh:4x4")),
-    ("placement[0] = 16: must be from 0 to 15", lambda s: conset.bound(s.pattern, "mesh:4x4", placement=[16] * 16)),
-    ("placement has shape (3,)", lambda s: conset.bound(s.pattern, "mesh:4x4", placement=[0, 1, 2])),
+    (
+        "placement[0] = 16: must be from 0 to 15",
+        lambda s: conset.bound(s.pattern, "mesh:4x4", placement=[16] * 16),
+    ),
+    (
+        "placement has shape (3,)",
+        lambda s: conset.bound(s.pattern, "mesh:4x4", placement=[0, 1, 2]),
+    ),
     ("simulate a trace: a machine is required", lambda _: conset.simulate("trace.csv")),
     ("mpiexec: must name a command", lambda s: conset.run(s, mpiexec="")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("said", "call"), CALLS)
@@ -157,16 +215,26 @@ def test_errors_speak_python(schedule: conset.Schedule, said: str, call: Any) ->
 
 def messages_of(path: Path) -> list[str]:
     """The texts of what a file raises."""
-    raised = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Raise)]
+    raised = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise)
+    ]
     parts = (part for node in raised for part in ast.walk(node))
-    return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return [
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
 
 
 def test_no_error_of_the_library_is_spelled_as_on_the_command_line() -> None:
     files = [path for path in ROOT.rglob("*.py") if path.parent.name != "cli"]
     messages = [(path.name, text) for path in files for text in messages_of(path)]
     assert len(messages) > 500
-    assert [(name, text) for name, text in messages if re.search(r"(?<![\w-])--([a-z]|$)", text)] == []
+    assert [
+        (name, text) for name, text in messages if re.search(r"(?<![\w-])--([a-z]|$)", text)
+    ] == []
 
 
 # From other libraries
@@ -206,7 +274,10 @@ class FakeGraph:
     """What is asked of a graph of networkx, which is not installed here."""
 
     def __init__(
-        self, nodes: dict[Any, dict[str, Any]], edges: list[tuple[Any, Any, dict[str, Any]]], directed: bool
+        self,
+        nodes: dict[Any, dict[str, Any]],
+        edges: list[tuple[Any, Any, dict[str, Any]]],
+        directed: bool,
     ) -> None:
         self._nodes, self._edges, self._directed = nodes, edges, directed
 
@@ -222,7 +293,9 @@ class FakeGraph:
 
 def two_hosts(**attributes: Any) -> FakeGraph:
     nodes = {"spine": {"switch": True}, "a": {}, "b": {"label": "host b"}}
-    return FakeGraph(nodes, [("a", "spine", attributes), ("spine", "b", {"rate": "2 GB/s"})], directed=False)
+    return FakeGraph(
+        nodes, [("a", "spine", attributes), ("spine", "b", {"rate": "2 GB/s"})], directed=False
+    )
 
 
 def test_a_graph_of_networkx() -> None:
@@ -250,14 +323,30 @@ def test_a_directed_graph_with_numbers_for_names_and_parallel_edges() -> None:
         (FakeGraph({}, [], False), "graph: has no nodes"),
         (FakeGraph({"s": {"switch": True}}, [], False), "graph: 1 node, all switches"),
         (FakeGraph({1: {}, "1": {}}, [], False), "graph: node '1': another node has this name too"),
-        (FakeGraph({1: {}, 2: {}}, [], False), "graph: disconnected: node 0 '1' cannot reach node 1 '2'"),
-        (FakeGraph({1: {}}, [(1, 1, {})], False), "graph: edge (1, 1): edge joins node '1' to itself"),
-        (two_hosts(width=0), "graph: edge ('a', 'spine'): width '0': must be a whole number from 1"),
+        (
+            FakeGraph({1: {}, 2: {}}, [], False),
+            "graph: disconnected: node 0 '1' cannot reach node 1 '2'",
+        ),
+        (
+            FakeGraph({1: {}}, [(1, 1, {})], False),
+            "graph: edge (1, 1): edge joins node '1' to itself",
+        ),
+        (
+            two_hosts(width=0),
+            "graph: edge ('a', 'spine'): width '0': must be a whole number from 1",
+        ),
         (two_hosts(rate=-1), "graph: edge ('a', 'spine'): rate '-1 B/s': must be above 0 B/s"),
-        (two_hosts(rate=float("nan")), "graph: edge ('a', 'spine'): rate 'nan B/s': must be finite"),
-        (two_hosts(), "graph: edge ('a', 'spine'): has no rate beside edges with one: give it one, or rate_Bps"),
+        (
+            two_hosts(rate=float("nan")),
+            "graph: edge ('a', 'spine'): rate 'nan B/s': must be finite",
+        ),
+        (
+            two_hosts(),
+            "graph: edge ('a', 'spine'): has no rate beside edges with one: give it "
+            "one, or rate_Bps",
+        ),
     ],
-)  # fmt: skip
+)
 def test_graphs_that_are_no_network(graph: Any, said: str) -> None:
     with pytest.raises(ConsetError) as caught:
         Topology.from_networkx(graph)
@@ -266,7 +355,13 @@ def test_graphs_that_are_no_network(graph: Any, said: str) -> None:
 
 @pytest.mark.parametrize(
     "topology",
-    [Topology.mesh(4, 3), Topology.torus(4, 4, width=2), Topology.ring(5), Topology.hypercube(3), Topology.crossbar(6)],
+    [
+        Topology.mesh(4, 3),
+        Topology.torus(4, 4, width=2),
+        Topology.ring(5),
+        Topology.hypercube(3),
+        Topology.crossbar(6),
+    ],
 )
 def test_a_network_alone_is_a_machine_with_the_default_costs(topology: Topology) -> None:
     machine = conset.load_machine(topology)
@@ -280,11 +375,16 @@ def test_a_network_alone_is_a_machine_with_the_default_costs(topology: Topology)
 def test_comparing_patterns_and_machines() -> None:
     matrix = Pattern.from_matrix(np.ones((16, 16), int))
     found = conset.compare(
-        [matrix, "shift"], ["mesh:4x4", Topology.mesh(2, 8)], methods=["naive", "bounded"], by="formula"
+        [matrix, "shift"],
+        ["mesh:4x4", Topology.mesh(2, 8)],
+        methods=["naive", "bounded"],
+        by="formula",
     )
     places = [(row["pattern_name"], row["machine"], row["method"]) for row in found.rows]
     assert len(places) == len(set(places)) == 2 * 2 + 2
-    assert {(skip["pattern_name"], skip["method"]) for skip in found.skipped} == {("shift", "bounded")}
+    assert {(skip["pattern_name"], skip["method"]) for skip in found.skipped} == {
+        ("shift", "bounded")
+    }
     assert [s.method for s in found.schedules] == [row["method"] for row in found.rows]
     assert len(found.terms) == len(found.rows)
     assert found.by == "formula"
@@ -320,12 +420,16 @@ def test_nouns_show_themselves_though_nobody_imported_the_report() -> None:
         "import conset, sys\n"
         "pattern = conset.Pattern.from_matrix([[0, 8], [8, 0]])\n"
         "before = 'conset.report.html' in sys.modules\n"
-        "print(before, pattern._repr_html_().startswith('<div'), conset.Topology.ring(4)._repr_html_())\n"
+        "print(before, pattern._repr_html_().startswith('<div'), "
+        "conset.Topology.ring(4)._repr_html_())\n"
         "from conset.machine.machine import Machine\n"
         "print(conset.load_machine('ring:4')._repr_html_().count('Machine'))"
     )
     assert in_new_process(code) == "False True None\n1\n"
-    code = "from conset.pattern.pattern import Pattern; print(Pattern.from_matrix([[0]])._repr_html_()[:4])"
+    code = (
+        "from conset.pattern.pattern import Pattern; "
+        "print(Pattern.from_matrix([[0]])._repr_html_()[:4])"
+    )
     assert in_new_process(code) == "<div\n"
 
 

@@ -1,4 +1,5 @@
-"""Archives: large entries are deflated only where that pays, whatever is written is read again as the same arrays."""
+"""Archives: large entries are deflated only where that pays, whatever is written is read again
+as the same arrays."""
 
 from __future__ import annotations
 
@@ -19,10 +20,14 @@ def test_entries_come_back_and_only_large_noise_is_stored(
     monkeypatch.setattr(archives, "_LARGE_B", large)
     noise = np.random.default_rng(3).integers(0, 1 << 31, 100_000, dtype=np.int32)
     given = {
-        "noise": noise, "runs": np.repeat(np.arange(100, dtype=np.int32), 1000), "word": np.array("a text"),
-        "same": np.broadcast_to(np.int64(7), 50_000), "pairs": noise[:60_000].reshape(-1, 2) / 3, "one": noise[:1],
+        "noise": noise,
+        "runs": np.repeat(np.arange(100, dtype=np.int32), 1000),
+        "word": np.array("a text"),
+        "same": np.broadcast_to(np.int64(7), 50_000),
+        "pairs": noise[:60_000].reshape(-1, 2) / 3,
+        "one": noise[:1],
         "none": noise[:0],
-    }  # fmt: skip
+    }
     path = tmp_path / "x.npz"
     archives.write_archive(path, given.items())
     with zipfile.ZipFile(path) as archive:

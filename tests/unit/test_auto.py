@@ -1,4 +1,7 @@
-"""`auto` by formula: never above what the cheap methods are predicted to take; what it respects; what it says."""
+"""`auto` by formula: never above what the cheap methods are predicted to take; what it respects.
+
+What it says.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,15 @@ def chosen(spec: str, on: str, **options: Any) -> Schedule:
 
 
 @pytest.mark.parametrize(
-    "on", ["mesh:4x4", "paragon:4x4", "delta:4x4", "ipsc860:16", "torus:4x4,blocking=1,setup=1us", "crossbar:16"]
+    "on",
+    [
+        "mesh:4x4",
+        "paragon:4x4",
+        "delta:4x4",
+        "ipsc860:16",
+        "torus:4x4,blocking=1,setup=1us",
+        "crossbar:16",
+    ],
 )
 @pytest.mark.parametrize(
     "spec",
@@ -78,9 +89,13 @@ def test_no_cheap_method_is_predicted_faster_under_any_policy(spec: str, on: str
 def test_on_links_that_share_fairly_posting_everything_is_what_the_busiest_link_takes() -> None:
     schedule = chosen("alltoall", "mesh:8x8")
     assert (schedule.method, schedule.sync, schedule.phases) == ("naive", "none", 1)
-    # 4 nodes of a row send over its middle link to 32 each: 128 of 1 KiB; 1 us in and out, a hop of 100 ns
+    # 4 nodes of a row send over its middle link to 32 each: 128 of 1 KiB; 1 us in and out, a hop of
+    # 100 ns
     assert predict(schedule).time_s == pytest.approx(128 * 1024 / 25e9 + 1.1e-6)
-    assert schedule.report.reason == "posting everything: 6.343 us by formula, which no schedule beats by its bound"
+    assert (
+        schedule.report.reason
+        == "posting everything: 6.343 us by formula, which no schedule beats by its bound"
+    )
 
 
 def test_where_contention_costs_it_says_against_what() -> None:
@@ -91,18 +106,24 @@ def test_where_contention_costs_it_says_against_what() -> None:
 
 
 def test_barriers_of_the_paragon_text_are_worth_contention_up_to_a_quarter_of_the_side() -> None:
-    """Table 1 of 003: a step costs a barrier and a message, so fewer steps are better until ports are what limits."""
+    """Table 1 of 003: a step costs a barrier and a message, so fewer steps are better until
+    ports are what limits."""
     assert chosen("alltoall:size=15232", "paragon:16x16", sync="barrier").limits.link == 4
 
 
 def test_a_half_duplex_machine_gets_exchanges() -> None:
-    """Two thirds of a dense random pattern's messages meet: only lp has all of those as exchanges."""
+    """Two thirds of a dense random pattern's messages meet.
+
+    Only lp has all of those as exchanges.
+    """
     schedule = chosen("random:degree=48,size=16KiB", "ipsc860:64")
     assert (schedule.method, schedule.sync) == ("lp", "ready")
 
 
 def test_small_messages_are_posted_on_the_half_duplex_machine() -> None:
-    assert chosen("random:degree=4,size=16", "ipsc860:64").report.reason.startswith("posting everything")
+    assert chosen("random:degree=4,size=16", "ipsc860:64").report.reason.startswith(
+        "posting everything"
+    )
 
 
 @pytest.mark.parametrize("policy", ["none", "local", "ready", "barrier", "barrier:3"])
@@ -123,10 +144,15 @@ def test_the_verdict_says_where_limits_do_not_hold_in_flight() -> None:
     local = chosen("alltoall:size=9KiB", on, contention=2, sync="local")
     assert local.report.verdict is not None
     assert local.report.verdict["drift"] == (
-        "under local ranks may be in different phases at once: send 1, receive 1, link 2 holds in every phase, not "
+        "under local ranks may be in different phases at once: send 1, receive 1, link 2 holds in "
+        "every phase, not "
         "over all that is in flight (--sync barrier keeps it there too)"
     )
-    for kept in ({"contention": 2, "sync": "barrier"}, {"limits": "send=2,link=none", "sync": "ready"}, {}):
+    for kept in (
+        {"contention": 2, "sync": "barrier"},
+        {"limits": "send=2,link=none", "sync": "ready"},
+        {},
+    ):
         schedule = chosen("random:degree=4", on, **kept)
         assert schedule.report.verdict is not None
         assert schedule.report.verdict["drift"] is None
@@ -136,12 +162,20 @@ def test_which_policies_keep_limits_over_what_is_in_flight() -> None:
     pattern, machine = setting("random:degree=5", "mesh:4x4")
     links = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
     ports = compile_pattern(pattern, machine, CompileOptions(method="coloring"))
-    crossbar = compile_pattern(pattern, parse_machine("crossbar:16"), CompileOptions(method="first-fit"))
+    crossbar = compile_pattern(
+        pattern, parse_machine("crossbar:16"), CompileOptions(method="first-fit")
+    )
     naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     syncs = ("none", "local", "ready", "barrier", "barrier:2")
     assert [keeps_in_flight(links, sync) for sync in syncs] == [False, False, False, True, False]
     for schedule in (ports, crossbar):
-        assert [keeps_in_flight(schedule, sync) for sync in syncs] == [False, False, True, True, False]
+        assert [keeps_in_flight(schedule, sync) for sync in syncs] == [
+            False,
+            False,
+            True,
+            True,
+            False,
+        ]
     assert all(keeps_in_flight(naive, sync) for sync in syncs)
 
 
@@ -152,7 +186,9 @@ def test_limits_nobody_can_keep_are_refused_with_a_reason() -> None:
 
 def test_hard_limits_of_a_machine_need_barriers(tmp_path: Path) -> None:
     path = tmp_path / "narrow.toml"
-    path.write_text('name = "narrow"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[limits]\nchannels = 4\n')
+    path.write_text(
+        'name = "narrow"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[limits]\nchannels = 4\n'
+    )
     pattern, machine = setting("random:degree=5", str(path))
     phased = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
     assert allowed_policies(phased) == ("barrier",)
@@ -165,16 +201,33 @@ def test_the_policies_of_a_schedule() -> None:
     pattern, machine = setting("random:degree=5", "mesh:4x4")
     phased = compile_pattern(pattern, machine, CompileOptions(method="coloring"))
     assert phased.phases == 5
-    assert allowed_policies(phased) == ("none", "local", "ready", "barrier", "barrier:2", "barrier:4")
-    assert allowed_policies(compile_pattern(pattern, machine, CompileOptions(method="naive"))) == ("none", "ready")
-    bound_by_connections_only = compile_pattern(*setting("random", "iwarp:4x4,setup=0"), CompileOptions(method="lp"))
+    assert allowed_policies(phased) == (
+        "none",
+        "local",
+        "ready",
+        "barrier",
+        "barrier:2",
+        "barrier:4",
+    )
+    assert allowed_policies(compile_pattern(pattern, machine, CompileOptions(method="naive"))) == (
+        "none",
+        "ready",
+    )
+    bound_by_connections_only = compile_pattern(
+        *setting("random", "iwarp:4x4,setup=0"), CompileOptions(method="lp")
+    )
     assert allowed_policies(bound_by_connections_only)[0] == "none"
 
 
 def test_contexts_are_switched_under_barriers_alone() -> None:
-    """000 section 4.2: all processors are synchronized before channels are written, for one phase too."""
+    """000 section 4.2: all processors are synchronized before channels are written, for one
+    phase too."""
     pattern, machine = setting("neighbor", "iwarp:4x4")
-    for method, policies in (("lp", ("barrier",)), ("connections", ("barrier",)), ("naive", ("none", "ready"))):
+    for method, policies in (
+        ("lp", ("barrier",)),
+        ("connections", ("barrier",)),
+        ("naive", ("none", "ready")),
+    ):
         schedule = compile_pattern(pattern, machine, CompileOptions(method=method))
         assert (schedule.sync, allowed_policies(schedule)) == (policies[0], policies)
     assert compile_pattern(pattern, machine, CompileOptions(method="connections")).phases == 1
@@ -188,7 +241,11 @@ def test_each_method_is_simulated_by_the_model_it_follows() -> None:
     report = schedule.report
     assert report is not None
     assert report.verdict is not None
-    assert (schedule.method, report.rank_by, report.verdict["model"]) == ("connections", "flow", "flow")
+    assert (schedule.method, report.rank_by, report.verdict["model"]) == (
+        "connections",
+        "flow",
+        "flow",
+    )
     assert "(naive by wormhole)" in report.reason
     assert report.simulated_s == pytest.approx(conset.simulate(schedule, model="flow").time_s)
     naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
@@ -198,7 +255,9 @@ def test_each_method_is_simulated_by_the_model_it_follows() -> None:
     assert uniform is not None
     assert uniform.verdict is not None
     assert "naive by" not in uniform.reason
-    assert uniform.verdict["times"]["flow"]["posted_s"] == pytest.approx(conset.simulate(naive, model="flow").time_s)
+    assert uniform.verdict["times"]["flow"]["posted_s"] == pytest.approx(
+        conset.simulate(naive, model="flow").time_s
+    )
 
 
 def test_receives_beyond_a_nodes_room_are_not_posted() -> None:
@@ -220,7 +279,10 @@ def test_a_phase_of_many_receives_is_counted_node_by_node() -> None:
     schedule = compile_pattern(
         pattern, machine, CompileOptions(method="first-fit", limits="receive=none,send=2,link=none")
     )
-    most = max(int(np.bincount(schedule.target_node[schedule.phase(p)]).max()) for p in range(schedule.phases))
+    most = max(
+        int(np.bincount(schedule.target_node[schedule.phase(p)]).max())
+        for p in range(schedule.phases)
+    )
     for room, fits in ((most, True), (most - 1, False)):
         narrow = replace(machine, costs=replace(machine.costs, outstanding_receives=room))
         assert receives_fit(replace(schedule, machine=narrow), "local") is fits
@@ -237,16 +299,22 @@ def test_an_order_leaves_the_methods_that_can_wait(rank_by: str | None) -> None:
 
 def test_an_empty_pattern_has_nothing_to_choose() -> None:
     machine = parse_machine("mesh:1x1")
-    schedule = compile_pattern(parse_pattern("alltoall", ranks=1), machine, CompileOptions(method="auto"))
+    schedule = compile_pattern(
+        parse_pattern("alltoall", ranks=1), machine, CompileOptions(method="auto")
+    )
     assert (schedule.phases, schedule.report.reason) == (0, "nothing is sent")
 
 
 def test_the_policy_alone_is_chosen_for_a_given_method() -> None:
     pattern, machine = setting("random:degree=32,size=9KiB", "ipsc860:64")
-    schedule = compile_pattern(pattern, machine, CompileOptions(method="lp", sync="auto", rank_by="formula"))
+    schedule = compile_pattern(
+        pattern, machine, CompileOptions(method="lp", sync="auto", rank_by="formula")
+    )
     assert (schedule.method, schedule.sync) == ("lp", "ready")
     assert schedule.report.reason.startswith("lp at contention 1 under ready is fastest of ")
-    assert predict(schedule).time_s == min(predict(schedule, sync=policy).time_s for policy in POLICIES)
+    assert predict(schedule).time_s == min(
+        predict(schedule, sync=policy).time_s for policy in POLICIES
+    )
 
 
 def test_the_same_seed_gives_the_same_choice() -> None:
@@ -284,25 +352,40 @@ def test_the_contentions_worth_a_try() -> None:
 
 
 def test_the_least_time_leaves_out_every_loss() -> None:
-    """ipsc860: exchanges count half, links nothing extra; 63 messages each way at 0.39 us/B shared."""
+    """ipsc860: exchanges count half, links nothing extra.
+
+    63 messages each way at 0.39 us/B shared.
+    """
     pattern, machine = setting("alltoall:size=10000", "ipsc860:64")
     naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     floor = least_time(pattern, machine, naive)
     assert 63 * 10000 * 0.39e-6 <= floor <= predict(naive, sync="none").time_s
 
 
-def test_summary_and_file_say_what_was_chosen(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_summary_and_file_say_what_was_chosen(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "s.json"
-    assert run(["compile", "alltoall:size=15232", "--on", "paragon:8x8", "--json", "-o", str(path)]) == 0
+    assert (
+        run(["compile", "alltoall:size=15232", "--on", "paragon:8x8", "--json", "-o", str(path)])
+        == 0
+    )
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
     assert answer["auto"] is True
     assert answer["method"] in table()
     assert answer["why"] in captured.err.replace("\n", " ")
-    assert (answer["model"], answer["rank_by"], answer["verdict"]["model"]) == ("wormhole", "wormhole", "wormhole")
+    assert (answer["model"], answer["rank_by"], answer["verdict"]["model"]) == (
+        "wormhole",
+        "wormhole",
+        "wormhole",
+    )
     schedule = read_schedule(path)
     own = schedule.machine.costs_for(schedule.method).in_flight
-    assert (answer["in_flight"], answer["posting"]) == (schedule.in_flight or own or "all", schedule.posting)
+    assert (answer["in_flight"], answer["posting"]) == (
+        schedule.in_flight or own or "all",
+        schedule.posting,
+    )
     assert (schedule.method, schedule.sync) == (answer["method"], answer["sync"])
     assert "--method auto" in schedule.manifest.command
     assert answer["why"] not in path.read_text()
@@ -310,13 +393,22 @@ def test_summary_and_file_say_what_was_chosen(tmp_path: Any, capsys: pytest.Capt
 
 
 def test_a_named_method_was_not_chosen() -> None:
-    summary = summarize(compile_pattern(*setting("alltoall", "mesh:2x2"), CompileOptions(method="first-fit")))
+    summary = summarize(
+        compile_pattern(*setting("alltoall", "mesh:2x2"), CompileOptions(method="first-fit"))
+    )
     assert (summary["auto"], summary["why"], summary["verdict"]) == (False, None, None)
-    assert (summary["in_flight"], summary["posting"], summary["model"]) == ("all", "schedule", "flow")
+    assert (summary["in_flight"], summary["posting"], summary["model"]) == (
+        "all",
+        "schedule",
+        "flow",
+    )
 
 
 def test_the_fewest_phases_go_before_the_least_time() -> None:
-    """Posting everything is one phase; within asked limits a method at the bound is taken, whatever its time."""
+    """Posting everything is one phase.
+
+    Within asked limits a method at the bound is taken, whatever its time.
+    """
     pattern, machine = parse_pattern("random:degree=5", ranks=16), parse_machine("mesh:4x4")
     fewest = compile_pattern(pattern, machine, CompileOptions(contention=1, objective="phases"))
     fastest = compile_pattern(pattern, machine, CompileOptions(contention=1))
@@ -334,7 +426,9 @@ def test_what_does_not_apply_is_not_made() -> None:
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         made.append(method)
-        return compile_by(method, pattern, machine, CompileOptions(contention=contention), effort=effort)
+        return compile_by(
+            method, pattern, machine, CompileOptions(contention=contention), effort=effort
+        )
 
     def refuse(method: str) -> str:
         return f"method {method} is not wanted"

@@ -1,4 +1,5 @@
-"""bounded: the closed form against brute force, the pieces of the constructions, other ties, placements, refusals."""
+"""bounded: the closed form against brute force, the pieces of the constructions, other ties,
+placements, refusals."""
 
 from __future__ import annotations
 
@@ -31,18 +32,29 @@ SIDES = [*range(1, 18), 20, 23]
 
 
 def problem(
-    spec: str, contention: int | None = 1, placement: NDArray[np.int32] | None = None, **options: int
+    spec: str,
+    contention: int | None = 1,
+    placement: NDArray[np.int32] | None = None,
+    **options: int,
 ) -> Problem:
     on = parse_machine(spec)
     pattern = parse_pattern("alltoall", topology=on.topology)
-    return Problem(pattern, on, Limits(send=1, receive=1, link=contention), placement, SearchOptions(**options))
+    return Problem(
+        pattern, on, Limits(send=1, receive=1, link=contention), placement, SearchOptions(**options)
+    )
 
 
 def checked(given: Problem, phases: Phases) -> int:
     """Phases, once every pair stands in one of them and both counts of loads keep the limits."""
     limits = given.limits
     schedule = Schedule(
-        given.pattern, given.machine, "bounded", limits, phases.offsets, phases.message, placement=given.placement
+        given.pattern,
+        given.machine,
+        "bounded",
+        limits,
+        phases.offsets,
+        phases.message,
+        placement=given.placement,
     )
     assert np.array_equal(np.sort(phases.message), np.arange(given.pattern.messages))
     assert np.all(np.diff(phases.offsets) > 0)
@@ -78,12 +90,15 @@ def test_phases_of_the_closed_form_are_runs_of_its_steps(side: int) -> None:
     target = rest + (rest >= source)
     phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
     sample = np.random.default_rng(0).integers(0, source.size, 500)
-    assert all(step_of(side, int(source[k]), int(target[k])) // contention == phase[k] for k in sample)
+    assert all(
+        step_of(side, int(source[k]), int(target[k])) // contention == phase[k] for k in sample
+    )
 
 
 @pytest.mark.parametrize("side", [16, 24, 32])
 def test_windows_of_m_minus_1_steps_repeat_no_sender_and_no_receiver(side: int) -> None:
-    """Theorem 1 (b): the smallest gap between two uses of a node is m - 1, as sender and as receiver."""
+    """Theorem 1 (b): the smallest gap between two uses of a node is m - 1, as sender and as
+    receiver."""
     square = _core.SquareExchange(side)
     found = square.phases(1)
     step = np.repeat(np.arange(square.steps), np.diff(found.offsets))
@@ -111,12 +126,18 @@ def test_the_formula_of_link_loads_counts_what_routes_take(spec: str) -> None:
     given = problem(spec)
     box = box_of(given)
     links = box.network.route_links(given.source_node, given.target_node)[1]
-    load = np.bincount(links, minlength=box.network.link_slots).reshape(box.nodes, len(box.sides), 2)
+    load = np.bincount(links, minlength=box.network.link_slots).reshape(
+        box.nodes, len(box.sides), 2
+    )
     assert [box.link_load(k) for k in range(len(box.sides))] == load.max(axis=(0, 2)).tolist()
 
 
 def test_numbers_out_of_range_are_refused() -> None:
-    for call in (lambda: partner_at(8, 64, 0), lambda: partner_at(8, 0, 128), lambda: step_of(8, 0, -1)):
+    for call in (
+        lambda: partner_at(8, 64, 0),
+        lambda: partner_at(8, 0, 128),
+        lambda: step_of(8, 0, -1),
+    ):
         with pytest.raises(InputError, match="must be from 0 to"):
             call()
     with pytest.raises(InputError, match="multiple of 4"):
@@ -125,7 +146,9 @@ def test_numbers_out_of_range_are_refused() -> None:
 
 @pytest.mark.parametrize("cycle", [False, True])
 @pytest.mark.parametrize("side", SIDES)
-def test_factors_cover_each_pair_and_blocks_keep_to_one_use_of_each_link(side: int, cycle: bool) -> None:
+def test_factors_cover_each_pair_and_blocks_keep_to_one_use_of_each_link(
+    side: int, cycle: bool
+) -> None:
     factors = build_factors(side, cycle)
     absent = factors.factor < 0
     assert np.array_equal(absent, np.eye(side, dtype=bool) & (side % 4 == 3))
@@ -133,7 +156,9 @@ def test_factors_cover_each_pair_and_blocks_keep_to_one_use_of_each_link(side: i
     for f in range(factors.count):
         for b in range(factors.blocks):
             for t in (0, 1):
-                x, y = np.nonzero((factors.factor == f) & (factors.block == b) & (factors.kind == t))
+                x, y = np.nonzero(
+                    (factors.factor == f) & (factors.block == b) & (factors.kind == t)
+                )
                 assert len(set(x)) == len(x)
                 assert len(set(y)) == len(y)
                 links = line.route_links(x.astype(np.int32), y.astype(np.int32))[1]
@@ -185,7 +210,9 @@ def test_tiling_pairs_partition_the_slots(slots: int) -> None:
 
 
 @pytest.mark.parametrize("sides", [(4, 4), (8, 8), (12, 12), (4, 4, 4)])
-def test_the_product_of_equal_sides_divisible_by_4_is_as_short_as_the_closed_form(sides: tuple[int, ...]) -> None:
+def test_the_product_of_equal_sides_divisible_by_4_is_as_short_as_the_closed_form(
+    sides: tuple[int, ...],
+) -> None:
     network = _core.Network.box(np.array(sides, np.int32), False, _core.Tie.parity)
     box = Box(sides, (False,) * len(sides), "parity", 1, network)
     step = steps_of(cheapest_plan(box, 1, 0), box, 1)
@@ -223,12 +250,28 @@ def test_every_construction_keeps_the_limits_on_its_domain(construction, spec: s
 @pytest.mark.parametrize(
     "spec",
     [
-        "mesh:1x1", "mesh:1x2", "mesh:7x1", "mesh:2x9", "mesh:1x6x1x5", "ring:1", "ring:2", "ring:3", "ring:10",
-        "torus:2x2", "torus:1x9", "torus:2x7", "torus:3x3x3", "torus:4x4,tie=plus", "torus:8x6,tie=plus",
-        "torus:6x10,tie=plus", "torus:8x8,tie=checker", "torus:6x3x4,tie=checker",
-        "torus:8x8,routing=no-wrap", "torus:5x6,routing=no-wrap",
+        "mesh:1x1",
+        "mesh:1x2",
+        "mesh:7x1",
+        "mesh:2x9",
+        "mesh:1x6x1x5",
+        "ring:1",
+        "ring:2",
+        "ring:3",
+        "ring:10",
+        "torus:2x2",
+        "torus:1x9",
+        "torus:2x7",
+        "torus:3x3x3",
+        "torus:4x4,tie=plus",
+        "torus:8x6,tie=plus",
+        "torus:6x10,tie=plus",
+        "torus:8x8,tie=checker",
+        "torus:6x3x4,tie=checker",
+        "torus:8x8,routing=no-wrap",
+        "torus:5x6,routing=no-wrap",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("contention", [1, 2, 9, None])
 def test_any_box_any_ties_any_contention(spec: str, contention: int | None) -> None:
     given = problem(spec, contention)
@@ -246,7 +289,9 @@ def test_wide_links_carry_more() -> None:
     assert checked(problem("mesh:8x8", 1), schedule_bounded(problem("mesh:8x8", 1))) == 128
     on = parse_machine("mesh:8x8")
     wide = Machine("wide", type(on.topology).mesh(8, 8, width=2), on.routing)
-    given = Problem(parse_pattern("alltoall", topology=wide.topology), wide, Limits(send=1, receive=1, link=1))
+    given = Problem(
+        parse_pattern("alltoall", topology=wide.topology), wide, Limits(send=1, receive=1, link=1)
+    )
     assert checked(given, schedule_bounded(given)) == 64
 
 
@@ -257,7 +302,9 @@ def test_a_placement_moves_ranks_not_phases() -> None:
 
 
 def test_same_seed_same_phases_and_effort_never_loses() -> None:
-    one, two, more = (schedule_bounded(problem("torus:5x6", 1, seed=5, effort=e)) for e in (1, 1, 2))
+    one, two, more = (
+        schedule_bounded(problem("torus:5x6", 1, seed=5, effort=e)) for e in (1, 1, 2)
+    )
     assert np.array_equal(one.message, two.message)
     assert np.array_equal(one.offsets, two.offsets)
     assert more.offsets.size <= one.offsets.size
@@ -283,7 +330,9 @@ def test_symmetries_take_routes_to_routes(spec: str) -> None:
         target = rest + (rest >= source)
         offsets, nodes = box.network.route_nodes(source, target)
         for g in group:
-            moved_offsets, moved = box.network.route_nodes(g[source].astype(np.int32), g[target].astype(np.int32))
+            moved_offsets, moved = box.network.route_nodes(
+                g[source].astype(np.int32), g[target].astype(np.int32)
+            )
             assert np.array_equal(moved_offsets, offsets)
             assert np.array_equal(moved, g[nodes])
 
@@ -303,7 +352,9 @@ def test_other_patterns_and_machines_are_refused() -> None:
     with pytest.raises(InputError, match="one rank per node"):
         schedule_bounded(Problem(full, mesh, limits, np.zeros(9, np.int32)))
     source, target = full.source.copy(), full.target.copy()
-    twice = Pattern(9, full.offsets, np.where(np.arange(72) == 1, 1, target).astype(np.int32), full.size)
+    twice = Pattern(
+        9, full.offsets, np.where(np.arange(72) == 1, 1, target).astype(np.int32), full.size
+    )
     with pytest.raises(InputError, match="none from 0 to 2"):
         schedule_bounded(Problem(twice, mesh, limits))
     assert source.size == 72
@@ -314,7 +365,9 @@ def test_the_command_line_names_it() -> None:
     assert (schedule.phases, schedule.limits.link) == (64, 2)
 
 
-@pytest.mark.parametrize("machine", ["mesh:4x4,dead=5", "torus:4x4,dead=0-1;9-10", "mesh:8x8,dead=27;3-4"])
+@pytest.mark.parametrize(
+    "machine", ["mesh:4x4,dead=5", "torus:4x4,dead=0-1;9-10", "mesh:8x8,dead=27;3-4"]
+)
 def test_a_box_with_holes_is_searched_and_says_so(machine: str) -> None:
     schedule = conset.compile("alltoall", machine, method="bounded")
     assert conset.verify(schedule).ok

@@ -35,7 +35,9 @@ def schedule_file(tmp_path: Path) -> Path:
     """Two messages over the middle of a line, in a phase each."""
     pattern = Pattern.from_messages([0, 1], [2, 3], [10_000, 10_000], 4)
     machine = parse_machine("paragon:1x4")
-    schedule = Schedule(pattern, machine, "first-fit", Limits(1, 1, 1), np.array([0, 1, 2]), np.array([0, 1]))
+    schedule = Schedule(
+        pattern, machine, "first-fit", Limits(1, 1, 1), np.array([0, 1, 2]), np.array([0, 1])
+    )
     path = tmp_path / "line.json"
     write_schedule(schedule, path)
     return path
@@ -44,12 +46,21 @@ def schedule_file(tmp_path: Path) -> Path:
 def test_bound_prints_witness_and_all_candidates() -> None:
     text = invoke(bound.command, "alltoall", "--on", "mesh:4x4").stdout
     assert "phases  at least 16: link 1 (0, 1) → 2 (0, 2) carries 16 messages at 1 a phase" in text
-    for name in ("port degree", "link load", "port time", "link time", "message time", "barrier time"):
+    for name in (
+        "port degree",
+        "link load",
+        "port time",
+        "link time",
+        "message time",
+        "barrier time",
+    ):
         assert name in text
 
 
 def test_bound_as_an_object() -> None:
-    body = json.loads(invoke(bound.command, "alltoall", "--on", "mesh:4x4", "--contention", "4", "--json").stdout)
+    body = json.loads(
+        invoke(bound.command, "alltoall", "--on", "mesh:4x4", "--contention", "4", "--json").stdout
+    )
     assert body["schema"] == "conset/bound@1"
     keys = {"phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class"}
     keys |= {"load_sum", "load_sum_witness", "load_sum_class"}
@@ -68,7 +79,9 @@ def test_bound_of_free_routes_and_channels() -> None:
 
 
 def test_bound_of_one_phase_needs_no_barrier() -> None:
-    body = json.loads(invoke(bound.command, "alltoall", "--on", "mesh:4x4", "--method", "naive", "--json").stdout)
+    body = json.loads(
+        invoke(bound.command, "alltoall", "--on", "mesh:4x4", "--method", "naive", "--json").stdout
+    )
     assert (body["phases"], body["sync"]) == (1, "none")
 
 
@@ -88,12 +101,17 @@ def test_predict_prints_terms_and_formula(schedule_file: Path) -> None:
 
 
 def test_predict_as_an_object(schedule_file: Path) -> None:
-    """003: 231 us + 0.022 us/B, 0.04 us a hop; barriers of 137 · log2(4) - 134 = 140 us, before both phases."""
+    """003: 231 us + 0.022 us/B, 0.04 us a hop.
+
+    Barriers of 137 · log2(4) - 134 = 140 us, before both phases.
+    """
     body = json.loads(invoke(predict.command, str(schedule_file), "--json").stdout)
     assert body["schema"] == "conset/predict@1"
     assert body["machine"] == "paragon:1x4"
     assert body["phase_s"] == pytest.approx([591.08e-6, 591.08e-6])
-    assert body["terms"] == pytest.approx({"synchronization": 280e-6, "setup": 0, "transfer": 902.16e-6})
+    assert body["terms"] == pytest.approx(
+        {"synchronization": 280e-6, "setup": 0, "transfer": 902.16e-6}
+    )
     assert body["time_s"] == pytest.approx(1182.16e-6)
     assert (body["sync"], body["warnings"]) == ("barrier", [])
     assert body["manifest"]["command"] == "conset predict line.json"
@@ -101,13 +119,19 @@ def test_predict_as_an_object(schedule_file: Path) -> None:
 
 def test_predict_what_if(schedule_file: Path) -> None:
     words = ("--sync", "none", "--set", "overhead=31us", "--json")
-    assert json.loads(invoke(predict.command, str(schedule_file), *words).stdout)["time_s"] == pytest.approx(251.08e-6)
+    assert json.loads(invoke(predict.command, str(schedule_file), *words).stdout)[
+        "time_s"
+    ] == pytest.approx(251.08e-6)
     free = ("--set", "synchronization=0", "--json")
-    assert json.loads(invoke(predict.command, str(schedule_file), *free).stdout)["time_s"] == pytest.approx(902.16e-6)
+    assert json.loads(invoke(predict.command, str(schedule_file), *free).stdout)[
+        "time_s"
+    ] == pytest.approx(902.16e-6)
 
 
 def test_predict_on_another_machine(schedule_file: Path) -> None:
-    body = json.loads(invoke(predict.command, str(schedule_file), "--on", "delta:2x2", "--json").stdout)
+    body = json.loads(
+        invoke(predict.command, str(schedule_file), "--on", "delta:2x2", "--json").stdout
+    )
     assert body["machine"] == "delta:2x2"
     assert any("barrier is unknown" in line for line in body["warnings"])
     assert "warning" in invoke(predict.command, str(schedule_file), "--on", "delta:2x2").stdout

@@ -1,4 +1,7 @@
-"""Bounds of programs that forward: closed forms, the command, the bounds of a program, and what they refuse."""
+"""Bounds of programs that forward.
+
+Closed forms, the command, the bounds of a program, and what they refuse.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,18 @@ from grid_programs import alltoall, rows_then_columns
 US = 1e-6
 CONNECTIONS = CompileOptions("connections")
 LOGP = "crossbar:32,overhead=2us,inject=0,eject=0,per_transfer=3us,port=none"
-"""1 us of work at either end and 3 us between: a way takes 5 us, messages of a rank are 1 us apart."""
+"""1 us of work at either end and 3 us between.
+
+A way takes 5 us, messages of a rank are 1 us apart.
+"""
 
 
 def simulated(schedule: Schedule) -> float:
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, sync=schedule.sync)
-    return MODELS["flow"].simulate(Workload.of_schedule(schedule), schedule.machine, settings).time_s
+    return (
+        MODELS["flow"].simulate(Workload.of_schedule(schedule), schedule.machine, settings).time_s
+    )
 
 
 def test_fan_out_is_the_broadcast_tree_of_logp() -> None:
@@ -56,14 +64,18 @@ def test_fan_out_is_the_broadcast_tree_of_logp() -> None:
         for at in reached:  # grows while it is gone through
             reached += [at + k + 4 for k in range(1, time_us + 1) if at + k + 4 <= time_us]
     assert bound_stages(pattern, machine).time_s == pytest.approx(time_us * US, rel=1e-9)
-    assert bound_stages(pattern, machine, stages=1).time_s == pytest.approx(35 * US, rel=1e-9), "31 sends, then 4 us"
+    assert bound_stages(pattern, machine, stages=1).time_s == pytest.approx(35 * US, rel=1e-9), (
+        "31 sends, then 4 us"
+    )
 
 
 def test_in_one_stage_the_bound_is_reached() -> None:
     """Everything directly on a crossbar: what the simulation takes."""
     machine = parse_machine("crossbar:8,overhead=2us,inject=0,eject=0,port=1GB/s")
     pattern = alltoall(8)
-    schedule = compile_placed(pattern, machine, CompileOptions(method="pex", sync="none"), None, Manifest())
+    schedule = compile_placed(
+        pattern, machine, CompileOptions(method="pex", sync="none"), None, Manifest()
+    )
     least_s = bound_stages(pattern, machine, stages=1).time_s
     assert least_s == pytest.approx(simulated(schedule), rel=1e-6)
 
@@ -78,13 +90,18 @@ def test_the_sum_of_stage_maxima() -> None:
 
 
 def test_large_messages_are_bound_by_volume() -> None:
-    """16 ranks, stages of 3: 6 targets one way off and 9 two: 1.6 times the bytes through 16 ports."""
+    """16 ranks, stages of 3.
+
+    6 targets one way off and 9 two: 1.6 times the bytes through 16 ports.
+    """
     machine = parse_machine("crossbar:16,port=1GB/s,overhead=0,inject=0,eject=0")
     pattern = alltoall(16, 100_000)
     bounds = bound_stages(pattern, machine, maxima=(3, 3))
     assert bounds.volume == pytest.approx(1.6)
     assert bounds.time_s == pytest.approx(1.6 * 15 * 100_000 / 1e9)
-    assert simulated(chained(rows_then_columns(machine, (4, 4), 100_000))) >= bounds.time_s * (1 - 1e-9)
+    assert simulated(chained(rows_then_columns(machine, (4, 4), 100_000))) >= bounds.time_s * (
+        1 - 1e-9
+    )
     assert bound_stages(pattern, machine).time_s == pytest.approx(15 * 100_000 / 1e9)
 
 
@@ -130,12 +147,16 @@ def test_bounds_of_a_program() -> None:
     keys = {"phases", "time_s", "time_witness", "load_sum", "volume", "as_many", "any_number"}
     assert keys <= set(bounds.to_object())
     gap = bounds.gap(program.phases, bounds.whole.time_s, 2 * bounds.any_number.time_s)
-    assert gap == pytest.approx({"phases": program.phases / bounds.whole.phases, "time": 1, "any_number": 2})
+    assert gap == pytest.approx(
+        {"phases": program.phases / bounds.whole.phases, "time": 1, "any_number": 2}
+    )
 
 
 def test_bounds_of_building_blocks() -> None:
     machine = parse_machine("mesh:4x4")
-    schedule = compile_placed(alltoall(16), machine, CompileOptions(method="first-fit"), None, Manifest())
+    schedule = compile_placed(
+        alltoall(16), machine, CompileOptions(method="first-fit"), None, Manifest()
+    )
     bounds = bound_program(Program.of_schedule(schedule))
     assert bounds.any_number is None
     assert bounds.whole.phases == bounds.stages[0].phases
@@ -143,14 +164,19 @@ def test_bounds_of_building_blocks() -> None:
 
 def test_blocks_that_share_a_context_are_not_bounded_as_if_each_run_opened_it() -> None:
     machine = parse_machine("iwarp:4x4")
-    halo, both = (parse_pattern(text, topology=machine.topology, ranks=16) for text in ("neighbor", "alltoall"))
+    halo, both = (
+        parse_pattern(text, topology=machine.topology, ranks=16)
+        for text in ("neighbor", "alltoall")
+    )
     specs = [BlockSpec("transpose", both, 2, CONNECTIONS), BlockSpec("halo", halo, 20, CONNECTIONS)]
     program = compile_program(specs, machine, CONNECTIONS)
     bounds, predicted_s = bound_program(program), predict_program(program).time_s
     assert bounds.whole.time_s <= predicted_s * (1 + 1e-9)
     # 20 runs of the halo need one context, the transpose four of the five
     costs = machine.costs_for("connections")
-    assert predicted_s - bounds.whole.time_s < 8 * (costs.setup_s + synchronization_s(machine, costs))
+    assert predicted_s - bounds.whole.time_s < 8 * (
+        costs.setup_s + synchronization_s(machine, costs)
+    )
     assert "4 contexts" in bounds.whole.time_witness
     assert bounds.whole.phases == program.phases
 
@@ -158,7 +184,9 @@ def test_blocks_that_share_a_context_are_not_bounded_as_if_each_run_opened_it() 
 def test_messages_of_one_pair_need_one_context() -> None:
     machine = parse_machine("crossbar:2,setup=1ms")
     twice = Pattern(2, np.array([0, 2, 2]), np.array([1, 1], np.int32), np.array([8, 8]))
-    program = compile_program([BlockSpec("two", twice, 1, CompileOptions("first-fit"))], machine, CompileOptions())
+    program = compile_program(
+        [BlockSpec("two", twice, 1, CompileOptions("first-fit"))], machine, CompileOptions()
+    )
     shared = replace(program, contexts=((0, 0),))  # both phases use one connection
     assert (shared.phases, shared.switches) == (2, 0)
     assert bound_program(shared).whole.time_s <= predict_program(shared).time_s < 2e-3

@@ -30,8 +30,13 @@ def broken(shared_data: Path) -> Path:
     return folder
 
 
-def test_a_program_whose_bytes_wrapped(broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file is of a form of before stages held their schedules; what is wrong with it is said of today's form."""
+def test_a_program_whose_bytes_wrapped(
+    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file is of a form of before stages held their schedules.
+
+    What is wrong with it is said of today's form.
+    """
     assert run(["verify", str(broken / "pwrap.json")]) == 3
     assert "program: unknown key 'blocks'" in capsys.readouterr().err
     found = json.loads((broken / "pwrap.json").read_text())
@@ -46,13 +51,17 @@ def test_a_program_whose_bytes_wrapped(broken: Path, tmp_path: Path, capsys: pyt
     path = tmp_path / "wrapped.json"
     path.write_text(json.dumps({**found, "sync": "barrier", "stages": blocks}))
     assert run(["verify", str(path)]) == 4
-    assert {"pattern", "program-stage"} <= {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert {"pattern", "program-stage"} <= {
+        line.split(":")[0] for line in capsys.readouterr().out.splitlines()
+    }
     assert run(["show", str(path)]) == 3
     assert run(["predict", str(path)]) == 3
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_broken_file_is_told_by_its_rules(broken: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_file_is_told_by_its_rules(
+    broken: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = str(broken / f"{name}.json")
     assert run(["verify", file]) == 4
     rules = {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
@@ -62,7 +71,9 @@ def test_a_broken_file_is_told_by_its_rules(broken: Path, name: str, capsys: pyt
     assert "internal error" not in "".join(capsys.readouterr())
 
 
-def test_a_machine_that_is_a_path_is_not_opened(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_that_is_a_path_is_not_opened(
+    broken: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for command in ("verify", "show", "predict"):
         assert run([command, str(broken / "m1.json")]) == 3
         assert "a file carries the whole object" in capsys.readouterr().err

@@ -15,7 +15,12 @@ from conset.execution.buffers import find_buffer, find_buffers
 
 
 def device(values: np.ndarray[Any, Any], **other: Any) -> Any:
-    interface = {"shape": values.shape, "typestr": values.dtype.str, "data": (values.ctypes.data, False), "version": 3}
+    interface = {
+        "shape": values.shape,
+        "typestr": values.dtype.str,
+        "data": (values.ctypes.data, False),
+        "version": 3,
+    }
     return SimpleNamespace(__cuda_array_interface__=interface | other)
 
 
@@ -54,13 +59,28 @@ def test_an_array_of_a_device_is_passed_on_by_its_pointer() -> None:
     ("given", "text"),
     [
         (None, "sendbuf: a contiguous buffer required, given NoneType"),
-        (np.zeros((4, 4))[:, 1], "sendbuf: must be one contiguous buffer (shape (4,), strides (32,))"),
-        (np.zeros((4, 4)).T[:3], "sendbuf: must be one contiguous buffer (shape (3, 4), strides (8, 32))"),
-        (memoryview(bytes(8))[::2], "sendbuf: must be one contiguous buffer (shape (4,), strides (2,))"),
+        (
+            np.zeros((4, 4))[:, 1],
+            "sendbuf: must be one contiguous buffer (shape (4,), strides (32,))",
+        ),
+        (
+            np.zeros((4, 4)).T[:3],
+            "sendbuf: must be one contiguous buffer (shape (3, 4), strides (8, 32))",
+        ),
+        (
+            memoryview(bytes(8))[::2],
+            "sendbuf: must be one contiguous buffer (shape (4,), strides (2,))",
+        ),
         (np.array([None]), "sendbuf: has Python objects (object): numbers or bytes required"),
-        (device(np.zeros((5, 3)), strides=(48, 8)), "sendbuf: must be one contiguous buffer (shape (5, 3), strides"),
+        (
+            device(np.zeros((5, 3)), strides=(48, 8)),
+            "sendbuf: must be one contiguous buffer (shape (5, 3), strides",
+        ),
         (device(np.zeros(1), typestr="?!"), "sendbuf: its __cuda_array_interface__ is incomplete"),
-        (SimpleNamespace(__cuda_array_interface__={}), "sendbuf: its __cuda_array_interface__ is incomplete: 'shape'"),
+        (
+            SimpleNamespace(__cuda_array_interface__={}),
+            "sendbuf: its __cuda_array_interface__ is incomplete: 'shape'",
+        ),
     ],
 )
 def test_what_is_no_buffer(given: Any, text: str) -> None:

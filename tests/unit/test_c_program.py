@@ -1,4 +1,7 @@
-"""The communication of programs as text in C: what the tables say, read back from the text; names; what is refused."""
+"""The communication of programs as text in C: what the tables say, read back from the text; names.
+
+What is refused.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ HEADER = Path(__file__).resolve().parents[2] / "cpp" / "capi"
 def blocks(*names_patterns: tuple[str, str, int], method: str = "first-fit") -> Program:
     machine, options = parse_machine("mesh:2x2"), CompileOptions(method=method)
     specs = [
-        BlockSpec(name, parse_pattern(text, topology=machine.topology, ranks=4, seed=0), count, options)
+        BlockSpec(
+            name, parse_pattern(text, topology=machine.topology, ranks=4, seed=0), count, options
+        )
         for name, text, count in names_patterns
     ]
     return compile_program(specs, machine, options)
@@ -44,7 +49,10 @@ def text_of(program: Program, file: str = "p.c") -> str:
 
 
 def tables(text: str) -> dict[str, list[list[tuple[str, int, int]]]]:
-    """By table, for every rank: (`TO` or `FROM`, peer, bytes), as a reader of the text sees them."""
+    """By table, for every rank.
+
+    (`TO` or `FROM`, peer, bytes), as a reader of the text sees them.
+    """
     found = {}
     form = r"(?:#define BYTES (\d+)\n)?static const \w+ (\w+)\[\w+\]\[(\d+)\] = \{\n(.*?)\n\};"
     for size, name, columns, body in re.findall(form, text, re.S):
@@ -62,20 +70,36 @@ def tables(text: str) -> dict[str, list[list[tuple[str, int, int]]]]:
 
 
 def test_tables_hold_every_message_at_both_ends() -> None:
-    program = blocks(("transpose", "alltoall:size=300", 3), ("shift", "shift:size=log-uniform(1,9000)", 2))
+    program = blocks(
+        ("transpose", "alltoall:size=300", 3), ("shift", "shift:size=log-uniform(1,9000)", 2)
+    )
     found = tables(text_of(program))
     for stage in program.stages:
         schedule, sent = program.schedules[stage.schedule], {}
         for p in range(schedule.phases):
             rows = found[f"{stage.name}_{p}_of"]
-            received = {(peer, r): size for r, row in enumerate(rows) for way, peer, size in row if way == "FROM"}
-            sent_here = {(r, peer): size for r, row in enumerate(rows) for way, peer, size in row if way == "TO"}
+            received = {
+                (peer, r): size
+                for r, row in enumerate(rows)
+                for way, peer, size in row
+                if way == "FROM"
+            }
+            sent_here = {
+                (r, peer): size
+                for r, row in enumerate(rows)
+                for way, peer, size in row
+                if way == "TO"
+            }
             assert received == sent_here
             message = schedule.message[schedule.phase(p)]
-            assert set(sent_here) == set(zip(schedule.pattern.source[message], schedule.pattern.target[message]))  # noqa: B905
+            assert set(sent_here) == set(
+                zip(schedule.pattern.source[message], schedule.pattern.target[message])  # noqa: B905
+            )
             sent |= sent_here
         pattern = schedule.pattern
-        pairs = zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True)
+        pairs = zip(
+            pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True
+        )
         assert sent == {(source, target): size for source, target, size in pairs}
 
 
@@ -88,7 +112,9 @@ def test_rows_are_in_posting_order() -> None:
         own = own[entries.phase[own] == 0]
         own = own[np.argsort(entries.order[own])]
         ways = ["TO" if send else "FROM" for send in entries.send[own]]
-        assert [(way, peer) for way, peer, _ in row] == list(zip(ways, entries.peer[own].tolist(), strict=True))
+        assert [(way, peer) for way, peer, _ in row] == list(
+            zip(ways, entries.peer[own].tolist(), strict=True)
+        )
 
 
 def test_the_same_program_gives_the_same_text() -> None:
@@ -106,7 +132,9 @@ def test_blocks_of_one_schedule_share_its_tables() -> None:
 
 def test_long_rows_are_broken() -> None:
     machine = parse_machine("crossbar:64")
-    schedule = conset.compile(parse_pattern("alltoall", topology=machine.topology), machine, method="naive")
+    schedule = conset.compile(
+        parse_pattern("alltoall", topology=machine.topology), machine, method="naive"
+    )
     text = c_program_text(connection_entries(schedule), HEAD)
     assert max(len(line) for line in text.splitlines() if "TO(" in line) <= 120
     assert [len(row) for row in tables(text)["alltoall_0_of"]] == [126] * 64
@@ -118,13 +146,17 @@ NAMES = ("run", "run", "phase", "a 1", "a", "größe */ \\ ??/ x", "7", "", "int
 @pytest.mark.parametrize("file", ["p.c", "run.c", "conset.c", "16 ranks.c", "check.c", "while.c"])
 @pytest.mark.parametrize("main", [True, False])
 def test_any_names_compile(file: str, main: bool, tmp_path: Path) -> None:
-    program = blocks(*((name, f"shift:by={1 + k % 3},size={100 + k}", 1 + k % 2) for k, name in enumerate(NAMES)))
+    program = blocks(
+        *((name, f"shift:by={1 + k % 3},size={100 + k}", 1 + k % 2) for k, name in enumerate(NAMES))
+    )
     compile_text(text_of(program, file), tmp_path / file, main=main)
 
 
 def test_nothing_to_send_compiles(tmp_path: Path) -> None:
     machine = parse_machine("mesh:2x2")
-    empty = Pattern.from_messages(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), 4)
+    empty = Pattern.from_messages(
+        np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), 4
+    )
     text = c_program_text(connection_entries(conset.compile(empty, machine)), HEAD)
     compile_text(text, tmp_path / "p.c", main=True)
 
@@ -137,10 +169,12 @@ def test_one_rank_is_one_rank(tmp_path: Path) -> None:
 
 
 FAILING = """
-int conset_instantiate(conset_program *program, int block, int phase) { (void)program; return block + phase + 7; }
+int conset_instantiate(conset_program *program, int block, int phase) { (void)program; return \
+block + phase + 7; }
 int conset_connection(conset_program *p, int peer, int way, struct conset_connection **c)
 { (void)p, (void)peer, (void)way, (void)c; return 1; }
-int conset_lib_send_elements(struct conset_connection *c, const void *at, int64_t count, uint64_t type)
+int conset_lib_send_elements(struct conset_connection *c, const void *at, int64_t count, uint64_t \
+type)
 { (void)c, (void)at, (void)count, (void)type; return 1; }
 int conset_lib_receive_elements(struct conset_connection *c, void *at, int64_t count, uint64_t type)
 { (void)c, (void)at, (void)count, (void)type; return 1; }
@@ -152,10 +186,22 @@ int main(void) { const p_application use = {0, 0, 0}; return p_run(NULL, 0, &use
 
 def test_an_error_ends_all_repetitions(tmp_path: Path) -> None:
     source, run_it = tmp_path / "p.c", tmp_path / "p"
-    source.write_text(text_of(blocks(("all", "alltoall", MAX_REPEAT), ("more", "shift:by=1", 2))) + FAILING)
-    command = [str(find_compiler("mpicc")), "-std=c99", "-O0", f"-I{HEADER}", str(source), "-o", str(run_it)]
+    source.write_text(
+        text_of(blocks(("all", "alltoall", MAX_REPEAT), ("more", "shift:by=1", 2))) + FAILING
+    )
+    command = [
+        str(find_compiler("mpicc")),
+        "-std=c99",
+        "-O0",
+        f"-I{HEADER}",
+        str(source),
+        "-o",
+        str(run_it),
+    ]
     subprocess.run(command, check=True)
-    assert subprocess.run([str(run_it)], timeout=3, check=False).returncode == 7  # of its first phase, and at once
+    assert (
+        subprocess.run([str(run_it)], timeout=3, check=False).returncode == 7
+    )  # of its first phase, and at once
 
 
 def compile_text(text: str, source: Path, *, main: bool) -> None:
@@ -163,9 +209,17 @@ def compile_text(text: str, source: Path, *, main: bool) -> None:
     source.write_text(text)
     macro = next(line for line in text.splitlines() if line.startswith("#ifdef ")).split()[1]
     strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O0"]
-    command = [str(find_compiler("mpicc")), *strict, f"-I{HEADER}", *([f"-D{macro}"] if main else [])]
+    command = [
+        str(find_compiler("mpicc")),
+        *strict,
+        f"-I{HEADER}",
+        *([f"-D{macro}"] if main else []),
+    ]
     done = subprocess.run(
-        [*command, "-c", str(source), "-o", str(source.with_suffix(".o"))], capture_output=True, text=True, check=False
+        [*command, "-c", str(source), "-o", str(source.with_suffix(".o"))],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -188,7 +242,10 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--c"], "--c: -o x.c says where to write"),
         (["--c", "-o", "x.plan"], "a C source ends in .c"),
         (["--c", "-o", "x.c", "--sync", "local"], "--sync: is of the plan, which --c leaves out"),
-        (["--connections", "-o", "x.c"], "--connections: is of the plan, a C source has nothing else"),
+        (
+            ["--connections", "-o", "x.c"],
+            "--connections: is of the plan, a C source has nothing else",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -200,7 +257,9 @@ def test_what_does_not_fit_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_program_that_forwards_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_that_forwards_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     program = conset.compile("alltoall:size=8", "mesh:2x2", combine="2x2")
     assert isinstance(program, Program)
     write_program_document(document_of_program(program), tmp_path / "prog.json")
@@ -223,7 +282,9 @@ def test_only_c_sources_are_written() -> None:
         require_c_path("x.h")
 
 
-def test_an_order_between_messages_is_kept_by_using_one_connection_after_the_other(tmp_path: Path) -> None:
+def test_an_order_between_messages_is_kept_by_using_one_connection_after_the_other(
+    tmp_path: Path,
+) -> None:
     pattern = Pattern.from_messages(np.array([0, 1]), np.array([1, 2]), np.array([9000, 9000]), 4)
     ordered = replace(pattern, before=np.array([[0, 1]], np.int32))
     machine, options = parse_machine("mesh:2x2"), CompileOptions(method="first-fit")

@@ -1,4 +1,7 @@
-"""Calibration: an emulated machine's words come back; files, plots, refusals; the job over MPI is in `tests/mpi/`."""
+"""Calibration: an emulated machine's words come back; files, plots, refusals.
+
+The job over MPI is in `tests/mpi/`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ from conset.studies.calibrate.probes import Scale, make_probes, make_schedule
 from conset.studies.calibrate.words import FoundWord
 
 
-def emulated(network: str, words: str, *, seed: int = 0, ranks: int | None = None, quick: bool = True) -> Calibration:
+def emulated(
+    network: str, words: str, *, seed: int = 0, ranks: int | None = None, quick: bool = True
+) -> Calibration:
     truth = load_machine(f"{network},eject=0,{words}")
     return calibrate(load_machine(network), emulated=truth, quick=quick, seed=seed, ranks=ranks)
 
@@ -50,32 +55,71 @@ rates = st.sampled_from((0.5, 1.0, 2.0))
 
 @settings(max_examples=1, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(
-    send=times, receive=times, latency=times, out=rates, into=rates, node=st.booleans(),
-    processors=st.sampled_from(("one", "two")), slots=st.sampled_from(("all", "1", "2", "4")), seed=st.integers(0, 99),
-)  # fmt: skip
+    send=times,
+    receive=times,
+    latency=times,
+    out=rates,
+    into=rates,
+    node=st.booleans(),
+    processors=st.sampled_from(("one", "two")),
+    slots=st.sampled_from(("all", "1", "2", "4")),
+    seed=st.integers(0, 99),
+)
 def test_the_words_of_a_crossbar_come_back(
-    send: float, receive: float, latency: float, out: float, into: float, node: bool, processors: str, slots: str,
+    send: float,
+    receive: float,
+    latency: float,
+    out: float,
+    into: float,
+    node: bool,
+    processors: str,
+    slots: str,
     seed: int,
-) -> None:  # fmt: skip
+) -> None:
     both = 1.5 * min(out, into)
     words = (
-        f"send_overhead={send:.3f}us,receive_overhead={receive:.3f}us,inject={4 * latency:.3f}us,port_out={out}GB/s,"
-        f"port_in={into}GB/s,processors={processors},in_flight={slots},synchronization=20us,signal=5us"
+        f"send_overhead={send:.3f}us,receive_overhead={receive:.3f}us,inject={4 * latency:.3f}us,"
+        f"port_out={out}GB/s,"
+        f"port_in={into}GB/s,processors={processors},in_flight={slots},synchronization=20us,"
+        "signal=5us"
     )
     found = emulated("crossbar:4", words + (f",node={both}GB/s" if node else ""), seed=seed)
-    truth = {"send_overhead": send * 1e-6, "receive_overhead": receive * 1e-6, "inject": 4 * latency * 1e-6}
+    truth = {
+        "send_overhead": send * 1e-6,
+        "receive_overhead": receive * 1e-6,
+        "inject": 4 * latency * 1e-6,
+    }
     truth |= {"synchronization": 20e-6, "signal": 5e-6}
-    assert {name: comes_back(found, name, value) for name, value in truth.items()} == dict.fromkeys(truth, True)
+    assert {name: comes_back(found, name, value) for name, value in truth.items()} == dict.fromkeys(
+        truth, True
+    )
     errors = [row.model_error for row in found.held_back]
     assert max(map(abs, errors)) < 0.12
 
 
 def test_the_words_of_a_mesh_come_back() -> None:
-    words = "link=2.4MB/s,port=none,overhead=40us,inject=20us,hop=10us,synchronization=1ms,signal=80us,eager=4KiB"
+    words = (
+        "link=2.4MB/s,port=none,overhead=40us,inject=20us,hop=10us,synchronization=1ms,signal="
+        "80us,eager=4KiB"
+    )
     found = emulated("mesh:3x3", f"{words},model=wormhole,lanes=1")
-    truth = {"send_overhead": 20e-6, "receive_overhead": 20e-6, "inject": 20e-6, "hop": 10e-6, "link": 2.4e6}
-    truth |= {"synchronization": 1e-3, "signal": 80e-6, "port_out": inf, "port_in": inf, "node": inf}
-    assert {name: comes_back(found, name, value) for name, value in truth.items()} == dict.fromkeys(truth, True)
+    truth = {
+        "send_overhead": 20e-6,
+        "receive_overhead": 20e-6,
+        "inject": 20e-6,
+        "hop": 10e-6,
+        "link": 2.4e6,
+    }
+    truth |= {
+        "synchronization": 1e-3,
+        "signal": 80e-6,
+        "port_out": inf,
+        "port_in": inf,
+        "node": inf,
+    }
+    assert {name: comes_back(found, name, value) for name, value in truth.items()} == dict.fromkeys(
+        truth, True
+    )
     costs = found.machine.costs
     assert (costs.model, costs.lanes, costs.eager_B, costs.in_flight) == ("wormhole", 1, 4096, None)
     assert costs.size_range_B == (8, 2**17)
@@ -84,13 +128,22 @@ def test_the_words_of_a_mesh_come_back() -> None:
 
 
 def test_the_words_of_packets_and_chance_come_back() -> None:
-    words = "link=2.4MB/s,port_out=2.4MB/s,port_in=none,overhead=40us,inject=600us,synchronization=1ms,signal=80us"
-    found = emulated("mesh:3x3", f"{words},model=packet,link_buffers=12KiB,window=48KiB,jitter=300us")
+    words = (
+        "link=2.4MB/s,port_out=2.4MB/s,port_in=none,overhead=40us,inject=600us,synchronization="
+        "1ms,signal=80us"
+    )
+    found = emulated(
+        "mesh:3x3", f"{words},model=packet,link_buffers=12KiB,window=48KiB,jitter=300us"
+    )
     costs = found.machine.costs
     assert (costs.model, costs.in_flight, costs.eager_B) == ("packet", None, None)
-    assert {name: comes_back(found, name, value) for name, value in (("link", 2.4e6), ("port_out", 2.4e6))} == {
-        "link": True, "port_out": True,
-    }  # fmt: skip
+    assert {
+        name: comes_back(found, name, value)
+        for name, value in (("link", 2.4e6), ("port_out", 2.4e6))
+    } == {
+        "link": True,
+        "port_out": True,
+    }
     assert 12288 / 1.5 <= costs.link_buffers_B <= 12288 * 1.5
     assert costs.window_B == pytest.approx(48 * 1024, rel=0.2)
     # of some repetitions the least is not quite without chance
@@ -108,7 +161,9 @@ def test_places_are_what_their_names_say() -> None:
     assert all(crossing.link in links[pair] for pair in crossing.more)
     apart = places.disjoint()
     assert len({rank for pair in apart for rank in pair}) == 2 * len(apart) == 16
-    assert sum(len(links[pair]) for pair in apart) == len(set().union(*(links[pair] for pair in apart)))
+    assert sum(len(links[pair]) for pair in apart) == len(
+        set().union(*(links[pair] for pair in apart))
+    )
     for out in (True, False):
         rank, others = places.fan(out=out)
         ways = [links[(rank, other) if out else (other, rank)] for other in others]
@@ -128,12 +183,19 @@ def test_places_are_what_their_names_say() -> None:
 
 def test_a_probe_waits_for_what_its_name_says() -> None:
     """Closed forms 1 to 4 of docs/cost-model.md, which first values rest on."""
-    truth = load_machine("crossbar:4,port=1GB/s,send_overhead=2us,receive_overhead=3us,inject=4us,eject=0")
-    probes = {probe.name: probe for probe in make_probes(structure_of(truth), 4, Scale(9e-6, 1e9, 1 << 16), quick=True)}
+    truth = load_machine(
+        "crossbar:4,port=1GB/s,send_overhead=2us,receive_overhead=3us,inject=4us,eject=0"
+    )
+    probes = {
+        probe.name: probe
+        for probe in make_probes(structure_of(truth), 4, Scale(9e-6, 1e9, 1 << 16), quick=True)
+    }
     alone = 2e-6 + 4e-6 + 8e-9 + 3e-6
     assert answer(probes["chain 0-1 16x 8 B"], truth) == pytest.approx(16 * alone, rel=1e-3)
     assert answer(probes["pair 16 8 B"], truth) == pytest.approx(alone + 15 * 3e-6, rel=1e-3)
-    assert answer(probes["out 3 at once 64 KiB"], truth) == pytest.approx(9e-6 + 3 * 65536e-9, rel=0.03)
+    assert answer(probes["out 3 at once 64 KiB"], truth) == pytest.approx(
+        9e-6 + 3 * 65536e-9, rel=0.03
+    )
 
 
 def test_the_network_that_is_stated_may_be_contradicted() -> None:
@@ -149,14 +211,31 @@ def test_the_network_that_is_stated_may_be_contradicted() -> None:
 
 
 def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
-    data = Measurements("crossbar:2", 2, "a test", {"a": (1.0, 2.0, 1.5)}, True, 65536, 1e-6, 1e9, {"a": 1}, 2, 2, 3.0)
+    data = Measurements(
+        "crossbar:2",
+        2,
+        "a test",
+        {"a": (1.0, 2.0, 1.5)},
+        True,
+        65536,
+        1e-6,
+        1e9,
+        {"a": 1},
+        2,
+        2,
+        3.0,
+    )
     data.write(tmp_path / "raw.json")
     assert read_measurements(tmp_path / "raw.json") == data
     (tmp_path / "other.json").write_text('{"schema": "conset/run@1"}')
     with pytest.raises(InputError, match="schema must be"):
         read_measurements(tmp_path / "other.json")
     body = json.loads((tmp_path / "raw.json").read_text())
-    for key, value, rule in (("times_s", {"a": [-1]}, "above 0 s"), ("times_s", None, "times_s"), ("ranks", "x", "x")):
+    for key, value, rule in (
+        ("times_s", {"a": [-1]}, "above 0 s"),
+        ("times_s", None, "times_s"),
+        ("ranks", "x", "x"),
+    ):
         (tmp_path / "bad.json").write_text(json.dumps({**body, key: value}))
         with pytest.raises(InputError, match=rule):
             read_measurements(tmp_path / "bad.json")
@@ -174,7 +253,10 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = "crossbar:3,port=1GB/s,overhead=2us,inject=3us,eject=0,synchronization=9us"
     outputs = [tmp_path / name for name in ("m.toml", "m.html", "raw.json")]
     words = ["calibrate", "--on", "crossbar:3", "--emulate", spec, "--quick"]
-    assert run([*words, "-o", str(outputs[0]), "--page", str(outputs[1]), "--data", str(outputs[2])]) == 0
+    assert (
+        run([*words, "-o", str(outputs[0]), "--page", str(outputs[1]), "--data", str(outputs[2])])
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "send_overhead" in shown
     assert "held back" in shown
@@ -195,7 +277,10 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_messages_of_one_pair_stay_apart() -> None:
-    """Windows are several messages of a pair, in posting order; the independent verifier knows them all."""
+    """Windows are several messages of a pair, in posting order.
+
+    The independent verifier knows them all.
+    """
     machine = structure_of(load_machine("crossbar:3"))
     schedule = make_schedule(machine, 3, [(2, 0, 8), (0, 1, 8), (2, 0, 16), (0, 1, 4)])
     assert schedule.pattern.messages == 4
@@ -207,7 +292,9 @@ def test_messages_of_one_pair_stay_apart() -> None:
 def with_times(found: Calibration, series: dict[str, float]) -> Calibration:
     """Fitted again with times of whole series longer by a factor."""
     factor = {probe.name: series.get(probe.series, 1.0) for probe in found.probes}
-    times = {name: tuple(factor[name] * time for time in row) for name, row in found.data.times_s.items()}
+    times = {
+        name: tuple(factor[name] * time for time in row) for name, row in found.data.times_s.items()
+    }
     return calibrate(load_machine("mesh:4x4"), data=replace(found.data, times_s=times))
 
 
@@ -216,13 +303,19 @@ def test_links_are_rated_by_what_fills_them() -> None:
     found = emulated("mesh:4x4", words)
     slower = with_times(found, {"crowd": 1.04, "storm": 1.04})
     assert found.machine.costs.link_Bps == pytest.approx(2.4e6, rel=0.02)
-    assert slower.machine.costs.link_Bps == pytest.approx(found.machine.costs.link_Bps / 1.04, rel=0.01)
+    assert slower.machine.costs.link_Bps == pytest.approx(
+        found.machine.costs.link_Bps / 1.04, rel=0.01
+    )
     assert word(slower, "link").number == pytest.approx(slower.machine.costs.link_Bps, rel=1e-3)
 
 
 def test_waiting_in_a_queue_is_no_back_pressure() -> None:
-    # the message behind a held up one waits for all bytes of the other, and no longer: first come, first served
-    found = emulated("mesh:4x4", "link=2.4MB/s,port=none,overhead=20us,inject=80us,synchronization=1ms,model=flow")
+    # the message behind a held up one waits for all bytes of the other, and no longer: first come,
+    # first served
+    found = emulated(
+        "mesh:4x4",
+        "link=2.4MB/s,port=none,overhead=20us,inject=80us,synchronization=1ms,model=flow",
+    )
     queued = with_times(found, {"pressure": 1.6, "crowd": 1.05})
     assert queued.found.contention is not None
     assert not queued.found.contention.pushes_back
@@ -237,11 +330,16 @@ def test_waiting_in_a_queue_is_no_back_pressure() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time(seed: int) -> None:
-    stated, truth = load_machine("crossbar:2"), load_machine("crossbar:2,overhead=2us,inject=1us,port=1GB/s")
+    stated, truth = (
+        load_machine("crossbar:2"),
+        load_machine("crossbar:2,overhead=2us,inject=1us,port=1GB/s"),
+    )
     data = emulate_all(structure_of(stated), truth, 2, quick=True, seed=seed)
     random = np.random.default_rng(seed)
-    times = {name: tuple((np.array(row[:3]) * np.exp(random.normal(0, 3, 3))).tolist())
-             for name, row in data.times_s.items()}  # fmt: skip
+    times = {
+        name: tuple((np.array(row[:3]) * np.exp(random.normal(0, 3, 3))).tolist())
+        for name, row in data.times_s.items()
+    }
     costs = calibrate(stated, data=replace(data, times_s=times)).machine.costs
     assert costs.send_overhead.at(8) + costs.inject.at(8) + costs.receive_overhead.at(8) > 0
     assert min(costs.port_out_Bps, costs.port_in_Bps) < inf

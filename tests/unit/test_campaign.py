@@ -1,4 +1,5 @@
-"""Campaigns: cases of a file, results that are kept and taken again, what is right, what is said of bad files."""
+"""Campaigns: cases of a file, results that are kept and taken again, what is right, what is said
+of bad files."""
 
 from __future__ import annotations
 
@@ -27,7 +28,13 @@ from conset.studies.campaign.case import Case
 from conset.studies.campaign.contender import CHOICE, NAIVE
 from conset.studies.campaign.machines import Standing
 from conset.studies.campaign.result import CaseResult, Contest
-from conset.studies.campaign.run import Progress, read_results, run_campaign, select_cases, state_of_cases
+from conset.studies.campaign.run import (
+    Progress,
+    read_results,
+    run_campaign,
+    select_cases,
+    state_of_cases,
+)
 from conset.studies.campaign.store import write_tables
 from conset.studies.campaign.summary import summarize_campaign
 
@@ -74,18 +81,30 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def test_cases_are_the_matrix_in_the_order_of_the_file() -> None:
     campaign = tiny(
-        machines=[{"spec": "mesh:2x2", "name": "a", "sizes": ["64KiB"]}, {"spec": "ring:4", "patterns": ["skewed"]}],
+        machines=[
+            {"spec": "mesh:2x2", "name": "a", "sizes": ["64KiB"]},
+            {"spec": "ring:4", "patterns": ["skewed"]},
+        ],
         patterns=[
             {"spec": "alltoall", "name": "complete"},
-            {"spec": "random:degree=2,size=log-uniform({size/8},{size*2})", "name": "skewed", "seeds": [1, 2]},
+            {
+                "spec": "random:degree=2,size=log-uniform({size/8},{size*2})",
+                "name": "skewed",
+                "seeds": [1, 2],
+            },
             {"spec": "shift:by=1,size=8B"},
         ],
     )
     assert [case.name for case in campaign.cases] == [
-        "a/complete/64KiB", "a/skewed/64KiB/seed=1", "a/skewed/64KiB/seed=2", "a/shift-by-1-size-8B",
-        "ring-4/skewed/1KiB/seed=1", "ring-4/skewed/1KiB/seed=2", "ring-4/skewed/64KiB/seed=1",
+        "a/complete/64KiB",
+        "a/skewed/64KiB/seed=1",
+        "a/skewed/64KiB/seed=2",
+        "a/shift-by-1-size-8B",
+        "ring-4/skewed/1KiB/seed=1",
+        "ring-4/skewed/1KiB/seed=2",
+        "ring-4/skewed/64KiB/seed=1",
         "ring-4/skewed/64KiB/seed=2",
-    ]  # fmt: skip
+    ]
     assert campaign.cases[0].spec == "alltoall:size=65536"
     assert campaign.cases[1].spec == "random:degree=2,size=log-uniform(8192,131072)"
     assert campaign.cases[3].spec == "shift:by=1,size=8B"
@@ -96,10 +115,14 @@ def test_a_result_says_what_each_contender_takes(kept: Path) -> None:
     assert [result.name for result in results] == ["square/complete/1KiB", "square/complete/64KiB"]
     for result in results:
         assert [each.name for each in result.contests][:2] == [CHOICE, NAIVE]
-        assert {"first-fit c1 none", "first-fit none", "first-fit c1 barrier"} <= {each.name for each in result.timed}
+        assert {"first-fit c1 none", "first-fit none", "first-fit c1 barrier"} <= {
+            each.name for each in result.timed
+        }
         for each in result.timed:
             assert each.times_s == (each.predicted_s["wormhole"],)
-            assert result.to_naive(each).median == pytest.approx(each.times_s[0] / result.naive.times_s[0])
+            assert result.to_naive(each).median == pytest.approx(
+                each.times_s[0] / result.naive.times_s[0]
+            )
         assert result.best.median_s == min(each.median_s for each in result.timed)
     assert [summary.cases for summary in summarize_campaign(results)] == [2]
 
@@ -117,7 +140,10 @@ def test_what_is_done_is_not_done_again(kept: Path, tmp_path: Path) -> None:
     assert files_of(kept) == before
     part = run_campaign(tiny(), tmp_path, only=["square/complete/1KiB"])
     assert (part.fresh, part.missing) == (1, [])
-    assert state_of_cases(tiny(), tmp_path) == {"square/complete/1KiB": "done", "square/complete/64KiB": "open"}
+    assert state_of_cases(tiny(), tmp_path) == {
+        "square/complete/1KiB": "done",
+        "square/complete/64KiB": "open",
+    }
 
 
 @pytest.mark.parametrize(
@@ -179,14 +205,21 @@ def test_every_executor_gives_the_same_bytes(kept: Path, tmp_path: Path) -> None
 
 
 def test_a_case_that_fails_does_not_stop_the_others() -> None:
-    run = run_campaign(tiny(sizes=["1KiB"], patterns=[{"spec": "butterfly"}, {"spec": "alltoall"}],
-                            machines=[{"spec": "ring:3"}]))  # fmt: skip
+    run = run_campaign(
+        tiny(
+            sizes=["1KiB"],
+            patterns=[{"spec": "butterfly"}, {"spec": "alltoall"}],
+            machines=[{"spec": "ring:3"}],
+        )
+    )
     assert [result.name for result in run.results] == ["ring-3/alltoall/1KiB"]
     assert list(run.failures) == ["ring-3/butterfly/1KiB"]
     assert "power of two" in str(run.failures["ring-3/butterfly/1KiB"])
 
 
-def test_a_machine_that_cannot_be_calibrated_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_cannot_be_calibrated_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fail(source: MachineSource, *_: object) -> None:
         raise ExecutionError(f"{source.name} has no job")
 
@@ -214,13 +247,17 @@ def test_a_testbed_that_is_not_available_does_not_stop_the_others(
     monkeypatch.setattr("conset.studies.campaign.run.measure_case", no_job)
     path = tmp_path / "c.toml"
     path.write_text(
-        'sizes = ["1KiB"]\n[[patterns]]\nspec = "alltoall"\n[[machines]]\nname = "bed"\nspec = "mesh:2x2"\n'
+        'sizes = ["1KiB"]\n[[patterns]]\nspec = "alltoall"\n[[machines]]\nname = "bed"\nspec = '
+        '"mesh:2x2"\n'
         'testbed = { rows = 2, columns = 2 }\n[[machines]]\nname = "other"\nspec = "ring:4"\n'
     )
     assert run_command(["campaign", str(path), "--json"]) == ExecutionError.exit_code
     printed = capsys.readouterr()
     assert json.loads(printed.out)["failures"] == [
-        {"case": "bed/alltoall/1KiB", "message": "not available: network namespaces are not permitted"},
+        {
+            "case": "bed/alltoall/1KiB",
+            "message": "not available: network namespaces are not permitted",
+        },
         {"case": "other/alltoall/1KiB", "message": "no job"},
     ]
     assert "bed/alltoall/1KiB: not available: network namespaces are not permitted" in printed.err
@@ -230,13 +267,19 @@ def test_a_testbed_that_is_not_available_does_not_stop_the_others(
 def test_no_case_is_begun_that_would_end_too_late(kept: Path) -> None:
     run = run_campaign(tiny(seeds=[7]), stop_after_s=1e-9)
     assert (run.results, len(run.missing)) == ([], 2)
-    assert len(run_campaign(tiny(), kept, stop_after_s=1e-9).results) == 2  # what is done is taken all the same
+    assert (
+        len(run_campaign(tiny(), kept, stop_after_s=1e-9).results) == 2
+    )  # what is done is taken all the same
 
 
 def test_cases_by_name() -> None:
-    assert [case.name for case in select_cases(tiny(), ["square/*/64KiB"])] == ["square/complete/64KiB"]
+    assert [case.name for case in select_cases(tiny(), ["square/*/64KiB"])] == [
+        "square/complete/64KiB"
+    ]
     assert len(select_cases(tiny(), ["square"])) == 2
-    with pytest.raises(UsageError, match="unknown case 'square/complete/2KiB': did you mean 'square/complete/1KiB'"):
+    with pytest.raises(
+        UsageError, match="unknown case 'square/complete/2KiB': did you mean 'square/complete/1KiB'"
+    ):
         select_cases(tiny(), ["square/complete/2KiB"])
 
 
@@ -247,11 +290,25 @@ def test_progress_says_how_long_it_takes() -> None:
 
 def result_of(times: dict[str, Sequence[float]], **kinds: str) -> CaseResult:
     contests = [
-        Contest(name, kinds.get(name, {CHOICE: "choice", NAIVE: "naive"}.get(name, "schedule")),
-                {"method": "lp", "contention": None, "sync": "none", "phases": 2, "stages": 1, "in_flight": None,
-                 "posting": "schedule", "why": ""}, {"formula": 1.0}, "formula", tuple(own))
+        Contest(
+            name,
+            kinds.get(name, {CHOICE: "choice", NAIVE: "naive"}.get(name, "schedule")),
+            {
+                "method": "lp",
+                "contention": None,
+                "sync": "none",
+                "phases": 2,
+                "stages": 1,
+                "in_flight": None,
+                "posting": "schedule",
+                "why": "",
+            },
+            {"formula": 1.0},
+            "formula",
+            tuple(own),
+        )
         for name, own in times.items()
-    ]  # fmt: skip
+    ]
     case = Case("m", "m", "p", "alltoall", 1024)
     return CaseResult(case, "d", "m", 4, 12, 12288, False, "", tuple(contests))
 
@@ -274,18 +331,36 @@ def test_the_verdict(auto: list[float], other: list[float], verdict: str, right:
 
 def test_what_is_not_right_is_said_with_what_the_models_say_of_it() -> None:
     wrong = result_of({CHOICE: [1.1] * 3, NAIVE: [2.0] * 3, "x": [1.0] * 3})
-    by_mpi = result_of({CHOICE: [1.1] * 3, NAIVE: [2.0] * 3, "alltoallv": [1.0] * 3}, alltoallv="mpi")
-    by_mpi = replace(by_mpi, contests=(*by_mpi.contests[:2], replace(by_mpi.contests[2], predicted_s={})))
-    assert "× x, 1.1 s against 1 s; formula says 1 s against 1 s, no difference" in report.why_wrong(wrong)
-    assert "× MPI_Alltoallv, 1.1 s against 1 s; of MPI_Alltoallv no model says anything" in report.why_wrong(by_mpi)
+    by_mpi = result_of(
+        {CHOICE: [1.1] * 3, NAIVE: [2.0] * 3, "alltoallv": [1.0] * 3}, alltoallv="mpi"
+    )
+    by_mpi = replace(
+        by_mpi, contests=(*by_mpi.contests[:2], replace(by_mpi.contests[2], predicted_s={}))
+    )
+    assert (
+        "× x, 1.1 s against 1 s; formula says 1 s against 1 s, no difference"
+        in report.why_wrong(wrong)
+    )
+    assert (
+        "× MPI_Alltoallv, 1.1 s against 1 s; of MPI_Alltoallv no model says anything"
+        in report.why_wrong(by_mpi)
+    )
     right = result_of({CHOICE: [0.5] * 3, NAIVE: [2.0] * 3})
     assert report.why_wrong(right) == ""
     text = report.campaign_markdown(tiny(sizes=["1KiB", "2KiB", "4KiB"]), [wrong, right])
     assert "1 of 3 cases is not done, and not in these figures." in text
     # posting everything takes 1.82 and 4 times the choice; of 1 s predicted 1.1 s and 0.5 s came
-    assert "Order pays in 2 of 2 cases; there the choice is 2.91 times as fast as posting everything" in text
-    assert "at least 1.25 times in 2. What it takes was predicted within 10 % in 1 of 2, within 15 % in 1." in text
-    assert "Where the choice was not right:\n\n- m/p/1KiB: lp none took 1.10 (1.10 to 1.10) ×" in text
+    assert (
+        "Order pays in 2 of 2 cases; there the choice is 2.91 times as fast as posting everything"
+        in text
+    )
+    assert (
+        "at least 1.25 times in 2. What it takes was predicted within 10 % in 1 of 2, "
+        "within 15 % in 1." in text
+    )
+    assert (
+        "Where the choice was not right:\n\n- m/p/1KiB: lp none took 1.10 (1.10 to 1.10) ×" in text
+    )
 
 
 def test_a_choice_above_posting_everything_by_chance_is_not_held_against_it() -> None:
@@ -295,9 +370,14 @@ def test_a_choice_above_posting_everything_by_chance_is_not_held_against_it() ->
 
 
 def test_ratios_are_paired_by_repetition() -> None:
-    """The network is twice as slow in every second repetition; a contender that was left out early has fewer."""
+    """The network is twice as slow in every second repetition.
+
+    A contender that was left out early has fewer.
+    """
     slow = np.array([1.0, 2.0] * 5)
-    result = result_of({CHOICE: 0.5 * slow, NAIVE: slow, "x": [1.5, 3.0], "alltoallv": 0.8 * slow}, alltoallv="mpi")
+    result = result_of(
+        {CHOICE: 0.5 * slow, NAIVE: slow, "x": [1.5, 3.0], "alltoallv": 0.8 * slow}, alltoallv="mpi"
+    )
     assert result.to_naive(result.choice).to_object() == {"median": 0.5, "low": 0.5, "high": 0.5}
     assert result.to_naive(result.contest("x")).median == 1.5
     assert result.best_mpi is result.contest("alltoallv")
@@ -327,15 +407,39 @@ BROKEN = [
         'spek = "alltoall"',
         r"c\.toml:13: patterns\[0\]\.spek: unknown key 'spek': .* 'spec'",
     ),
-    ('name = "second"', 'name = "second"\ncalibrated = true', r"machines\[1\]\.calibrated: .*did you mean 'calibrate'"),
-    ('mode = "simulated"', 'mode = "simulate"', r"c\.toml:2: mode: unknown word 'simulate': did you mean 'simulated'"),
-    ('mode = "simulated"', 'mode = "simulated"\nmodel = ["flow"]', r"unknown key 'model': did you mean 'models'"),
-    ('mode = "simulated"', 'mode = "simulated"\nmodels = ["flo"]', r"unknown model 'flo': did you mean 'flow'"),
+    (
+        'name = "second"',
+        'name = "second"\ncalibrated = true',
+        r"machines\[1\]\.calibrated: .*did you mean 'calibrate'",
+    ),
+    (
+        'mode = "simulated"',
+        'mode = "simulate"',
+        r"c\.toml:2: mode: unknown word 'simulate': did you mean 'simulated'",
+    ),
+    (
+        'mode = "simulated"',
+        'mode = "simulated"\nmodel = ["flow"]',
+        r"unknown key 'model': did you mean 'models'",
+    ),
+    (
+        'mode = "simulated"',
+        'mode = "simulated"\nmodels = ["flo"]',
+        r"unknown model 'flo': did you mean 'flow'",
+    ),
     ('sizes = ["1KiB"]', 'sizes = ["1KB/s"]', r"unknown unit 'KB/s'"),
     ('sizes = ["1KiB"]', "sizes = []", r"c\.toml:3: sizes: list must have at least 1 item"),
-    ('spec = "mesh:2x2"', 'spec = "mash:2x2"', r"machines\[0\]: unknown machine 'mash': did you mean 'mesh'"),
+    (
+        'spec = "mesh:2x2"',
+        'spec = "mash:2x2"',
+        r"machines\[0\]: unknown machine 'mash': did you mean 'mesh'",
+    ),
     ('spec = "mesh:2x2"', "calibrate = true", r"machines\[0\]: needs a spec or a testbed"),
-    ('spec = "mesh:2x2"', 'spec = "mesh:2x2"\nmpiexec = "srun"', r"machines\[0\]\.mpiexec: is for mode measured"),
+    (
+        'spec = "mesh:2x2"',
+        'spec = "mesh:2x2"\nmpiexec = "srun"',
+        r"machines\[0\]\.mpiexec: is for mode measured",
+    ),
     ('name = "second"', 'name = "mesh-2x2"', r"machines\[1\]: name 'mesh-2x2' is used twice"),
     (
         'name = "second"',
@@ -374,7 +478,10 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, message: 
 
 
 def test_measured_campaigns_take_no_executor() -> None:
-    with ThreadPoolExecutor(1) as executor, pytest.raises(UsageError, match="executor: is for simulated campaigns"):
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(UsageError, match="executor: is for simulated campaigns"),
+    ):
         run_campaign(tiny(mode="measured", models=[]), executor=executor)
 
 
@@ -398,9 +505,18 @@ def test_pictures_of_times_that_are_all_alike(time_s: float) -> None:
 NAMES = ["auto", "x", "y", "naive"]
 
 
-def raced(stopping: Stopping, times: Sequence[Sequence[float]], each_s: float = 0.0) -> tuple[Race, list[list[str]]]:
-    """(the race, who goes on after each repetition); the first of `times` is the one that is dropped."""
-    race, going, after = Race(NAMES, stopping, frozenset({"auto", "naive"})), np.ones(4, np.uint8), []
+def raced(
+    stopping: Stopping, times: Sequence[Sequence[float]], each_s: float = 0.0
+) -> tuple[Race, list[list[str]]]:
+    """(the race, who goes on after each repetition).
+
+    The first of `times` is the one that is dropped.
+    """
+    race, going, after = (
+        Race(NAMES, stopping, frozenset({"auto", "naive"})),
+        np.ones(4, np.uint8),
+        [],
+    )
     for k, took in enumerate(times):
         going = race.after(k, np.array(took), going, (k + 1) * each_s)
         after.append([name for name, goes in zip(NAMES, going, strict=True) if goes])
@@ -410,7 +526,9 @@ def raced(stopping: Stopping, times: Sequence[Sequence[float]], each_s: float = 
 
 
 def test_repetitions_end_where_intervals_are_narrow() -> None:
-    race, after = raced(Stopping(least=3, most=20, precision=0.03), [[9, 9, 9, 9], *[[1, 1.01, 1.02, 2]] * 9])
+    race, after = raced(
+        Stopping(least=3, most=20, precision=0.03), [[9, 9, 9, 9], *[[1, 1.01, 1.02, 2]] * 9]
+    )
     assert (len(after), race.stopped) == (4, "precision")
     assert race.times_s["auto"] == [1, 1, 1]
 
@@ -422,13 +540,21 @@ def test_repetitions_go_on_while_they_are_not() -> None:
 
 
 def test_who_is_clearly_slower_is_left_out() -> None:
-    """y from the first repetition on, x when there are intervals; what is fixed stays, however slow."""
+    """y from the first repetition on, x when there are intervals.
+
+    What is fixed stays, however slow.
+    """
     times = [[1, 1, 1, 1], *([[1, 1.3, 2, 2.5 + k % 2] for k in range(9)])]
     race, after = raced(Stopping(least=4, most=6, precision=0.001, drop=1.2), times)
     assert after[0] == NAMES
     assert after[1] == ["auto", "x", "naive"]
     assert after[4] == ["auto", "naive"]
-    assert {name: len(own) for name, own in race.times_s.items()} == {"auto": 6, "x": 4, "y": 1, "naive": 6}
+    assert {name: len(own) for name, own in race.times_s.items()} == {
+        "auto": 6,
+        "x": 4,
+        "y": 1,
+        "naive": 6,
+    }
     kept, _ = raced(Stopping(least=4, most=6, precision=0.001, drop=0), times)
     assert {len(own) for own in kept.times_s.values()} == {6}
 
@@ -439,10 +565,14 @@ def test_repetitions_end_in_time() -> None:
     assert len(raced(Stopping(least=2, most=20, time_s=35), wild, each_s=10)[1]) == 3
     race, after = raced(Stopping(least=5, most=20, time_s=16), wild, each_s=10)
     assert (len(after), race.stopped) == (6, "time")
-    assert len(raced(Stopping(least=5, most=20, time_s=4), wild, each_s=10)[1]) == 2  # one is something
+    assert (
+        len(raced(Stopping(least=5, most=20, time_s=4), wild, each_s=10)[1]) == 2
+    )  # one is something
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, folder = tmp_path / "c.toml", tmp_path / "out"
     file.write_text(TEXT.replace("[[machines]]", '[[machines]]\nfabric = "f"'))
     words = ["campaign", str(file), "-o", str(folder)]
@@ -463,8 +593,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert "Predicted beside simulated" in page
     assert "second" in page
     again = read_campaign(file)
-    write_campaign_page(folder / "again.html", again, read_results(again, folder), "conset campaign c.toml")
-    assert (folder / "again.html").read_bytes() == made["index.html"]  # the same input, the same bytes
+    write_campaign_page(
+        folder / "again.html", again, read_results(again, folder), "conset campaign c.toml"
+    )
+    assert (folder / "again.html").read_bytes() == made[
+        "index.html"
+    ]  # the same input, the same bytes
     monkeypatch.setattr(report, "write_campaign_page", lambda *arguments: None)
     assert run_command([*words, "--again", "second", "--stop-after", "1ns"]) == 6
     assert "1 case left: the same command goes on" in capsys.readouterr().out

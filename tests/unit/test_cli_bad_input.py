@@ -18,10 +18,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of files with something wrong in each; the test runs inside it."""
     (tmp_path / "empty.csv").touch()
     (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "truncated.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n")
+    (tmp_path / "truncated.mtx").write_text(
+        "%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n"
+    )
     (tmp_path / "truncated.pack").write_text("75 3\n192 4\n4\n4\n27 27 12\n")
     (tmp_path / "truncated.npz").write_bytes(b"PK\x03\x04 half of it")
-    (tmp_path / "rectangular.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n4 5 1\n1 2 5\n")
+    (tmp_path / "rectangular.mtx").write_text(
+        "%%MatrixMarket matrix coordinate integer general\n4 5 1\n1 2 5\n"
+    )
     (tmp_path / "rectangular.csv").write_text("0,1,2\n3,0,4\n")
     (tmp_path / "negative.csv").write_text("source,target,bytes\n0,1,5\n1,2,-7\n")
     (tmp_path / "nan.csv").write_text("source,target,bytes\n0,1,nan\n")
@@ -71,8 +75,16 @@ CASES = [
     (["compile", "alltoall", *MESH, "-o", "no/such/folder.json"], 3, ["no/such"]),
     (["compile", "alltoall:ranks=32", *MESH, "--method", "lp", "--ranks-per-node", "2"], 3, ["lp"]),
     (["compile", "transpose:ranks=8", *MESH], 3, ["8"]),
-    (["compile", "alltoall", *MESH, "--method", "coloring", "--contention", "2"], 3, ["coloring", "link"]),
-    (["compile", "alltoall", "--on", "misspelt.toml"], 3, ["misspelt.toml", "did you mean 'overhead'?"]),
+    (
+        ["compile", "alltoall", *MESH, "--method", "coloring", "--contention", "2"],
+        3,
+        ["coloring", "link"],
+    ),
+    (
+        ["compile", "alltoall", "--on", "misspelt.toml"],
+        3,
+        ["misspelt.toml", "did you mean 'overhead'?"],
+    ),
     (["compile", "alltoall", "--on", "unit.toml"], 3, ["unit.toml", "parsecs"]),
     (["compile", "alltoall", "--on", "bandwidth.toml"], 3, ["bandwidth.toml", "-2.5e+10"]),
     (["compile", "alltoall", "--on", "broken.toml"], 3, ["broken.toml"]),
@@ -88,7 +100,12 @@ CASES = [
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 @pytest.mark.parametrize(("words", "code", "parts"), CASES, ids=[" ".join(c[0]) for c in CASES])
 def test_one_line_the_right_code_and_nothing_written(
-    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, parts: list[str], as_json: bool
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
+    parts: list[str],
+    as_json: bool,
 ) -> None:
     before = sorted(folder.rglob("*"))
     if "-o" not in words and words[0] == "compile":
@@ -108,7 +125,9 @@ def test_one_line_the_right_code_and_nothing_written(
         assert out == ""
 
 
-def test_an_edited_schedule_is_judged_with_all_its_violations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_schedule_is_judged_with_all_its_violations(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["compile", "alltoall", *MESH, "--method", "first-fit", "-o", "s.json"]) == 0
     edited = json.loads(Path("s.json").read_text())
     edited["phases"][0].append(edited["phases"][1].pop())

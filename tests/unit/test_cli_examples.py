@@ -1,4 +1,7 @@
-"""Examples: the lines at the end of every help are there and do what they say; those of jobs are in `tests/mpi`."""
+"""Examples: the lines at the end of every help are there and do what they say.
+
+Those of jobs are in `tests/mpi`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,11 @@ from example_inputs import write_inputs
 
 OF_JOBS = ("run", "calibrate")
 """Commands whose examples start jobs of several ranks, or a network."""
-HERE = {command: lines for command, lines in EXAMPLES.items() if command.split()[0] not in (*OF_JOBS, "testbed")}
+HERE = {
+    command: lines
+    for command, lines in EXAMPLES.items()
+    if command.split()[0] not in (*OF_JOBS, "testbed")
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +47,16 @@ def c_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conset.base.c_library.search_folders", lambda: [tmp_path / "conset"])
 
 
-@pytest.mark.parametrize("line", [line for name, lines in HERE.items() if name not in ("compile", "simulate")
-                                  for line in lines])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [line for name, lines in HERE.items() if name not in ("compile", "simulate") for line in lines],
+)
 def test_every_example_does_what_it_says(
-    written: Path, c_library: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+    written: Path,
+    c_library: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
 ) -> None:
     monkeypatch.chdir(written)
     words = shlex.split(line)[1:]
@@ -54,7 +67,9 @@ def test_every_example_does_what_it_says(
 
 
 def test_every_command_has_examples() -> None:
-    of_testbed = {f"testbed {each.name or each.callback.__name__}" for each in testbed.app.registered_commands}  # type: ignore[union-attr]
+    of_testbed = {
+        f"testbed {each.name or each.callback.__name__}" for each in testbed.app.registered_commands
+    }  # type: ignore[union-attr]
     assert set(EXAMPLES) == {*COMMANDS, *of_testbed}
     for command, lines in EXAMPLES.items():
         assert lines

@@ -1,4 +1,7 @@
-"""The command line in its shell: what it completes, what fits a narrow terminal, what its help explains."""
+"""The command line in its shell.
+
+What it completes, what fits a narrow terminal, what its help explains.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ from conset.report.presets import families_table, networks_table, presets_table
 from conset.schedule.sync import KINDS
 
 
-def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str) -> list[str]:
+def completed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> list[str]:
     """What typer's script for bash gets for the last word of a line."""
     words = line.split(" ")
     monkeypatch.setenv("_CONSET_COMPLETE", "complete_bash")
@@ -64,11 +69,15 @@ def test_completions_are_the_tables() -> None:
     assert set(completion.complete_machine("")) >= {*PRESETS, "mesh", "fat-tree"}
     assert completion.complete_placement("annealed-b") == ["annealed-bytes"]
     assert completion.complete_ranking("form") == ["formula"]
-    assert completion.complete_models("flow,") == [f"flow,{name}" for name in completion.complete_model("")]
+    assert completion.complete_models("flow,") == [
+        f"flow,{name}" for name in completion.complete_model("")
+    ]
     assert completion.complete_syncs("none,au") == ["none,auto"]
 
 
-def test_the_script_of_a_shell_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_of_a_shell_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("_CONSET_COMPLETE", "source_bash")
     with pytest.raises(SystemExit):
         run([])
@@ -96,14 +105,22 @@ def test_nothing_is_cut_in_sixty_columns(name: str) -> None:
     assert letters(60) == letters(400)
 
 
-@pytest.mark.parametrize("command", ["compile", "compare", "predict", "simulate", "run", "plan", "bound"])
-def test_policies_are_explained_where_they_stand(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "command", ["compile", "compare", "predict", "simulate", "run", "plan", "bound"]
+)
+def test_policies_are_explained_where_they_stand(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([command, "--help"]) == 0
-    shown = " ".join(capsys.readouterr().out.split()).replace("zero- byte", "zero-byte")  # lines end at hyphens
+    shown = " ".join(capsys.readouterr().out.split()).replace(
+        "zero- byte", "zero-byte"
+    )  # lines end at hyphens
     for words in (
-        "none: post everything in schedule order", "local: a rank ends its own phase first",
-        "ready: local, and a zero-byte signal for each message", "barrier[:K]: a barrier after every K phases",
-    ):  # fmt: skip
+        "none: post everything in schedule order",
+        "local: a rank ends its own phase first",
+        "ready: local, and a zero-byte signal for each message",
+        "barrier[:K]: a barrier after every K phases",
+    ):
         assert words in shown
 
 
@@ -115,7 +132,9 @@ def test_help_says_where_more_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(command in shown for command in COMMANDS)
 
 
-def test_a_schedule_or_a_program_is_read_by_one_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_or_a_program_is_read_by_one_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     conset.write(conset.compile("shift", "mesh:2x2", method="first-fit"), "s.json")
     Path("p.toml").write_text('[[block]]\npattern = "shift"\n')

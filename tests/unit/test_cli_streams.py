@@ -31,10 +31,17 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Path:
     """A folder with a schedule that verifies and one that does not; the test runs inside it."""
     monkeypatch.chdir(tmp_path)
-    assert run(["compile", "alltoall", "--on", "mesh:4x4", "--method", "first-fit", "-o", "right.json"]) == 0
+    assert (
+        run(
+            ["compile", "alltoall", "--on", "mesh:4x4", "--method", "first-fit", "-o", "right.json"]
+        )
+        == 0
+    )
     wrong = json.loads(Path("right.json").read_text())
     wrong["phases"][0].append(wrong["phases"][1].pop())
     Path("wrong.json").write_text(json.dumps(wrong))
@@ -43,21 +50,34 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def ran(words: list[str], redirect: str) -> subprocess.CompletedProcess[str]:
-    """The command under a shell's redirections; `-` after the words of Python keeps them apart from the command's."""
+    """The command under a shell's redirections.
+
+    `-` after the words of Python keeps them apart from the command's.
+    """
     line = f'"$0" "$@" {redirect}'
     return subprocess.run(
-        ["/bin/sh", "-c", line, *RUN, *words], capture_output=True, text=True, env=environment(), timeout=120
+        ["/bin/sh", "-c", line, *RUN, *words],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
     )
 
 
 @pytest.mark.parametrize(("file", "code"), [("right.json", 0), ("wrong.json", 4)])
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_reader_that_leaves_keeps_the_verdict(folder: Path, file: str, code: int, options: list[str]) -> None:
+def test_a_reader_that_leaves_keeps_the_verdict(
+    folder: Path, file: str, code: int, options: list[str]
+) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
         ended = subprocess.run(
-            [*RUN, "verify", file, *options], stdout=writing, stderr=subprocess.PIPE, text=True, env=environment()
+            [*RUN, "verify", file, *options],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
         )
     finally:
         os.close(writing)
@@ -69,8 +89,20 @@ def test_a_reader_that_leaves_keeps_the_verdict(folder: Path, file: str, code: i
 def test_a_reader_that_leaves_does_not_end_what_is_written(folder: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    words = ["compile", "alltoall", "--on", "mesh:3x3", "--method", "first-fit", "--json", "-o", "o.json"]
-    ended = subprocess.run([*RUN, *words], stdout=writing, stderr=subprocess.PIPE, text=True, env=environment())
+    words = [
+        "compile",
+        "alltoall",
+        "--on",
+        "mesh:3x3",
+        "--method",
+        "first-fit",
+        "--json",
+        "-o",
+        "o.json",
+    ]
+    ended = subprocess.run(
+        [*RUN, *words], stdout=writing, stderr=subprocess.PIPE, text=True, env=environment()
+    )
     os.close(writing)
     assert ended.returncode == 0
     assert Path("o.json").is_file()
@@ -114,12 +146,18 @@ def test_a_full_disk_behind_stdout_is_one_line(folder: Path, file: str, code: in
     ],
 )
 @pytest.mark.parametrize("most_B", [0, 100])
-def test_a_limit_of_file_sizes_is_one_line_and_leaves_nothing(folder: Path, words: list[str], most_B: int) -> None:
+def test_a_limit_of_file_sizes_is_one_line_and_leaves_nothing(
+    folder: Path, words: list[str], most_B: int
+) -> None:
     before = sorted(folder.iterdir())
     ended = subprocess.run(
-        [*RUN, *words], capture_output=True, text=True, env=environment(), timeout=120,
+        [*RUN, *words],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_B, most_B)),
-    )  # fmt: skip
+    )
     assert ended.returncode == 3
     assert ended.stderr == f"conset: {words[-1]}: cannot be written: File too large\n"
     assert sorted(folder.iterdir()) == before
@@ -139,7 +177,9 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("make", "rule"), [(os.mkfifo, "is a device or a pipe"), (os.mkdir, "is a directory")])
+@pytest.mark.parametrize(
+    ("make", "rule"), [(os.mkfifo, "is a device or a pipe"), (os.mkdir, "is a directory")]
+)
 def test_only_files_are_replaced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None], rule: str
 ) -> None:
@@ -151,7 +191,8 @@ def test_only_files_are_replaced(
 
 
 def test_metis_works_silently(capfd: pytest.CaptureFixture[str]) -> None:
-    """It prints `***Cannot bisect a graph with 0 vertices!` where weights are uneven and parts small."""
+    """It prints `***Cannot bisect a graph with 0 vertices!` where weights are uneven and parts
+    small."""
     graph = Graph(np.zeros(40, np.int64), np.zeros(0, np.int64), np.zeros(39, np.int64))
     os.write(1, b"before\n")
     part = partition_graph(graph, 13, 0, "x")

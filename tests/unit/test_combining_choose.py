@@ -1,4 +1,7 @@
-"""Whether messages are combined, on the command line and in Python: chosen by the model, verified, bounded."""
+"""Whether messages are combined, on the command line and in Python.
+
+Chosen by the model, verified, bounded.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,23 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def test_small_messages_of_a_complete_exchange_are_combined(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # fmt: skip
-    """On the Paragon at 256 B: 2.1 ms in 4 x 4 x 4; rows, then columns, posted at once, take 4.4 ms, directly 8.3."""
+) -> None:
+    """On the Paragon at 256 B: 2.1 ms in 4 x 4 x 4.
+
+    Rows, then columns, posted at once, take 4.4 ms, directly 8.3.
+    """
     file = tmp_path / "p.json"
-    found = said(capsys, "compile", "alltoall:size=256", "--on", "paragon:8x8", "--combine", "auto", "-o", str(file))
+    found = said(
+        capsys,
+        "compile",
+        "alltoall:size=256",
+        "--on",
+        "paragon:8x8",
+        "--combine",
+        "auto",
+        "-o",
+        str(file),
+    )
     assert found["combine"] != "none"
     assert found["simulated_s"] < 2.5e-3
     assert found["verified"]
@@ -49,11 +65,14 @@ def test_small_messages_of_a_complete_exchange_are_combined(
     assert next(each["time_s"] for each in found["candidates"] if each["combine"] == "none") > 8e-3
     assert run(["verify", str(file)]) == 0
     assert said(capsys, "predict", str(file))["time_s"] == found["simulated_s"]
-    assert said(capsys, "simulate", str(file), "--model", "wormhole")["time_s"] == found["simulated_s"]
+    assert (
+        said(capsys, "simulate", str(file), "--model", "wormhole")["time_s"] == found["simulated_s"]
+    )
 
 
 def test_long_messages_go_directly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """At 4 KiB the file is the schedule that a compile without `--combine` writes, its manifest apart."""
+    """At 4 KiB the file is the schedule that a compile without `--combine` writes, its manifest
+    apart."""
     files = [tmp_path / name for name in ("a.json", "b.json")]
     words = ("compile", "alltoall:size=4KiB", "--on", "paragon:8x8")
     found = said(capsys, *words, "--combine", "auto", "-o", str(files[0]))
@@ -66,7 +85,14 @@ def test_long_messages_go_directly(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.json", "b.json")]
     for file in files:
-        words = ["compile", "random:degree=12,size=32", "--on", "torus:4x4,overhead=5us", "--combine", "auto"]
+        words = [
+            "compile",
+            "random:degree=12,size=32",
+            "--on",
+            "torus:4x4,overhead=5us",
+            "--combine",
+            "auto",
+        ]
         assert run([*words, "--seed", "3", "-o", str(file)]) == 0
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -105,7 +131,9 @@ def test_what_is_chosen_is_not_slower_than_going_directly(pattern: str, machine:
 def test_where_bundles_cost_no_work_nothing_is_combined() -> None:
     """A bare network has latencies alone, which pass at the same time."""
     target = parse_machine("crossbar:16")
-    found = compile_combined(parse_pattern("alltoall:size=8", topology=target.topology, ranks=16), target)
+    found = compile_combined(
+        parse_pattern("alltoall:size=8", topology=target.topology, ranks=16), target
+    )
     assert found.combine == "none"
 
 
@@ -119,7 +147,9 @@ def test_stages_keep_the_limits_that_are_asked_for(contention: int) -> None:
 
 
 def test_a_program_in_python() -> None:
-    program = conset.compile("alltoall:size=8", "torus:4x4,overhead=2us", combine="4x4", method="naive")
+    program = conset.compile(
+        "alltoall:size=8", "torus:4x4,overhead=2us", combine="4x4", method="naive"
+    )
     assert isinstance(program, Program)
     assert program.paths is not None
     assert program.paths.stages == 2
@@ -133,7 +163,14 @@ def test_a_program_in_python() -> None:
 
 
 def test_programs_beside_methods(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("compare", "alltoall:size=8", "--on", "mesh:4x4,overhead=2us", "--methods", "naive,coloring")
+    words = (
+        "compare",
+        "alltoall:size=8",
+        "--on",
+        "mesh:4x4,overhead=2us",
+        "--methods",
+        "naive,coloring",
+    )
     rows = said(capsys, *words, "--combine", "4x4,radix:2")["rows"]
     found = {row["method"].split()[-1]: row for row in rows}
     assert set(found) == {"naive", "coloring", "4x4", "radix:2"}
@@ -152,7 +189,11 @@ def test_what_cannot_be_combined(tmp_path: Path, capsys: pytest.CaptureFixture[s
     program.write_text('[[block]]\npattern = "shift"\n')
     for words, code, line in (
         (["alltoall", "--on", "mesh:4x4", "--combine", "3x3"], 3, "9 cells for 16 ranks"),
-        (["alltoall", "--on", "mesh:4x4", "--combine", "auto", "-o", str(tmp_path / "x.npz")], 2, "ends in .json"),
+        (
+            ["alltoall", "--on", "mesh:4x4", "--combine", "auto", "-o", str(tmp_path / "x.npz")],
+            2,
+            "ends in .json",
+        ),
         ([str(program), "--on", "mesh:4x4", "--combine", "auto"], 2, "is a program of blocks"),
     ):
         capsys.readouterr()

@@ -1,4 +1,7 @@
-"""Estimates of paths: against a slow version of the model, figures of the literature's patterns, and candidates."""
+"""Estimates of paths.
+
+Against a slow version of the model, figures of the literature's patterns, and candidates.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,19 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.paths import Paths, direct
 
-FLAT = "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out=10GB/s,port_in=none"
+FLAT = (
+    "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out="
+    "10GB/s,port_in=none"
+)
 FLAT += ",copy=5GB/s"
 PART_S = 5e-9
 
 
 def flat(ranks: int) -> Machine:
-    """A machine of processors: 0.5 us a message at both ends, 1.5 us between, 10 GB/s out, copies at 5 GB/s."""
+    """A machine of processors.
+
+    0.5 us a message at both ends, 1.5 us between, 10 GB/s out, copies at 5 GB/s.
+    """
     return parse_machine(f"crossbar:{ranks},{FLAT}")
 
 
@@ -58,7 +67,9 @@ def dense_rows() -> Pattern:
         others = everybody[everybody != hub]
         ends += [(np.full(4095, hub), others), (others, np.full(4095, hub))]
     size = np.concatenate([np.full(source.size, 64), np.full(8 * 4095, 8)])
-    return Pattern.from_messages(*(np.concatenate(end) for end in zip(*ends, strict=True)), size, 4096)
+    return Pattern.from_messages(
+        *(np.concatenate(end) for end in zip(*ends, strict=True)), size, 4096
+    )
 
 
 def test_neighbours_of_a_grid() -> None:
@@ -81,14 +92,19 @@ def test_neighbours_of_a_grid() -> None:
 def test_ranks_that_talk_to_all() -> None:
     pattern = dense_rows()
     assert pattern.messages == 125_780
-    assert evaluate(direct(pattern), flat(4096), part_s=PART_S).time_s == pytest.approx(4098.4e-6, abs=5e-8)
+    assert evaluate(direct(pattern), flat(4096), part_s=PART_S).time_s == pytest.approx(
+        4098.4e-6, abs=5e-8
+    )
     combined = evaluate(multiphase(pattern, (8, 8, 8, 8)), flat(4096), part_s=PART_S)
     assert combined.bundles == 53_080
     assert combined.time_s == pytest.approx(87.7e-6, abs=5e-8)
 
 
 def test_a_power_law_on_nodes_of_32_ranks() -> None:
-    """4,096 ranks; published for such machines and patterns: 7 x on a dragonfly, 22 x on a torus."""
+    """4,096 ranks; published for such machines and patterns.
+
+    7 x on a dragonfly, 22 x on a torus.
+    """
     words = FLAT.replace("port_out=10GB/s,port_in=none", "port=10GB/s")
     machine = parse_machine(f"crossbar:128,{words}")
     placement = (np.arange(4096) // 32).astype(np.int32)
@@ -107,7 +123,13 @@ class SlowClock:
     """The estimate as written down: one bundle after the other, in lists."""
 
     def __init__(self, paths: Paths, machine: Machine, node: list[int], part_s: float) -> None:
-        self.paths, self.machine, self.costs, self.node, self.part_s = paths, machine, machine.costs, node, part_s
+        self.paths, self.machine, self.costs, self.node, self.part_s = (
+            paths,
+            machine,
+            machine.costs,
+            node,
+            part_s,
+        )
         ranks = paths.pattern.ranks
         self.send, self.take, self.work = ([0.0] * ranks for _ in range(3))
         self.out, self.into = ([0.0] * machine.topology.endpoints for _ in range(2))
@@ -159,11 +181,16 @@ class SlowClock:
         self.late += later
         self.receive(now)
 
-    def arrive(self, left: list[tuple[int, int, int, int, float, bool, bool, float]], gap: float) -> tuple[list, list]:
+    def arrive(
+        self, left: list[tuple[int, int, int, int, float, bool, bool, float]], gap: float
+    ) -> tuple[list, list]:
         costs, topology = self.costs, self.machine.topology
         found = []
         shared = len(set(self.node)) < len(self.node)
-        rows = [[k, p, q, size, copy, ends, leaves, at] for k, p, q, size, copy, ends, leaves, at in left]
+        rows = [
+            [k, p, q, size, copy, ends, leaves, at]
+            for k, p, q, size, copy, ends, leaves, at in left
+        ]
         remote = [row for row in rows if row[6]]
         if shared:
             for row in sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0])):
@@ -190,14 +217,20 @@ class SlowClock:
             self.link[link] = max(row[7] - row[3] * gap, self.link[link]) + row[3] / costs.link_Bps
             row[7] = max(row[7], self.link[link])
         rate = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
-        for row in sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0])) if rate else ():
+        for row in (
+            sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0]))
+            if rate
+            else ()
+        ):
             port = self.node[row[2]]
             self.into[port] = max(row[7] - row[3] * gap, self.into[port]) + row[3] * rate
             row[7] = max(row[7], self.into[port])
         for k, _, q, size, copy, ends, leaves, at in rows:
             there = at if leaves else at + size / costs.copy_Bps
             found.append((ends, (q, there, k, costs.receive_overhead.at(size) + copy)))
-        return [entry for ends, entry in found if not ends], [entry for ends, entry in found if ends]
+        return [entry for ends, entry in found if not ends], [
+            entry for ends, entry in found if ends
+        ]
 
     def receive(self, entries: list[tuple[int, float, int, float]]) -> None:
         for q, there, _, cost in sorted(entries, key=lambda entry: entry[:2]):
@@ -209,8 +242,10 @@ class SlowClock:
 
 MACHINES = (
     f"crossbar:12,{FLAT}",
-    "crossbar:12,send_overhead=1us,receive_overhead=2us,processors=two,port=1GB/s,copy=300MB/s,setup=3us",
-    "torus:3x4,overhead=3us,processors=one,link=20MB/s,port=100MB/s,hop=1us,node=150MB/s,per_transfer=2us",
+    "crossbar:12,send_overhead=1us,receive_overhead=2us,processors=two,port=1GB/s,copy=300MB/s,"
+    "setup=3us",
+    "torus:3x4,overhead=3us,processors=one,link=20MB/s,port=100MB/s,hop=1us,node=150MB/s,per_"
+    "transfer=2us",
     "mesh:2x6,send_overhead=2us,link=1GB/s,port=200MB/s,eager=100,signal=7us,copy=1GB/s",
     "paragon:3x4",
 )
@@ -223,14 +258,18 @@ def test_the_estimate_is_that_of_the_slow_version(data: st.DataObject) -> None:
     per_node = data.draw(st.sampled_from([1, 1, 2, 3]))
     placement = np.repeat(np.arange(12, dtype=np.int32), per_node)
     ranks = data.draw(st.integers(2, placement.size))
-    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, ranks - 1)] * 2, st.integers(1, 5000)), max_size=60))
+    pairs = data.draw(
+        st.lists(st.tuples(*[st.integers(0, ranks - 1)] * 2, st.integers(1, 5000)), max_size=60)
+    )
     columns = np.array(pairs, np.int64).reshape(-1, 3).T
     pattern = Pattern.from_messages(*columns, ranks)
     kind = data.draw(st.sampled_from(["direct", "box", "radix", "node-aware"]))
     if kind == "node-aware" and np.bincount(placement[:ranks]).max() > 1:
         paths = node_aware(pattern, placement[:ranks], steps=data.draw(st.sampled_from([2, 3])))
     elif kind == "box":
-        paths = multiphase(pattern, data.draw(st.sampled_from([(6, 6), (3, 3, 4), (2, 20), (2,) * 6])))
+        paths = multiphase(
+            pattern, data.draw(st.sampled_from([(6, 6), (3, 3, 4), (2, 20), (2,) * 6]))
+        )
     else:
         paths = radix(pattern, (2, 4, 5)) if kind == "radix" else direct(pattern)
     part_s = data.draw(st.sampled_from([0.0, 1e-7]))
@@ -244,7 +283,10 @@ def test_the_estimate_is_that_of_the_slow_version(data: st.DataObject) -> None:
 
 
 def test_bytes_through_a_shared_port_go_one_after_the_other() -> None:
-    """Two ranks of a node send 1000 B each at 1 GB/s: 1 us and 2 us, then 1 us of latency; ports into nodes are two."""
+    """Two ranks of a node send 1000 B each at 1 GB/s: 1 us and 2 us, then 1 us of latency.
+
+    Ports into nodes are two.
+    """
     machine = parse_machine("crossbar:3,port=1GB/s,inject=1us,eject=0")
     pattern = Pattern.from_messages([0, 1], [2, 3], [1000, 1000], 4)
     estimate = evaluate(direct(pattern), machine, np.array([0, 0, 1, 2], np.int32))
@@ -304,9 +346,13 @@ def test_candidates_keep_within_their_moves_and_take_others() -> None:
         asked.append(1)
         return multiphase(pattern, (2, 16))
 
-    assert "mine" in [each.name for each in candidates(pattern, machine, more=[("mine", 2, make)], moves=992 * 2)]
+    assert "mine" in [
+        each.name for each in candidates(pattern, machine, more=[("mine", 2, make)], moves=992 * 2)
+    ]
     assert asked == [1]
-    assert "mine" not in [each.name for each in candidates(pattern, machine, more=[("mine", 2, make)], moves=992)]
+    assert "mine" not in [
+        each.name for each in candidates(pattern, machine, more=[("mine", 2, make)], moves=992)
+    ]
     assert asked == [1]
 
 

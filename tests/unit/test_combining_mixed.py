@@ -1,4 +1,7 @@
-"""Mixes of direct messages and boxes, and merging: published figures, invariants on any pattern, refusals."""
+"""Mixes of direct messages and boxes, and merging.
+
+Published figures, invariants on any pattern, refusals.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +22,41 @@ from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import evaluate
-from conset.methods.paths.mixed import merged, mixed, mixed_candidates, padded, partners, threshold_mix, trimmed
+from conset.methods.paths.mixed import (
+    merged,
+    mixed,
+    mixed_candidates,
+    padded,
+    partners,
+    threshold_mix,
+    trimmed,
+)
 from conset.methods.paths.multiphase import multiphase
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Graph, partition_rows
 from conset.schedule.paths import Paths, direct
 
-FLAT = "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out=10GB/s,port_in=none"
+FLAT = (
+    "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out="
+    "10GB/s,port_in=none"
+)
 FLAT += ",copy=5GB/s"
 PART_S = 5e-9
 PATTERNS = st.builds(
     lambda ranks, share, sizes, seed: drawn(ranks, share, sizes, seed),
-    st.integers(2, 24), st.floats(0.02, 1), st.sampled_from([(8, 8), (1, 64), (1, 100_000)]), st.integers(0, 2**31),
-)  # fmt: skip
+    st.integers(2, 24),
+    st.floats(0.02, 1),
+    st.sampled_from([(8, 8), (1, 64), (1, 100_000)]),
+    st.integers(0, 2**31),
+)
 
 
 def flat(ranks: int, more: str = "") -> Machine:
-    """A machine of processors: 0.5 us a message at both ends, 1.5 us between, 10 GB/s out, copies at 5 GB/s."""
+    """A machine of processors.
+
+    0.5 us a message at both ends, 1.5 us between, 10 GB/s out, copies at 5 GB/s.
+    """
     return parse_machine(f"crossbar:{ranks},{FLAT}{more}")
 
 
@@ -44,8 +64,12 @@ def drawn(ranks: int, share: float, sizes: tuple[int, int], seed: int) -> Patter
     """Every pair with a probability; ranks differ in how many partners they have."""
     random = np.random.default_rng(seed)
     weight = random.pareto(1.0, ranks) + 0.2
-    source, target = np.nonzero(random.random((ranks, ranks)) < share * np.sqrt(np.outer(weight, weight)))
-    return Pattern.from_messages(source, target, random.integers(sizes[0], sizes[1] + 1, source.size), ranks)
+    source, target = np.nonzero(
+        random.random((ranks, ranks)) < share * np.sqrt(np.outer(weight, weight))
+    )
+    return Pattern.from_messages(
+        source, target, random.integers(sizes[0], sizes[1] + 1, source.size), ranks
+    )
 
 
 def random_rows(ranks: int, degree: int, size: int) -> Pattern:
@@ -54,7 +78,9 @@ def random_rows(ranks: int, degree: int, size: int) -> Pattern:
     target = np.concatenate(
         [random.choice(np.delete(np.arange(ranks), r), degree, replace=False) for r in range(ranks)]
     )
-    return Pattern.from_messages(np.repeat(np.arange(ranks), degree), target, np.full(target.size, size), ranks)
+    return Pattern.from_messages(
+        np.repeat(np.arange(ranks), degree), target, np.full(target.size, size), ranks
+    )
 
 
 def dense_rows(side: int) -> Pattern:
@@ -63,14 +89,21 @@ def dense_rows(side: int) -> Pattern:
     sent: dict[tuple[int, int], int] = {}
     cells = np.arange(ranks).reshape(side, side, side)
     for step in product((-1, 0, 1), repeat=3):
-        here, there = (tuple(slice(max(0, sign * d), side + min(0, sign * d)) for d in step) for sign in (-1, 1))
-        sent |= dict.fromkeys(zip(cells[here].ravel().tolist(), cells[there].ravel().tolist(), strict=True), 64)
+        here, there = (
+            tuple(slice(max(0, sign * d), side + min(0, sign * d)) for d in step)
+            for sign in (-1, 1)
+        )
+        sent |= dict.fromkeys(
+            zip(cells[here].ravel().tolist(), cells[there].ravel().tolist(), strict=True), 64
+        )
     for hub in np.linspace(0, ranks - 1, 6)[1:5].astype(int).tolist():
         for other in range(ranks):
             sent.setdefault((hub, other), 8)
             sent.setdefault((other, hub), 8)
     pairs = np.array(list(sent))
-    return Pattern.from_messages(pairs[:, 0], pairs[:, 1], [sent[p] * (p[0] != p[1]) for p in sent], ranks)
+    return Pattern.from_messages(
+        pairs[:, 0], pairs[:, 1], [sent[p] * (p[0] != p[1]) for p in sent], ranks
+    )
 
 
 def fem_rows(shared_data: Path) -> Pattern:
@@ -81,7 +114,9 @@ def fem_rows(shared_data: Path) -> Pattern:
     tokens = (shared_data / "meshes/spark98/sf10.1.pack").read_text().split()
     nodes, dimension, elements, corners = (int(t) for t in tokens[:4])
     begin = 6 + 3 + nodes * (1 + dimension) + 1
-    rows = np.array(tokens[begin : begin + elements * (1 + corners)], np.int64).reshape(elements, 1 + corners)
+    rows = np.array(tokens[begin : begin + elements * (1 + corners)], np.int64).reshape(
+        elements, 1 + corners
+    )
     corner = rows[:, 1:] - rows[:, 1:].min()
     offsets = np.arange(elements + 1) * corners
     has = csr_matrix((np.ones(corner.size, np.int32), corner.ravel(), offsets))
@@ -119,7 +154,10 @@ def messages_direct(paths: Paths) -> np.ndarray:
 
 
 def test_the_mix_of_dense_rows_over_4096_ranks() -> None:
-    """The figures of the table of message combining: 125,744 bundles, volume 1.11, 86.1 us; merged below 63,000."""
+    """The figures of the table of message combining: 125,744 bundles, volume 1.11, 86.1 us.
+
+    Merged below 63,000.
+    """
     pattern, machine = dense_rows(16), flat(4096)
     assert pattern.messages == 125_780
     mix = threshold_mix(multiphase(pattern, (8, 8, 8, 8)), 32)
@@ -132,7 +170,10 @@ def test_the_mix_of_dense_rows_over_4096_ranks() -> None:
 
 
 def test_merging_rows_of_a_mesh(shared_data: Path) -> None:
-    """512 messages: two stages at most 320 bundles at volume 1.30, three 280; 11 us where direct messages take 20."""
+    """512 messages: two stages at most 320 bundles at volume 1.30, three 280.
+
+    11 us where direct messages take 20.
+    """
     pattern, machine = fem_rows(shared_data), flat(64)
     assert pattern.messages == 512
     two = merged(padded(direct(pattern), 2), machine, turn_s=4e-6)
@@ -152,8 +193,16 @@ def test_merging_random_rows() -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(PATTERNS, st.integers(1, 4), st.sampled_from([0.0, 2e-6]), st.sampled_from([0.0, 5e-6, inf]), st.integers(0, 3))
-def test_merging_adds_no_work(pattern: Pattern, stages: int, setup_s: float, turn_s: float, seed: int) -> None:
+@given(
+    PATTERNS,
+    st.integers(1, 4),
+    st.sampled_from([0.0, 2e-6]),
+    st.sampled_from([0.0, 5e-6, inf]),
+    st.integers(0, 3),
+)
+def test_merging_adds_no_work(
+    pattern: Pattern, stages: int, setup_s: float, turn_s: float, seed: int
+) -> None:
     machine = flat(pattern.ranks, f",setup={setup_s * 1e6}us")
     start = padded(direct(pattern), stages)
     paths = merged(start, machine, turn_s=turn_s, seed=seed)
@@ -166,11 +215,15 @@ def test_merging_adds_no_work(pattern: Pattern, stages: int, setup_s: float, tur
 
 @settings(max_examples=40, deadline=None)
 @given(PATTERNS, st.integers(0, 12), st.integers(1, 64))
-def test_large_messages_and_those_of_idle_ranks_go_directly(pattern: Pattern, above: int, up_to: int) -> None:
+def test_large_messages_and_those_of_idle_ranks_go_directly(
+    pattern: Pattern, above: int, up_to: int
+) -> None:
     sides = (2, -(-pattern.ranks // 2))
     box = multiphase(pattern, sides)
     mix = threshold_mix(box, above, up_to)
-    sent, received = (np.bincount(end, minlength=pattern.ranks) for end in (pattern.source, pattern.target))
+    sent, received = (
+        np.bincount(end, minlength=pattern.ranks) for end in (pattern.source, pattern.target)
+    )
     takes = np.maximum(sent[pattern.source], received[pattern.target]) > above
     assert np.array_equal(partners(pattern) > above, takes)
     takes &= pattern.size <= up_to
@@ -194,7 +247,9 @@ def test_the_best_mix_is_no_slower_than_direct_messages(pattern: Pattern, more: 
 def test_costs_by_size_keep_bundles_short() -> None:
     """Bundles up to 512 B are cheap, longer ones are not: none that is put together is longer."""
     steps = Steps((0.5e-6, 20e-6), (512.0, inf))
-    machine = flat(16).with_costs(lambda own: replace(own, send_overhead=steps, receive_overhead=steps))
+    machine = flat(16).with_costs(
+        lambda own: replace(own, send_overhead=steps, receive_overhead=steps)
+    )
     pattern = random_rows(16, 8, 200)
     paths = merged(padded(direct(pattern), 2), machine)
     assert bundles(paths) < pattern.messages
@@ -213,7 +268,9 @@ def test_ranks_that_share_nodes() -> None:
 
 def test_more_effort_is_no_slower() -> None:
     pattern, machine = random_rows(48, 6, 8), flat(48)
-    one, three = (evaluate(mixed(pattern, machine, effort=effort), machine).time_s for effort in (1, 3))
+    one, three = (
+        evaluate(mixed(pattern, machine, effort=effort), machine).time_s for effort in (1, 3)
+    )
     assert three <= 1.001 * one
 
 
@@ -252,7 +309,11 @@ def test_stages_are_added_and_taken_away() -> None:
 def test_what_is_refused() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3)
     parts = Paths(
-        pattern, np.array([[0, 1], [0, 1], [1, 2]]), np.array([0, 0, 1]), np.array([0, 4, 0]), np.array([4, 4, 8])
+        pattern,
+        np.array([[0, 1], [0, 1], [1, 2]]),
+        np.array([0, 0, 1]),
+        np.array([0, 4, 0]),
+        np.array([4, 4, 8]),
     )
     with pytest.raises(InputError, match="whole messages required"):
         threshold_mix(parts, 0)

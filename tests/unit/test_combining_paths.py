@@ -1,4 +1,7 @@
-"""Combining: paths through boxes, around rings, by way of nodes; boxes matched to routes; the words of --combine."""
+"""Combining: paths through boxes, around rings, by way of nodes; boxes matched to routes.
+
+The words of --combine.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,13 @@ from conset.base.errors import InputError, UsageError
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.methods.paths.multiphase import balanced_sides, factorisations, matched_cells, multiphase, radix
+from conset.methods.paths.multiphase import (
+    balanced_sides,
+    factorisations,
+    matched_cells,
+    multiphase,
+    radix,
+)
 from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.table import Combine, parse_combine, paths_of
 from conset.methods.paths.virtual_grid import rank_order, virtual_grid
@@ -35,7 +44,10 @@ def bundles(paths: Paths) -> int:
 def maxima(paths: Paths) -> Box:
     """The most bundles that a rank sends or receives, stage by stage."""
     sent = (paths.bundles(j).pattern for j in range(paths.stages))
-    return tuple(max(np.bincount(end).max() for end in (p.source, p.target)) if p.messages else 0 for p in sent)
+    return tuple(
+        max(np.bincount(end).max() for end in (p.source, p.target)) if p.messages else 0
+        for p in sent
+    )
 
 
 def volume(paths: Paths) -> float:
@@ -45,10 +57,19 @@ def volume(paths: Paths) -> float:
 
 @pytest.mark.parametrize(
     ("sides", "count", "most", "ratio"),
-    [((4, 8), 320, (3, 7), 1.677), ((2, 4, 4), 224, (1, 3, 3), 2.065), ((2,) * 5, 160, (1,) * 5, 2.581)],
+    [
+        ((4, 8), 320, (3, 7), 1.677),
+        ((2, 4, 4), 224, (1, 3, 3), 2.065),
+        ((2,) * 5, 160, (1,) * 5, 2.581),
+    ],
 )
-def test_complete_exchange_of_32_through_boxes_and_digits(sides: Box, count: int, most: Box, ratio: float) -> None:
-    """Counts by hand: 32 · sum(side - 1); volume sum h e_h(sides - 1) / 31 (bound B2 of message combining)."""
+def test_complete_exchange_of_32_through_boxes_and_digits(
+    sides: Box, count: int, most: Box, ratio: float
+) -> None:
+    """Counts by hand: 32 · sum(side - 1).
+
+    Volume sum h e_h(sides - 1) / 31 (bound B2 of message combining).
+    """
     for paths in (multiphase(alltoall(32), sides), radix(alltoall(32), sides)):
         assert bundles(paths) == count == 32 * sum(side - 1 for side in sides)
         assert maxima(paths) == most
@@ -73,7 +94,8 @@ def test_every_stage_corrects_one_coordinate() -> None:
 
 
 def test_a_message_whose_next_cell_is_empty_stays() -> None:
-    """5 ranks in 2x3: from rank 2 at (0, 2) to rank 4 at (1, 1) by way of (1, 2), which no rank has."""
+    """5 ranks in 2x3: from rank 2 at (0, 2) to rank 4 at (1, 1) by way of (1, 2), which no rank
+    has."""
     paths = multiphase(alltoall(5), (2, 3))
     m = int(np.flatnonzero((paths.pattern.source == 2) & (paths.pattern.target == 4))[0])
     assert paths.positions[m].tolist() == [2, 2, 4]
@@ -90,13 +112,17 @@ def test_digits_around_a_ring_of_any_length() -> None:
     assert bundles(paths) == 7 * (1 + 3)
 
 
-def link_bytes(paths: Paths, machine: Machine, placement: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def link_bytes(
+    paths: Paths, machine: Machine, placement: NDArray[np.int32] | None
+) -> NDArray[np.int64]:
     """The bytes over each link, all stages together."""
     node = np.arange(paths.pattern.ranks, dtype=np.int32) if placement is None else placement
     total = np.zeros(machine.topology.link_slots, np.int64)
     for stage in range(paths.stages):
         sent = paths.bundles(stage).pattern
-        offsets, links = route_links(machine.topology, machine.routing, node[sent.source], node[sent.target])
+        offsets, links = route_links(
+            machine.topology, machine.routing, node[sent.source], node[sent.target]
+        )
         np.add.at(total, links, np.repeat(sent.size, np.diff(offsets)))
     return total
 
@@ -116,12 +142,16 @@ def link_bytes(paths: Paths, machine: Machine, placement: NDArray[np.int32] | No
         ("hypercube:6", (8, 8)),
     ],
 )
-def test_a_matched_box_carries_the_direct_bytes_on_every_link(network: str, sides: Box, spec: str) -> None:
+def test_a_matched_box_carries_the_direct_bytes_on_every_link(
+    network: str, sides: Box, spec: str
+) -> None:
     machine = parse_machine(network)
     pattern = parse_pattern(spec, ranks=machine.topology.endpoints, seed=4)
     paths = paths_of(Combine("box", sides), pattern, machine)
     assert paths.stages == len(sides)
-    assert np.array_equal(link_bytes(paths, machine, None), link_bytes(direct(pattern), machine, None))
+    assert np.array_equal(
+        link_bytes(paths, machine, None), link_bytes(direct(pattern), machine, None)
+    )
 
 
 @pytest.mark.parametrize("sides", [(2, 4, 4), (8, 4), (4, 8), (2, 16)])
@@ -138,20 +168,24 @@ def test_stages_against_the_order_of_routing_load_other_links() -> None:
     machine = parse_machine("mesh:8x8")
     pattern = parse_pattern("random:degree=16,size=8", ranks=64, seed=4)
     against = multiphase(pattern, (8, 8))
-    assert not np.array_equal(link_bytes(against, machine, None), link_bytes(direct(pattern), machine, None))
+    assert not np.array_equal(
+        link_bytes(against, machine, None), link_bytes(direct(pattern), machine, None)
+    )
 
 
 def test_a_side_inside_a_dimension_keeps_a_stage_in_its_line() -> None:
     machine = parse_machine("torus:4x8")
     paths = paths_of(Combine("box", (2, 4, 4)), alltoall(32), machine)
     moved = [
-        np.nonzero(np.diff(np.stack(np.unravel_index(paths.positions, (4, 8))), axis=2)[:, :, j]) for j in range(3)
+        np.nonzero(np.diff(np.stack(np.unravel_index(paths.positions, (4, 8))), axis=2)[:, :, j])
+        for j in range(3)
     ]
     assert [set(dimension.tolist()) for dimension, _ in moved] == [{1}, {1}, {0}]
 
 
 @pytest.mark.parametrize(
-    ("network", "sides"), [("crossbar:32", (4, 8)), ("torus:4x8", (6, 6)), ("torus:6x6", (4, 9)), ("mesh:5x5", (25, 2))]
+    ("network", "sides"),
+    [("crossbar:32", (4, 8)), ("torus:4x8", (6, 6)), ("torus:6x6", (4, 9)), ("mesh:5x5", (25, 2))],
 )
 def test_where_no_box_fits_the_network(network: str, sides: Box) -> None:
     assert matched_cells(parse_machine(network), None, sides) is None
@@ -170,11 +204,18 @@ def test_unfilled_networks_leave_cells_empty() -> None:
 
 @pytest.mark.parametrize(("per_node", "count"), [(4, 248), (8, 320)])
 def test_three_steps_on_32_ranks(per_node: int, count: int) -> None:
-    """n nodes of p ranks: p(p - 1) bundles on each, one for each ordered pair of nodes, p - 1 from each carrier."""
+    """n nodes of p ranks.
+
+    P(p - 1) bundles on each, one for each ordered pair of nodes, p - 1 from each carrier.
+    """
     nodes = 32 // per_node
     carriers = min(per_node, nodes - 1)
     paths = node_aware(alltoall(32), (np.arange(32) // per_node).astype(np.int32))
-    assert bundles(paths) == count == nodes * (per_node + carriers) * (per_node - 1) + nodes * (nodes - 1)
+    assert (
+        bundles(paths)
+        == count
+        == nodes * (per_node + carriers) * (per_node - 1) + nodes * (nodes - 1)
+    )
     assert paths.bundles(1).bundles == nodes * (nodes - 1)
 
 
@@ -191,7 +232,11 @@ def test_node_aware_crosses_between_nodes_once(steps: int) -> None:
     inside = ~outside
     assert np.array_equal(paths.positions[inside, 1], pattern.target[inside])
     if steps == 3:
-        pairs = {(int(a), int(b)) for a, b in zip(node[pattern.source], node[pattern.target], strict=True) if a != b}
+        pairs = {
+            (int(a), int(b))
+            for a, b in zip(node[pattern.source], node[pattern.target], strict=True)
+            if a != b
+        }
         assert paths.bundles(1).bundles == len(pairs)
 
 
@@ -223,7 +268,9 @@ def test_an_order_by_traffic_shortens_the_paths_of_a_hidden_grid() -> None:
     number = np.random.default_rng(7).permutation(64)
     hidden = Pattern.from_messages(number[grid.source], number[grid.target], grid.size, 64)
     machine = parse_machine("crossbar:64")
-    by_number, by_traffic = (virtual_grid(hidden, (8, 8), machine, order=order) for order in ("identity", "traffic"))  # type: ignore[arg-type]
+    by_number, by_traffic = (
+        virtual_grid(hidden, (8, 8), machine, order=order) for order in ("identity", "traffic")
+    )  # type: ignore[arg-type]
     assert volume(by_traffic) < volume(by_number)
 
 
@@ -234,7 +281,9 @@ def test_factorisations_of_a_number() -> None:
             {
                 tuple(sorted(each))
                 for count in range(2, 7)
-                for each in product([d for d in range(2, number + 1) if number % d == 0], repeat=count)
+                for each in product(
+                    [d for d in range(2, number + 1) if number % d == 0], repeat=count
+                )
                 if prod(each) == number
             }
             if number <= 64
@@ -250,8 +299,12 @@ def test_factorisations_of_a_number() -> None:
 
 def test_factorisations_along_a_network() -> None:
     assert set(factorisations(32, (4, 8))) == {
-        (4, 8), (2, 2, 8), (2, 4, 4), (2, 2, 2, 4), (2, 2, 2, 2, 2),
-    }  # fmt: skip
+        (4, 8),
+        (2, 2, 8),
+        (2, 4, 4),
+        (2, 2, 2, 4),
+        (2, 2, 2, 2, 2),
+    }
     assert set(factorisations(18, (2, 3, 3))) == {(2, 3, 3), (3, 6), (2, 9)}
     machine = parse_machine("torus:2x3x3")
     assert all(matched_cells(machine, None, sides) for sides in factorisations(18, (2, 3, 3)))
@@ -331,7 +384,8 @@ def test_boxes_that_do_not_hold_the_ranks(text: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "stages"), [("none", 1), ("32", 1), ("4x8", 2), ("radix:3", 4), ("virtual-grid:2x4x4", 3), ("40x2", 2)]
+    ("text", "stages"),
+    [("none", 1), ("32", 1), ("4x8", 2), ("radix:3", 4), ("virtual-grid:2x4x4", 3), ("40x2", 2)],
 )
 def test_words_stand_for_paths(text: str, stages: int) -> None:
     paths = paths_of(parse_combine(text), alltoall(32), parse_machine("crossbar:32"))
@@ -365,5 +419,9 @@ def test_an_order_has_every_dimension_once(order: Box) -> None:
 
 def test_no_messages_have_paths() -> None:
     silent = Pattern.from_messages([], [], [], 8)
-    for paths in (multiphase(silent, (2, 4)), radix(silent, (2, 4)), node_aware(silent, np.zeros(8, np.int32))):
+    for paths in (
+        multiphase(silent, (2, 4)),
+        radix(silent, (2, 4)),
+        node_aware(silent, np.zeros(8, np.int32)),
+    ):
         assert bundles(paths) == 0

@@ -24,10 +24,20 @@ from conset.studies.compare.regions import SIZES, degrees_of
 
 
 @pytest.mark.parametrize(
-    "on", ["mesh:4x4", "mesh:5x6,model=wormhole", "torus:6x4", "ring:9", "mesh:1x7,setup=3us", "paragon:8x8"]
+    "on",
+    [
+        "mesh:4x4",
+        "mesh:5x6,model=wormhole",
+        "torus:6x4",
+        "ring:9",
+        "mesh:1x7,setup=3us",
+        "paragon:8x8",
+    ],
 )
 @pytest.mark.parametrize("by", ["formula", None])
-def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, by: str | None) -> None:
+def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(
+    on: str, by: str | None
+) -> None:
     machine = parse_machine(on)
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
     curve = trace_curve(pattern, machine, CompileOptions(), by=by)
@@ -37,7 +47,10 @@ def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, 
     for contention in {point.contention for point in curve.points}:
         line = [point for point in curve.points if point.contention == contention]
         phases = line[0].phases
-        assert [p.every for p in line] == [*(1 << k for k in range(phases.bit_length()) if 1 << k < phases), phases]
+        assert [p.every for p in line] == [
+            *(1 << k for k in range(phases.bit_length()) if 1 << k < phases),
+            phases,
+        ]
     assert curve.steps == curve.points[0].phases
     for point in curve.points:
         assert point.link <= point.contention * point.every
@@ -48,17 +61,28 @@ def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, 
         assert point.serial_least_s <= point.serial_most_s * (1 + 1e-9)
     best = curve.best
     assert best.time_s == min(point.time_s for point in curve.points if point.time_s is not None)
-    again = compile_pattern(pattern, machine, CompileOptions(method="bounded", contention=best.contention))
+    again = compile_pattern(
+        pattern, machine, CompileOptions(method="bounded", contention=best.contention)
+    )
     assert predict(again, sync=best.sync).time_s == pytest.approx(best.predicted_s)
     if by is None:
-        assert api.simulate(again, model=curve.by, sync=best.sync).time_s == pytest.approx(best.time_s)
+        assert api.simulate(again, model=curve.by, sync=best.sync).time_s == pytest.approx(
+            best.time_s
+        )
 
 
 def test_serial_steps_are_no_bounds_where_messages_overlap() -> None:
-    """A node with several messages in flight: overheads and bytes overlap, which steps one after the other do not."""
+    """A node with several messages in flight.
+
+    Overheads and bytes overlap, which steps one after the other do not.
+    """
     machine = parse_machine("paragon:8x8")
-    curve = trace_curve(parse_pattern("alltoall:size=9KiB", topology=machine.topology), machine, CompileOptions())
-    assert any(point.time_s is not None and point.time_s < point.serial_least_s for point in curve.points)
+    curve = trace_curve(
+        parse_pattern("alltoall:size=9KiB", topology=machine.topology), machine, CompileOptions()
+    )
+    assert any(
+        point.time_s is not None and point.time_s < point.serial_least_s for point in curve.points
+    )
     # 128 steps in which a node sends one message: nothing overlaps
     first = curve.points[0]
     assert first.time_s == pytest.approx(first.serial_least_s, rel=1e-3)
@@ -70,19 +94,24 @@ def test_curves_of_several_sizes_are_those_of_each_size() -> None:
     pattern = parse_pattern("alltoall", topology=machine.topology)
     curves = trace_curves(pattern, machine, CompileOptions(), sizes=(256, 9216))
     assert [curve.size for curve in curves] == [256, 9216]
-    alone = trace_curve(parse_pattern("alltoall:size=9216", topology=machine.topology), machine, CompileOptions())
+    alone = trace_curve(
+        parse_pattern("alltoall:size=9216", topology=machine.topology), machine, CompileOptions()
+    )
     assert curves[1].points == alone.points
     assert curves[1].naive_s == alone.naive_s
 
 
-def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall", topology=machine.topology)
     curve = trace_curve(pattern, machine, CompileOptions())
     assert (curve.by, curve.stands_in) == (
-        "formula", "the formula stands in for wormhole above 200 messages, given 240",
-    )  # fmt: skip
+        "formula",
+        "the formula stands in for wormhole above 200 messages, given 240",
+    )
     assert [point.time_s for point in curve.points] == [point.predicted_s for point in curve.points]
     assert trace_curve(pattern, machine, CompileOptions(), by="flow").by == "flow"
 
@@ -103,16 +132,19 @@ def test_a_curve_is_of_complete_exchanges() -> None:
     with pytest.raises(InputError, match="method bounded requires a complete exchange"):
         trace_curve(parse_pattern("neighbor", topology=machine.topology), machine, CompileOptions())
     cube = parse_machine("hypercube:3")
-    with pytest.raises(InputError, match="method bounded requires a mesh or torus, given a hypercube"):
+    with pytest.raises(
+        InputError, match="method bounded requires a mesh or torus, given a hypercube"
+    ):
         trace_curve(parse_pattern("alltoall", topology=cube.topology), cube, CompileOptions())
 
 
 def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
     """001, Figure 5: AC at the left (small messages), LP top right, RS_NL between.
 
-    By formula, as the text's own reasoning: LP for dense patterns and large messages, which the text says are d >= 32
-    and more than 1 KB; RS_NL for most other cases, so at 16 KiB up to d = 16. By the machine's model blocked circuits
-    cost posting everything its place at the left; the policies of the text are below.
+    By formula, as the text's own reasoning: LP for dense patterns and large messages, which the
+    text says are d >= 32 and more than 1 KB; RS_NL for most other cases, so at 16 KiB up to d = 16.
+    By the machine's model blocked circuits cost posting everything its place at the left; the
+    policies of the text are below.
     """
     machine = parse_machine("ipsc860:64")
     methods = ["naive", "rs-n", "rs-nl", "lp"]
@@ -137,7 +169,11 @@ def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
 def test_a_cell_is_the_least_of_its_times() -> None:
     machine = parse_machine("paragon:3x4")
     regions = chart_regions(
-        "random-rows", machine, ["naive", "scott", "coloring"], CompileOptions(seed=5), sizes=(64, 9000)
+        "random-rows",
+        machine,
+        ["naive", "scott", "coloring"],
+        CompileOptions(seed=5),
+        sizes=(64, 9000),
     )
     assert regions.methods == ("naive", "coloring")
     assert [row["method"] for row in regions.skipped] == ["scott"]
@@ -155,7 +191,9 @@ def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("conset.studies.compare.regions.compile_pattern", compile_in_a_millisecond)
     machine = parse_machine("ipsc860:16")
     for_ever, often, once = (
-        chart_regions("random", machine, ["naive", "rs-nl"], CompileOptions(), reuse=reuse, sizes=(1024,))
+        chart_regions(
+            "random", machine, ["naive", "rs-nl"], CompileOptions(), reuse=reuse, sizes=(1024,)
+        )
         for reuse in (inf, 10, 1e-3)
     )
     for one, other in zip(for_ever.cells, often.cells, strict=True):
@@ -166,13 +204,18 @@ def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyP
 
 def test_the_only_policies_are_those_asked_for() -> None:
     machine = parse_machine("ipsc860:16")
-    regions = chart_regions("random", machine, ["lp"], CompileOptions(), policies=["none"], sizes=(1024,))
+    regions = chart_regions(
+        "random", machine, ["lp"], CompileOptions(), policies=["none"], sizes=(1024,)
+    )
     assert {cell.sync for cell in regions.cells} == {"none"}
     assert {(cell.second, cell.margin) for cell in regions.cells} == {("", 0.0)}
 
 
 def test_figure_5_by_simulation_lies_between_small_and_dense() -> None:
-    """001, Figure 5, with the policies of the text: AC and RS_N to about 1 KB at d = 4, LP above about 1 KB, d ≥ 32."""
+    """001, Figure 5, with the policies of the text.
+
+    AC and RS_N to about 1 KB at d = 4, LP above about 1 KB, d ≥ 32.
+    """
     machine = parse_machine("ipsc860:64")
     policies = {"naive": ["none"], "rs-n": ["none"], "rs-nl": ["ready"], "lp": ["ready"]}
     regions = chart_regions(
@@ -209,16 +252,21 @@ def test_a_simulated_cell_is_the_mean_that_simulate_says() -> None:
     )
     sums = 0.0
     for seed in range(3):
-        pattern = parse_pattern(f"random:degree={regions.degrees[-1]},size=2048,seed={seed}", ranks=16)
+        pattern = parse_pattern(
+            f"random:degree={regions.degrees[-1]},size=2048,seed={seed}", ranks=16
+        )
         schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
-        sums += min(api.simulate(schedule, model="wormhole", sync=sync).time_s for sync in ("none", "ready"))
+        sums += min(
+            api.simulate(schedule, model="wormhole", sync=sync).time_s for sync in ("none", "ready")
+        )
     assert regions.cells[-1].time_s == pytest.approx(sums / 3)
 
 
 def test_a_map_by_simulation_has_a_bound_on_messages() -> None:
     machine = parse_machine("mesh:32x32")
     with pytest.raises(
-        UsageError, match=r"rank_by flow: at most 131,072 messages at effort 1, .* has 786,432; .*: formula$"
+        UsageError,
+        match=r"rank_by flow: at most 131,072 messages at effort 1, .* has 786,432; .*: formula$",
     ):
         chart_regions("random", machine, ["lp"], CompileOptions(), rank_by="flow")
     with pytest.raises(UsageError, match="unknown ranking 'flit'"):
@@ -229,8 +277,10 @@ def test_policies_of_all_and_of_single_methods() -> None:
     policies = parse_policies("ready, naive=none,rs-n=none,rs-n=barrier:4")
     assert policies.of("lp") == ("ready",)
     assert policies.spread(["naive", "rs-n", "lp"]) == {
-        "naive": ("none",), "rs-n": ("none", "barrier:4"), "lp": ("ready",),
-    }  # fmt: skip
+        "naive": ("none",),
+        "rs-n": ("none", "barrier:4"),
+        "lp": ("ready",),
+    }
     assert parse_policies("auto,naive=none").of("lp") == ("auto",)
     assert parse_policies(None).of("lp") == ()
     with pytest.raises(UsageError, match="sync naive=none: naive is not compared: lp"):
@@ -244,19 +294,33 @@ def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
     pattern = parse_pattern("random:degree=8", topology=machine.topology)
     methods = {"lp": ("auto", "barrier"), "naive": ("none",)}
     for rank_by in ("formula", "circuit"):
-        rows = compare(pattern, machine, CompileOptions(rank_by=rank_by), methods, models=("circuit",)).rows
+        rows = compare(
+            pattern, machine, CompileOptions(rank_by=rank_by), methods, models=("circuit",)
+        ).rows
         assert sorted(row["method"] for row in rows) == ["lp", "lp", "naive"]
         assert [row["rank_by"] for row in rows if row["auto"]] == [rank_by]
         best = next(row for row in rows if row["auto"])
         alone = CompileOptions(method="lp", sync="auto", rank_by=rank_by)
         assert best["sync"] == compile_pattern(pattern, machine, alone).sync
-        assert best["simulated_s"] == (None if rank_by == "formula" else best["simulated"]["circuit"]["time_s"])
-    auto = compare(pattern, machine, CompileOptions(rank_by="circuit"), {"auto": ("auto", "barrier")}).rows
+        assert best["simulated_s"] == (
+            None if rank_by == "formula" else best["simulated"]["circuit"]["time_s"]
+        )
+    auto = compare(
+        pattern, machine, CompileOptions(rank_by="circuit"), {"auto": ("auto", "barrier")}
+    ).rows
     assert [row["auto"] for row in auto] == [True, True]
     assert auto[0]["simulated_s"] is not None
     assert auto[1]["simulated_s"] is None or auto[0]["sync"] == "barrier"
     regions = [
-        chart_regions("random", machine, ["lp"], CompileOptions(), policies=policies, rank_by="circuit", sizes=(1024,))
+        chart_regions(
+            "random",
+            machine,
+            ["lp"],
+            CompileOptions(),
+            policies=policies,
+            rank_by="circuit",
+            sizes=(1024,),
+        )
         for policies in ([], ["auto"])
     ]
     assert regions[0].cells == regions[1].cells
@@ -265,7 +329,12 @@ def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
 def test_a_policy_that_cannot_be_simulated_leaves_its_method_out() -> None:
     machine = parse_machine("torus:8x8")
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    result = compare(pattern, machine, CompileOptions(rank_by="circuit"), {"naive": ("auto",), "bounded": ("auto",)})
+    result = compare(
+        pattern,
+        machine,
+        CompileOptions(rank_by="circuit"),
+        {"naive": ("auto",), "bounded": ("auto",)},
+    )
     assert [row["method"] for row in result.rows] == ["bounded"]
     assert [row["method"] for row in result.skipped] == ["naive"]
     assert "deadlock" in result.skipped[0]["reason"]
@@ -287,7 +356,8 @@ def test_degrees_are_the_texts_on_64_ranks() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["random:degree=4", "random,size=3", "alltoall:size=3", "neighbor", "randm", "halo.csv"]
+    "words",
+    ["random:degree=4", "random,size=3", "alltoall:size=3", "neighbor", "randm", "halo.csv"],
 )
 def test_a_map_varies_degree_and_size_itself(words: str) -> None:
     with pytest.raises(UsageError):
@@ -308,7 +378,11 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("alltoall --on mesh:4x4 --reuse 3", 2, "goes with --map"),
         ("random --on mesh:4x4 --map --reuse 0", 2, "at least 1"),
         ("random --on mesh:4x4 --map --rank-by flit", 2, "unknown ranking 'flit'"),
-        ("alltoall --on mesh:4x4 --methods lp --rank-by flow", 2, "goes with --map, --methods auto or --sync auto"),
+        (
+            "alltoall --on mesh:4x4 --methods lp --rank-by flow",
+            2,
+            "goes with --map, --methods auto or --sync auto",
+        ),
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("neighbor --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall:size=3 --on mesh:4x4 --map", 2, "machine and size are its axes"),
@@ -332,8 +406,13 @@ def test_what_does_not_fit_is_refused_in_one_line(
     assert part in err[0]
 
 
-def test_the_curve_as_object_text_markdown_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the words of the text's formula: 128 steps of 688 us and 231 + 0.022 * 15232 us are 160.525 ms."""
+def test_the_curve_as_object_text_markdown_and_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the words of the text's formula.
+
+    128 steps of 688 us and 231 + 0.022 * 15232 us are 160.525 ms.
+    """
     on = "paragon:8x8,hop=0,per_transfer=0,in_flight=1"
     words = ["compare", "alltoall:size=15232", "--on", on, "--curve"]
     assert run([*words, "--json", "-o", str(tmp_path / "c.svg")]) == 0
@@ -352,16 +431,25 @@ def test_the_curve_as_object_text_markdown_and_picture(tmp_path: Path, capsys: p
     least = min(points, key=lambda point: point["time_s"])
     assert curve["best"] == least
     assert "(1, 2)" in captured.err
-    assert f"least simulated by wormhole: contention {least['contention']} under {least['sync']}" in captured.err
+    assert (
+        f"least simulated by wormhole: contention {least['contention']} under {least['sync']}"
+        in captured.err
+    )
     assert (tmp_path / "c.svg").read_bytes()
     assert run([*words, "--markdown", "--by", "formula", "-o", str(tmp_path / "c.md")]) == 0
     text = (tmp_path / "c.md").read_text()
     assert capsys.readouterr().out == text
-    # 64 barriers and 64 messages: what serial steps take where links cost nothing; with links that take turns 128
-    assert "| (1, 2) | 2 | 64 | barrier | 64 | 44.03 ms | 80.26 ms | 80.26 ms | 80.26 ms to 116.5 ms |" in text
+    # 64 barriers and 64 messages: what serial steps take where links cost nothing; with links that
+    # take turns 128
+    assert (
+        "| (1, 2) | 2 | 64 | barrier | 64 | 44.03 ms | 80.26 ms | 80.26 ms | 80.26 ms to 116.5 ms |"
+        in text
+    )
 
 
-def test_the_curves_of_several_sizes_in_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_curves_of_several_sizes_in_one_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["compare", "alltoall", "--on", "paragon:4x4", "--curve", "--sizes", "4KiB,1KiB,16KiB"]
     assert run([*words, "--json", "-o", str(tmp_path / "c.png")]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -374,12 +462,18 @@ def test_the_curves_of_several_sizes_in_one_call(tmp_path: Path, capsys: pytest.
     assert [text.count(f"Messages of {size}") for size in ("1 KiB", "4 KiB", "16 KiB")] == [1, 1, 1]
 
 
-def test_the_map_as_object_text_markdown_and_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_map_as_object_text_markdown_and_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["compare", "random", "--on", "ipsc860:16", "--map", "--methods", "naive,lp"]
     assert run([*words, "--json", "-o", str(tmp_path / "m.png")]) == 0
     answer = json.loads(capsys.readouterr().out)
     chart = answer["map"]
-    assert (chart["degrees"], chart["reuse"], chart["methods"]) == ([4, 8, 12], "inf", ["naive", "lp"])
+    assert (chart["degrees"], chart["reuse"], chart["methods"]) == (
+        [4, 8, 12],
+        "inf",
+        ["naive", "lp"],
+    )
     assert (chart["rank_by"], chart["machines"]) == ("circuit", None)
     assert len(chart["cells"]) == 3 * len(chart["sizes"])
     assert answer["manifest"]["command"].endswith("--methods naive,lp --map")
@@ -401,8 +495,11 @@ def test_the_map_as_object_text_markdown_and_picture(tmp_path: Path, capsys: pyt
     assert "degree" in capsys.readouterr().out
 
 
-def test_a_map_of_complete_exchanges_has_machines_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """003, Figure 11: bounded gains on posting everything the more, the larger machine and message."""
+def test_a_map_of_complete_exchanges_has_machines_and_sizes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """003, Figure 11: bounded gains on posting everything the more, the larger machine and
+    message."""
     words = ["compare", "alltoall", "--on", "paragon:8x8", "--map", "--methods", "naive,bounded"]
     assert run([*words, "--sizes", "1KiB,16KiB", "--json", "-o", str(tmp_path / "m.svg")]) == 0
     captured = capsys.readouterr()
@@ -417,8 +514,12 @@ def test_a_map_of_complete_exchanges_has_machines_and_sizes(tmp_path: Path, caps
         naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
         assert cell["times"]["naive"] == api.simulate(naive, model="wormhole", sync="none").time_s
         if cell["method"] == "bounded":
-            own = compile_pattern(pattern, machine, CompileOptions(method="bounded", contention=cell["contention"]))
-            assert cell["simulated_s"] == api.simulate(own, model="wormhole", sync=cell["sync"]).time_s
+            own = compile_pattern(
+                pattern, machine, CompileOptions(method="bounded", contention=cell["contention"])
+            )
+            assert (
+                cell["simulated_s"] == api.simulate(own, model="wormhole", sync=cell["sync"]).time_s
+            )
     assert cells["paragon:8x8", 16384]["method"] == "bounded"
     assert cells["paragon:8x8", 16384]["margin"] > 0.3
     assert "bounded c " in captured.err

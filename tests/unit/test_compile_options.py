@@ -1,4 +1,7 @@
-"""`CompileOptions`: every word is checked when they are made; errors speak Python, the command line its own words."""
+"""`CompileOptions`: every word is checked when they are made.
+
+Errors speak Python, the command line its own words.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,20 @@ from conset.methods.phases.problem import SearchOptions
         ({"limits": "sent=1"}, "unknown limit 'sent': did you mean 'send'?", ()),
         ({"placement": "grey"}, "unknown placement 'grey': did you mean 'gray'?", ()),
         ({"sync": "barier"}, "unknown sync 'barier': did you mean 'barrier'?", ()),
-        ({"timetable": "eventlist"}, "unknown timetable 'eventlist': did you mean 'event-list'?", ()),
+        (
+            {"timetable": "eventlist"},
+            "unknown timetable 'eventlist': did you mean 'event-list'?",
+            (),
+        ),
         ({"objective": "phase"}, "unknown objective 'phase': did you mean 'phases'?", ()),
         ({"routes": "fix"}, "unknown routes 'fix': did you mean 'fixed'?", ()),
         ({"router": "orbit"}, "unknown router 'orbit': did you mean 'orbits'?", ()),
         ({"rank_by": "formul"}, "unknown ranking 'formul': did you mean 'formula'?", ()),
-        ({"router": "orbits", "method": "lp"}, "router orbits: is for method connections, given lp", ("router",)),
+        (
+            {"router": "orbits", "method": "lp"},
+            "router orbits: is for method connections, given lp",
+            ("router",),
+        ),
         (
             {"min_bandwidth": "5MB/s", "method": "lp"},
             "min_bandwidth 5MB/s: is for method connections, given lp",
@@ -45,7 +56,9 @@ from conset.methods.phases.problem import SearchOptions
         ),
     ],
 )
-def test_a_wrong_option_is_refused_when_it_is_given(given: dict[str, Any], words: str, names: tuple[str, ...]) -> None:
+def test_a_wrong_option_is_refused_when_it_is_given(
+    given: dict[str, Any], words: str, names: tuple[str, ...]
+) -> None:
     with pytest.raises(UsageError) as caught:
         CompileOptions(**given)
     assert str(caught.value) == words
@@ -55,42 +68,60 @@ def test_a_wrong_option_is_refused_when_it_is_given(given: dict[str, Any], words
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["--router", "orbits", "--method", "lp"], "--router orbits: is for method connections, given lp"),
+        (
+            ["--router", "orbits", "--method", "lp"],
+            "--router orbits: is for method connections, given lp",
+        ),
         (
             ["--rank-by", "flow", "--method", "lp"],
             "--rank-by flow: goes with --method auto or --sync auto, given --method lp",
         ),
-        (["--min-bandwidth", "5MB/s", "--method", "lp"], "--min-bandwidth 5MB/s: is for method connections, given lp"),
+        (
+            ["--min-bandwidth", "5MB/s", "--method", "lp"],
+            "--min-bandwidth 5MB/s: is for method connections, given lp",
+        ),
         (["--min-bandwidth", "5"], "--min-bandwidth '5': a unit is required, as 5GB/s"),
         (["--ranks-per-node", "0"], "--ranks-per-node 0: must be at least 1"),
         (["--effort", "2147483648"], "--effort 2147483648: must be at most 2147483647"),
     ],
 )
-def test_the_command_line_speaks_its_own_words(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_speaks_its_own_words(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["compile", "alltoall", "--on", "mesh:4x4", *words]) == UsageError.exit_code
     assert capsys.readouterr().err.startswith(f"conset: {line}")
 
 
 def test_only_whole_words_outside_of_paths_are_spelled_as_options() -> None:
     text = "parts/parts.mtx: parts 4, rows_to 3; partsof"
-    assert spell_options(text, ["parts", "rows_to"]) == "parts/parts.mtx: --parts 4, --rows-to 3; partsof"
+    assert (
+        spell_options(text, ["parts", "rows_to"])
+        == "parts/parts.mtx: --parts 4, --rows-to 3; partsof"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "names", "said"),
     [
         ("mpiexec 'mpiexec -n 4': words", ["mpiexec"], "--mpiexec 'mpiexec -n 4': words"),
-        ("no mpiexec: name one by mpiexec CMD", ["mpiexec CMD"], "no mpiexec: name one by --mpiexec CMD"),
+        (
+            "no mpiexec: name one by mpiexec CMD",
+            ["mpiexec CMD"],
+            "no mpiexec: name one by --mpiexec CMD",
+        ),
         (
             "lp: is about free routes; add routes free",
             ["lp", "routes free"],
             "--lp: is about free routes; add --routes free",
         ),
-        ("costs stand in conset.machine.spec.with_settings", ["conset.machine.spec.with_settings"],
-         "costs stand in --set"),
+        (
+            "costs stand in conset.machine.spec.with_settings",
+            ["conset.machine.spec.with_settings"],
+            "costs stand in --set",
+        ),
         ("'x', parts=3", ["parts"], "'x', --parts=3"),
     ],
-)  # fmt: skip
+)
 def test_names_of_options_among_other_words(text: str, names: list[str], said: str) -> None:
     assert spell_options(text, names) == said
 
@@ -108,7 +139,13 @@ def test_what_other_options_ask_for_makes_the_method() -> None:
 def test_a_method_reads_the_same_words() -> None:
     options = CompileOptions(seed=3, effort=2, routes="free", objective="phases")
     assert options.search == SearchOptions(seed=3, effort=2, routes="free", objective="phases")
-    assert options.given() == {"method": "auto", "seed": 3, "effort": 2, "objective": "phases", "routes": "free"}
+    assert options.given() == {
+        "method": "auto",
+        "seed": 3,
+        "effort": 2,
+        "objective": "phases",
+        "routes": "free",
+    }
 
 
 def test_a_schedule_says_how_it_was_compiled_and_one_made_by_hand_does_not() -> None:

@@ -20,7 +20,9 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("include/conset.h", f"lib/{LIBRARY}"):
         (folder / name).parent.mkdir(parents=True)
         (folder / name).touch()
-    monkeypatch.setattr("conset.base.c_library.search_folders", lambda: [tmp_path / "src" / "conset", folder])
+    monkeypatch.setattr(
+        "conset.base.c_library.search_folders", lambda: [tmp_path / "src" / "conset", folder]
+    )
     return folder
 
 
@@ -33,7 +35,9 @@ def test_flags_are_one_line_for_a_shell(prefix: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"{VERSION}\n"
 
 
-def test_everything_is_told_where_nothing_is_asked(prefix: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_is_told_where_nothing_is_asked(
+    prefix: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["config"]) == 0
     shown = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
     assert shown["prefix"] == str(prefix)
@@ -44,10 +48,14 @@ def test_everything_is_told_where_nothing_is_asked(prefix: Path, capsys: pytest.
     assert (body["schema"], body["prefix"]) == ("conset/config@1", str(prefix))
 
 
-def test_where_it_is_not_installed_one_line_says_so(prefix: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_it_is_not_installed_one_line_says_so(
+    prefix: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (prefix / "include/conset.h").unlink()
     assert run(["config", "--libs"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("conset: conset.h and libconset.so are not installed with this package")
+    assert captured.err.startswith(
+        "conset: conset.h and libconset.so are not installed with this package"
+    )
     assert captured.err.count("\n") == 1

@@ -1,4 +1,7 @@
-"""Programs through connections, one rank alone: what is called when, and where the bytes of each connection lie."""
+"""Programs through connections, one rank alone.
+
+What is called when, and where the bytes of each connection lie.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ from conset.execution.plan import PairRanges
 
 @dataclass
 class Recorded:
-    """Stands for an open program: rank 0 sends to 1 and 2 and receives from 2, in two phases, forth and back."""
+    """Stands for an open program.
+
+    Rank 0 sends to 1 and 2 and receives from 2, in two phases, forth and back.
+    """
 
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     switches: int = 0
@@ -28,7 +34,10 @@ class Recorded:
 
     def connections(self, block: int, phase: int) -> tuple[PhaseConnection, ...]:
         to_1 = PhaseConnection(1, "send", 0, 3, np.inf, 0.0)
-        from_2, to_2 = PhaseConnection(2, "receive", 1, 2, np.inf, 0.0), PhaseConnection(2, "send", 2, 4, np.inf, 0.0)
+        from_2, to_2 = (
+            PhaseConnection(2, "receive", 1, 2, np.inf, 0.0),
+            PhaseConnection(2, "send", 2, 4, np.inf, 0.0),
+        )
         return (to_1,) if phase == 0 else (from_2, to_2)
 
     def instantiate(self, block: int, phase: int) -> None:
@@ -80,11 +89,23 @@ def test_what_a_pair_exchanges_travels_piece_after_piece_in_the_order_of_the_pha
     variant.exchange()
     second = [("receive", 2, 2), ("wait", 2, "receive"), ("wait", 2, "send"), ("end",)]
     assert program.calls == [
-        ("open", 0), ("send", 1, [0, 1, 2]), ("wait", 1, "send"), ("end",),
-        ("open", 1), second[0], ("send", 2, [6, 7, 8, 9]), *second[1:],
-        ("open", 1), second[0], ("send", 2, [10, 11, 12, 13]), *second[1:],
-        ("open", 0), ("send", 1, [3, 4, 5]), ("wait", 1, "send"), ("end",),
-    ]  # fmt: skip
+        ("open", 0),
+        ("send", 1, [0, 1, 2]),
+        ("wait", 1, "send"),
+        ("end",),
+        ("open", 1),
+        second[0],
+        ("send", 2, [6, 7, 8, 9]),
+        *second[1:],
+        ("open", 1),
+        second[0],
+        ("send", 2, [10, 11, 12, 13]),
+        *second[1:],
+        ("open", 0),
+        ("send", 1, [3, 4, 5]),
+        ("wait", 1, "send"),
+        ("end",),
+    ]
     assert received.tolist() == [7] * 4
 
 

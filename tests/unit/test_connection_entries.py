@@ -1,4 +1,7 @@
-"""Connection entries: what each phase of a program holds open, against a count by hand; their place in a plan file."""
+"""Connection entries: what each phase of a program holds open, against a count by hand.
+
+Their place in a plan file.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ from hand_made_programs import forwarding, random_paths, random_pattern
 
 
 def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
-    """For each rank (phase, send, peer, bytes, order, bandwidth, latency), counted transfer by transfer."""
+    """For each rank (phase, send, peer, bytes, order, bandwidth, latency), counted transfer by
+    transfer."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in range(program.ranks)]
     begin = 0
     for schedule, promised in zip(program.schedules, program_guarantees(program), strict=True):
@@ -48,17 +52,30 @@ def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
                 place = {pair: number for number, pair in enumerate(order)}
                 for pair in sorted(order):
                     ks = order[pair]
-                    found[rank].append((
-                        begin + p, *pair, sum(int(schedule.size[k]) for k in ks), place[pair],
-                        min(promised.bandwidth_Bps[k] for k in ks), max(promised.latency_s[k] for k in ks),
-                    ))  # fmt: skip
+                    found[rank].append(
+                        (
+                            begin + p,
+                            *pair,
+                            sum(int(schedule.size[k]) for k in ks),
+                            place[pair],
+                            min(promised.bandwidth_Bps[k] for k in ks),
+                            max(promised.latency_s[k] for k in ks),
+                        )
+                    )
         begin += schedule.phases
     return found
 
 
 def rows_of(entries: ConnectionEntries) -> list[list[tuple[Any, ...]]]:
-    columns = (entries.phase, entries.send, entries.peer, entries.bytes, entries.order, entries.bandwidth_Bps,
-               entries.latency_s)  # fmt: skip
+    columns = (
+        entries.phase,
+        entries.send,
+        entries.peer,
+        entries.bytes,
+        entries.order,
+        entries.bandwidth_Bps,
+        entries.latency_s,
+    )
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     return [rows[a:b] for a, b in zip(entries.offsets[:-1], entries.offsets[1:], strict=True)]
 
@@ -69,8 +86,14 @@ def rows_of(entries: ConnectionEntries) -> list[list[tuple[Any, ...]]]:
 def test_entries_are_those_of_a_count_by_hand(program: Program) -> None:
     entries = connection_entries(program)
     assert rows_of(entries) == by_hand(program)
-    assert entries.node.tolist() == program.schedules[0].nodes_of(np.arange(program.ranks, dtype=np.int32)).tolist()
-    assert entries.schedule_phases.tolist() == [0, *np.cumsum([s.phases for s in program.schedules]).tolist()]
+    assert (
+        entries.node.tolist()
+        == program.schedules[0].nodes_of(np.arange(program.ranks, dtype=np.int32)).tolist()
+    )
+    assert entries.schedule_phases.tolist() == [
+        0,
+        *np.cumsum([s.phases for s in program.schedules]).tolist(),
+    ]
 
 
 def test_blocks() -> None:
@@ -82,36 +105,55 @@ def test_blocks() -> None:
     assert entries.block_schedule.tolist() == [0, 1, 0]
     # the same phases share a context, whatever its number
     given = [context for contexts in program.contexts for context in contexts]
-    assert entries.phase_context.tolist() == [sorted(set(given), key=given.index).index(c) for c in given]
+    assert entries.phase_context.tolist() == [
+        sorted(set(given), key=given.index).index(c) for c in given
+    ]
 
 
 def test_a_split_schedule_by_hand() -> None:
     entries = connection_entries(split_schedule())
     assert (entries.names, entries.node.tolist()) == (("pattern",), [3, 1, 0, 2])
-    # rank 0: 10 B to 1 in two parts, the one at 0.5 us first; then 7 B from 1; 6 B to 2 before 9 B from 2
+    # rank 0: 10 B to 1 in two parts, the one at 0.5 us first; then 7 B from 1; 6 B to 2 before 9 B
+    # from 2
     assert [row[:5] for row in rows_of(entries)[0]] == [
-        (0, 0, 1, 7, 1), (0, 1, 1, 10, 0), (1, 0, 2, 9, 1), (1, 1, 2, 6, 0),
-    ]  # fmt: skip
+        (0, 0, 1, 7, 1),
+        (0, 1, 1, 10, 0),
+        (1, 0, 2, 9, 1),
+        (1, 1, 2, 6, 0),
+    ]
     assert rows_of(entries)[3] == []
 
 
 def test_order_is_that_of_the_plan() -> None:
-    """Of each rank and phase, sends by posting order are the sends of the plan, and so are receives."""
+    """Of each rank and phase, sends by posting order are the sends of the plan, and so are
+    receives."""
     for schedule in (*program_of_blocks().schedules, split_schedule()):
         entries, plan = connection_entries(schedule), plan_schedule(schedule)
         for flag, operations in ((1, plan.sends), (0, plan.receives)):
             for rank, rows in enumerate(rows_of(entries)):
                 mine = sorted((row[0], row[4], row[2]) for row in rows if row[1] == flag)
                 at = operations.of(rank)
-                pairs = zip(operations.phase[at].tolist(), operations.peer[at].tolist(), strict=True)
+                pairs = zip(
+                    operations.phase[at].tolist(), operations.peer[at].tolist(), strict=True
+                )
                 assert [(phase, peer) for phase, _, peer in mine] == list(dict.fromkeys(pairs))
 
 
 def test_guarantees_of_a_shared_context() -> None:
-    """0 → 1 and 0 → 2 on a ring share the link behind node 0: half of its rate each, where both are open."""
+    """0 → 1 and 0 → 2 on a ring share the link behind node 0.
+
+    Half of its rate each, where both are open.
+    """
     machine = parse_machine("ring:4,link=10MB/s")
     one, other = (
-        Schedule(Pattern.from_messages([0], [t], [8], 4), machine, "naive", Limits(), np.array([0, 1]), np.array([0]))
+        Schedule(
+            Pattern.from_messages([0], [t], [8], 4),
+            machine,
+            "naive",
+            Limits(),
+            np.array([0, 1]),
+            np.array([0]),
+        )
         for t in (1, 2)
     )
     stages = (Stage("a", 1, 0, False), Stage("b", 1, 1, False))
@@ -122,7 +164,14 @@ def test_guarantees_of_a_shared_context() -> None:
 
 
 def test_no_phases() -> None:
-    empty = Schedule(Pattern.from_messages([], [], [], 3), MESH, "naive", Limits(), np.zeros(1, int), np.zeros(0, int))
+    empty = Schedule(
+        Pattern.from_messages([], [], [], 3),
+        MESH,
+        "naive",
+        Limits(),
+        np.zeros(1, int),
+        np.zeros(0, int),
+    )
     entries = connection_entries(empty)
     assert (entries.phases, entries.offsets.tolist(), entries.phase.size) == (0, [0, 0, 0, 0], 0)
 
@@ -137,8 +186,12 @@ def test_nodes_must_agree() -> None:
     one = compile_pattern(parse_pattern("shift:by=1", ranks=4), MESH, CompileOptions("first-fit"))
     other = replace(one, placement=np.array([0, 1, 3, 2]))
     stages = (Stage("a", 1, 0, False), Stage("b", 1, 1, False))
-    program = Program(MESH, stages, (one, other), (tuple(range(one.phases)), tuple(range(9, 9 + one.phases))))
-    with pytest.raises(InputError, match=r"schedules\[1\]: rank 2 is on node 3, in schedules\[0\] on node 2"):
+    program = Program(
+        MESH, stages, (one, other), (tuple(range(one.phases)), tuple(range(9, 9 + one.phases)))
+    )
+    with pytest.raises(
+        InputError, match=r"schedules\[1\]: rank 2 is on node 3, in schedules\[0\] on node 2"
+    ):
         connection_entries(program)
 
 
@@ -152,15 +205,22 @@ def test_plan_file(tmp_path: Path) -> None:
     assert "sends_phase" in both
     for found in (both, alone):
         for name, value in entries.to_flat().items():
-            assert found[name] == value if isinstance(value, str) else np.array_equal(found[name], np.atleast_1d(value))
+            assert (
+                found[name] == value
+                if isinstance(value, str)
+                else np.array_equal(found[name], np.atleast_1d(value))
+            )
     assert {name for name in both if name.startswith("connections_")} == {
         f"connections_{name.removesuffix('_Bps').removesuffix('_s')}"
         for name in (each.name for each in fields(entries))
-        if name in ("offsets", "phase", "peer", "send", "bytes", "order", "bandwidth_Bps", "latency_s")
+        if name
+        in ("offsets", "phase", "peer", "send", "bytes", "order", "bandwidth_Bps", "latency_s")
     }
 
 
-def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     program = program_of_blocks()
     write_program_document(document_of_program(program), "prog.json")
@@ -180,7 +240,9 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     for name in ("x.plan", "y.plan"):
         assert np.array_equal(read_flat(name, PLAN_FILE)["connections_order"], entries.order)
     # more repetitions than one plan can list: opened all the same
-    long = replace(program, stages=(*program.stages[:-1], replace(program.stages[-1], repeat=2**24)))
+    long = replace(
+        program, stages=(*program.stages[:-1], replace(program.stages[-1], repeat=2**24))
+    )
     write_program_document(document_of_program(long), "prog.json")
     assert run("-o", "z.plan") == 3
     assert "as one schedule at most" in said
@@ -199,7 +261,11 @@ def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> Non
 
     assert keeps_order(posted([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2)]))
     # 0 to 1, back, and to 1 again: what goes to 1 is one connection
-    with pytest.raises(InputError, match=r"message 2 \(1 → 0\) must end before message 1 \(0 → 1\)"):
+    with pytest.raises(
+        InputError, match=r"message 2 \(1 → 0\) must end before message 1 \(0 → 1\)"
+    ):
         keeps_order(posted([(0, 1), (0, 1), (1, 0)], [(0, 2), (2, 1)]))
-    plain = compile_pattern(parse_pattern("neighbor", topology=MESH.topology), MESH, CompileOptions(method="naive"))
+    plain = compile_pattern(
+        parse_pattern("neighbor", topology=MESH.topology), MESH, CompileOptions(method="naive")
+    )
     assert not keeps_order(Program.of_schedule(plain))

@@ -1,4 +1,7 @@
-"""connections: routers over networks, patterns and limits, checked by the verifier; domains, orders, bandwidths."""
+"""connections: routers over networks, patterns and limits, checked by the verifier.
+
+Domains, orders, bandwidths.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,13 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.connection_routers.orbits import first_success
 from conset.methods.phases.connection_routers.table import ROUTERS, Router
-from conset.methods.phases.connection_routers.task import Routed, Task, best_score, schedule_of, score
+from conset.methods.phases.connection_routers.task import (
+    Routed,
+    Task,
+    best_score,
+    schedule_of,
+    score,
+)
 from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.pattern import Pattern
@@ -32,13 +41,25 @@ from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 
 ROUTER_NAMES = [row.name for row in ROUTERS]
-MACHINES = ("iwarp:4x4", "mesh:3x4", "ring:7", "torus:4x4,routing=no-wrap", "hypercube:4", "crossbar:6", "torus:3x2x3")
+MACHINES = (
+    "iwarp:4x4",
+    "mesh:3x4",
+    "ring:7",
+    "torus:4x4,routing=no-wrap",
+    "hypercube:4",
+    "crossbar:6",
+    "torus:3x2x3",
+)
 
 
-def problem(pattern: str | Pattern, on: str | Machine, channels: int | None = 12, **options: Any) -> Problem:
+def problem(
+    pattern: str | Pattern, on: str | Machine, channels: int | None = 12, **options: Any
+) -> Problem:
     machine = parse_machine(on) if isinstance(on, str) else on
     if isinstance(pattern, str):
-        pattern = parse_pattern(pattern, topology=machine.topology, ranks=machine.topology.endpoints)
+        pattern = parse_pattern(
+            pattern, topology=machine.topology, ranks=machine.topology.endpoints
+        )
     limits = options.pop("limits", Limits(channels=channels))
     own = {name: options.pop(name) for name in ("placement", "min_bandwidth") if name in options}
     return Problem(pattern, machine, limits, search=SearchOptions(**options), **own)
@@ -46,10 +67,18 @@ def problem(pattern: str | Pattern, on: str | Machine, channels: int | None = 12
 
 def as_schedule(given: Problem, phases: Phases) -> Schedule:
     return Schedule(
-        given.pattern, given.machine, "connections", given.limits, phases.offsets, phases.message,
-        placement=given.placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, limits_asked=True,
-    )  # fmt: skip
+        given.pattern,
+        given.machine,
+        "connections",
+        given.limits,
+        phases.offsets,
+        phases.message,
+        placement=given.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        limits_asked=True,
+    )
 
 
 def compiled(pattern: str | Pattern, on: str | Machine, **options: Any) -> Schedule:
@@ -71,14 +100,18 @@ def applies(router: str, pattern: str, on: str) -> bool:
     """The domains, in the words of the notes."""
     if router == "orbits":
         same = pattern in ("alltoall", "neighbor")
-        return same and on.startswith(("iwarp", "ring", "hypercube", "torus")) and "no-wrap" not in on
+        return (
+            same and on.startswith(("iwarp", "ring", "hypercube", "torus")) and "no-wrap" not in on
+        )
     return pattern == "alltoall" and on.startswith(("iwarp", "mesh", "ring", "torus"))
 
 
 @pytest.mark.parametrize("router", [None, *ROUTER_NAMES])
 @pytest.mark.parametrize("objective", ["time", "phases"])
 @pytest.mark.parametrize("on", MACHINES)
-def test_every_router_keeps_the_limits_or_says_what_it_requires(router: str | None, objective: str, on: str) -> None:
+def test_every_router_keeps_the_limits_or_says_what_it_requires(
+    router: str | None, objective: str, on: str
+) -> None:
     for pattern in ("alltoall", "random:degree=3", "neighbor"):
         if router in ("orbits", "closed-form") and not applies(router, pattern, on):
             with pytest.raises(InputError, match="requires"):
@@ -98,7 +131,9 @@ def test_the_default_is_as_good_as_every_router_and_never_below_its_bound(on: st
         assert all(a >= b * (1 - 1e-9) for a, b in zip(best[: len(goal)], goal, strict=True))
         for router in ROUTER_NAMES:
             try:
-                other = schedule_connections(problem("alltoall", on, objective=objective, router=router))
+                other = schedule_connections(
+                    problem("alltoall", on, objective=objective, router=router)
+                )
             except InputError:
                 continue
             assert best <= score(task, other)
@@ -117,9 +152,12 @@ def test_wide_links_and_switches() -> None:
     links = sorted([*up, *((b, a) for a, b in up), (6, 7), (7, 6)])
     source, target = np.array(links, np.int32).T
     width = np.where(np.minimum(source, target) == 6, 2, 1).astype(np.int32)
-    topology = Topology("graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width)
+    topology = Topology(
+        "graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width
+    )
     machine = Machine("switched", topology, Routing.default(topology))
-    # 18 messages cross between the switches, 12 stay under one: 15 + ... visits at switch 6: 9 + 9 + 6 = 24, 4 a phase
+    # 18 messages cross between the switches, 12 stay under one: 15 + ... visits at switch 6: 9 +
+    # 9 + 6 = 24, 4 a phase
     schedule = compiled("alltoall", machine, channels=4)
     assert schedule.phases >= 6
     # link 6 → 7 carries 9 messages, 2 at once
@@ -136,7 +174,10 @@ def test_no_wrap_leaves_the_links_idle_that_close_cycles() -> None:
 
 
 def test_detours_save_a_phase() -> None:
-    """The binary tree both ways, 8 × 8, 12 channels: notes §1.4, 1 phase with detours, 2 by the text's router."""
+    """The binary tree both ways, 8 × 8, 12 channels.
+
+    Notes §1.4, 1 phase with detours, 2 by the text's router.
+    """
     schedule = compiled("tree", "iwarp:8x8")
     assert schedule.phases == 1
     hops = np.array([len(route) - 1 for route in routes_of(schedule)])
@@ -151,12 +192,17 @@ def bitonic(stages: int, size: int = 1024) -> Pattern:
     later = np.flatnonzero(stage > 0)
     partner = rank[later] ^ (1 << (stage[later] - 1))
     before = np.stack([(stage[later] - 1) * ranks + partner, later], axis=1)
-    return Pattern.from_messages(rank, rank ^ (1 << stage), np.full(rank.size, size), ranks, before=before)
+    return Pattern.from_messages(
+        rank, rank ^ (1 << stage), np.full(rank.size, size), ranks, before=before
+    )
 
 
 def keeps_order(schedule: Schedule) -> bool:
-    """Every message stands in a phase after those before it, or behind them in the list of the same one."""
-    place = {m: (p, k) for k, (m, p) in enumerate(zip(schedule.message, schedule.phase_of, strict=True))}
+    """Every message stands in a phase after those before it, or behind them in the list of the
+    same one."""
+    place = {
+        m: (p, k) for k, (m, p) in enumerate(zip(schedule.message, schedule.phase_of, strict=True))
+    }
     return all(place[i] < place[j] for i, j in schedule.pattern.before.tolist())  # type: ignore[union-attr]
 
 
@@ -170,7 +216,8 @@ def test_a_bitonic_order_needs_one_context(router: str | None) -> None:
 @pytest.mark.parametrize("router", [None, "sequential", "negotiated"])
 @pytest.mark.parametrize("channels", [2, 3, 5])
 def test_an_order_is_kept_inside_phases_and_across_them(router: str | None, channels: int) -> None:
-    """Few channels: several phases, fewer than the 4 of the longest chain where channels allow it."""
+    """Few channels: several phases, fewer than the 4 of the longest chain where channels allow
+    it."""
     for pattern, on in ((bitonic(4), "torus:4x4"), (bitonic(3, 64), "hypercube:3")):
         schedule = compiled(pattern, on, router=router, limits=Limits(channels=channels))
         assert keeps_order(schedule)
@@ -200,12 +247,18 @@ def test_several_ranks_on_a_node_and_messages_inside_it() -> None:
 
 
 def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
-    assert schedule_connections(problem(Pattern.from_messages([], [], [], 9), "ring:9")).offsets.tolist() == [0]
+    assert schedule_connections(
+        problem(Pattern.from_messages([], [], [], 9), "ring:9")
+    ).offsets.tolist() == [0]
     pair = Pattern.from_messages([0], [1], [5], 2)
     for router in (None, "sequential", "negotiated"):
         schedule = compiled(pair, "torus:3x3", placement=np.zeros(2, np.int32), router=router)
         assert schedule.phases == 1
-    for asked in ({}, {"min_bandwidth": "100GB/s"}, {"max_latency": "0s"}):  # nothing is shared, nobody waits
+    for asked in (
+        {},
+        {"min_bandwidth": "100GB/s"},
+        {"max_latency": "0s"},
+    ):  # nothing is shared, nobody waits
         options = CompileOptions("connections", ranks_per_node=2, **asked)  # type: ignore[arg-type]
         schedule = compile_pattern(pair, parse_machine("iwarp:1x1"), options)
         assert verify_schedule(schedule).ok
@@ -215,7 +268,8 @@ def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
 def test_the_same_seed_gives_the_same_schedule_another_one_another() -> None:
     for router in ("sequential", "negotiated", "orbits"):
         one, other, third = (
-            schedule_connections(problem("alltoall", "torus:5x5", router=router, seed=seed)) for seed in (1, 1, 2)
+            schedule_connections(problem("alltoall", "torus:5x5", router=router, seed=seed))
+            for seed in (1, 1, 2)
         )
         assert one.route_nodes is not None
         assert other.route_nodes is not None
@@ -240,11 +294,14 @@ def test_what_is_asked_of_the_wrong_network_or_pattern_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'orbits'"):
         schedule_connections(problem("alltoall", "torus:4x4", router="orbit"))
     with pytest.raises(InputError, match="duplex full"):
-        schedule_connections(problem("alltoall", "torus:4x4", limits=Limits(channels=12, duplex="exchange")))
+        schedule_connections(
+            problem("alltoall", "torus:4x4", limits=Limits(channels=12, duplex="exchange"))
+        )
 
 
 def test_least_sum_is_the_text_formula_of_the_notes() -> None:
-    """Notes §1.2: ΣL ≥ 64 + 3 · (32 - P) for 27 ≤ P ≤ 32 on the 8 × 8 all-to-all with 12 channels."""
+    """Notes §1.2: ΣL ≥ 64 + 3 · (32 - P) for 27 ≤ P ≤ 32 on the 8 × 8 all-to-all with 12
+    channels."""
     task = Task(problem("alltoall", "iwarp:8x8"))
     assert task.least_phases == 27
     assert [task.least_sum(p) for p in range(27, 34)] == [79, 76, 73, 70, 67, 64, 64]
@@ -282,7 +339,9 @@ def test_first_success_finds_the_first_of_targets_that_get_easier() -> None:
     for first in range(40):
         tried: list[int] = []
 
-        def attempt(target: tuple[int, int | None], first: int = first, tried: list[int] = tried) -> Any:
+        def attempt(
+            target: tuple[int, int | None], first: int = first, tried: list[int] = tried
+        ) -> Any:
             tried.append(target[0])
             return np.array([target[0]]) if target[0] >= first else None
 
@@ -294,7 +353,10 @@ def test_first_success_finds_the_first_of_targets_that_get_easier() -> None:
 
 
 def test_the_sequential_router_sends_no_more_than_fits_and_is_cheap_where_others_are() -> None:
-    """Four connections between two nodes of a square: two ways round, so 2 channels a node are enough for 2 phases."""
+    """Four connections between two nodes of a square.
+
+    Two ways round, so 2 channels a node are enough for 2 phases.
+    """
     pattern = Pattern.from_messages([0, 1, 2, 3], [4, 5, 6, 7], [1] * 4, 8)
     placement = np.array([0] * 4 + [3] * 4, np.int32)
     schedule = compiled(pattern, "torus:2x2", router="sequential", channels=2, placement=placement)
@@ -322,16 +384,22 @@ def test_minimum_bandwidths_that_differ_are_kept_one_by_one() -> None:
     assert (share >= demand[schedule.message] * (1 - 1e-9)).all()
     assert schedule.phases < 15  # the others still share
     with pytest.raises(InputError, match="sequential keeps any"):
-        schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=demand, router="orbits"))
+        schedule_connections(
+            problem("alltoall", "iwarp:4x4", min_bandwidth=demand, router="orbits")
+        )
 
 
 def test_a_bandwidth_nobody_can_have_is_refused_with_the_connection_named() -> None:
     demand = np.zeros(240)
     demand[31] = 41e6
-    with pytest.raises(NoScheduleError, match=r"message 31 \(rank 2 → 1\).*41 MB/s.*at most 40 MB/s"):
+    with pytest.raises(
+        NoScheduleError, match=r"message 31 \(rank 2 → 1\).*41 MB/s.*at most 40 MB/s"
+    ):
         schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=demand))
     with pytest.raises(NoScheduleError, match="message 0 "):
-        schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 80e6), router="sequential"))
+        schedule_connections(
+            problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 80e6), router="sequential")
+        )
 
 
 def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,11 +419,14 @@ def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.Monk
     schedule = compile_pattern(exchange, machine, CompileOptions("connections", max_latency="3us"))
     assert schedule.phases == 64
     assert verify_schedule(schedule).ok
-    # limits that keep 3 us allow one message a node and phase: as the closed form has it, in the fewest phases
+    # limits that keep 3 us allow one message a node and phase: as the closed form has it, in the
+    # fewest phases
     assert asked == [("closed-form", None), ("closed-form", 1), ("orbits", None)]
 
 
-@pytest.mark.parametrize("slow", ["link=1B/s", "link=1B/s,port_out=1GB/s,port_in=1GB/s", "port_out=1B/s"])
+@pytest.mark.parametrize(
+    "slow", ["link=1B/s", "link=1B/s,port_out=1GB/s,port_in=1GB/s", "port_out=1B/s"]
+)
 @pytest.mark.parametrize("on", ["mesh:3x3", "torus:4x4"])
 def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> None:
     machine = parse_machine(f"{on},{slow}")
@@ -375,7 +446,10 @@ def test_a_score_is_what_the_prediction_says() -> None:
 
 
 def test_unequal_sizes_are_balanced_and_split() -> None:
-    """Never longer than the best router alone, and what is split adds up: the verifier counts every byte."""
+    """Never longer than the best router alone, and what is split adds up.
+
+    The verifier counts every byte.
+    """
     rng = np.random.default_rng(3)
     source, target = np.divmod(np.arange(256), 16)
     pattern = Pattern.from_messages(source, target, rng.integers(1, 20_000, 256), 16)

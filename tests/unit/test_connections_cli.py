@@ -1,4 +1,7 @@
-"""connections on the command line: routers, objectives, bandwidths, linkage and guarantees, exit codes."""
+"""connections on the command line.
+
+Routers, objectives, bandwidths, linkage and guarantees, exit codes.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,9 @@ def test_compile_verify_show(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "10 MB/s" in out
 
 
-def test_the_same_words_give_the_same_bytes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_same_words_give_the_same_bytes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     for name in ("a.json", "b.json"):
         run(
             capsys,
@@ -67,7 +72,11 @@ def test_the_same_words_give_the_same_bytes(capsys: pytest.CaptureFixture[str], 
     ("words", "code", "line"),
     [
         (("--router", "orbit"), 2, "unknown router 'orbit': did you mean 'orbits'?"),
-        (("--router", "orbits", "--method", "rs-n"), 2, "--router orbits: is for method connections, given rs-n"),
+        (
+            ("--router", "orbits", "--method", "rs-n"),
+            2,
+            "--router orbits: is for method connections, given rs-n",
+        ),
         (("--objective", "fast"), 2, "unknown objective 'fast'"),
         (("--min-bandwidth", "fast"), 2, "--min-bandwidth 'fast'"),
         (("--min-bandwidth", "none.csv"), 3, "none.csv"),
@@ -76,7 +85,11 @@ def test_the_same_words_give_the_same_bytes(capsys: pytest.CaptureFixture[str], 
             5,
             "message 0 (rank 0 → 1): a bandwidth of 50 MB/s is asked for, at most 40 MB/s",
         ),
-        (("--router", "closed-form", "--channels", "4"), 3, "router closed-form requires 5 channels a node, given 4"),
+        (
+            ("--router", "closed-form", "--channels", "4"),
+            3,
+            "router closed-form requires 5 channels a node, given 4",
+        ),
     ],
 )
 def test_one_line_and_the_right_code(

@@ -33,7 +33,9 @@ def test_unequal_sizes_and_orders_have_as_many_phases_too() -> None:
     assert compiled("random:degree=5,size=log-uniform(64,4KiB)", phases=9).phases == 9
     pattern = conset.load_pattern("alltoall:size=64", "iwarp:4x4")
     chain = np.stack([np.arange(5), np.arange(1, 6)], axis=1).astype(np.int32)
-    ordered = conset.Pattern.from_messages(pattern.source, pattern.target, pattern.size, 16, before=chain)
+    ordered = conset.Pattern.from_messages(
+        pattern.source, pattern.target, pattern.size, 16, before=chain
+    )
     assert compiled(ordered, phases=12).phases == 12  # type: ignore[arg-type]
 
 
@@ -43,9 +45,13 @@ def test_a_number_of_phases_needs_no_method() -> None:
 
 
 def test_too_few_and_too_many_phases_are_refused() -> None:
-    with pytest.raises(NoScheduleError, match="phases 3: 240 connections need at least 4 and at most 240"):
+    with pytest.raises(
+        NoScheduleError, match="phases 3: 240 connections need at least 4 and at most 240"
+    ):
         compiled("alltoall:size=64", phases=3)
-    with pytest.raises(NoScheduleError, match="phases 241: 240 connections need at least 4 and at most 240"):
+    with pytest.raises(
+        NoScheduleError, match="phases 241: 240 connections need at least 4 and at most 240"
+    ):
         compiled("alltoall:size=64", phases=241)
     with pytest.raises(UsageError, match="phases 4: is for method connections, given lp"):
         conset.compile("alltoall:size=64", "iwarp:4x4", method="lp", phases=4)
@@ -56,16 +62,25 @@ def test_too_few_and_too_many_phases_are_refused() -> None:
 def test_the_command_line_has_both_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compile", "alltoall:size=64", "--on", "iwarp:4x4", "--phases", "6", "--json"]) == 0
     assert '"phases": 6' in capsys.readouterr().out
-    assert run(["compile", "alltoall:size=64", "--on", "iwarp:4x4", "--posting", "random", "--json"]) == 0
+    assert (
+        run(["compile", "alltoall:size=64", "--on", "iwarp:4x4", "--posting", "random", "--json"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert '"method": "naive"' in out
     assert '"posting": "random"' in out
-    assert run(["compile", "alltoall", "--on", "iwarp:4x4", "--method", "lp", "--posting", "random"]) == 2
+    assert (
+        run(["compile", "alltoall", "--on", "iwarp:4x4", "--method", "lp", "--posting", "random"])
+        == 2
+    )
     assert "--posting random: is for method naive, given lp" in capsys.readouterr().err
 
 
 def test_the_gray_butterfly_takes_what_the_text_measures() -> None:
-    """000 Table 2, 256 words: 6,952 clocks measured, of 50 ns; the models of Tables 1 to 3 are within 8 %."""
+    """000 Table 2, 256 words: 6,952 clocks measured, of 50 ns.
+
+    The models of Tables 1 to 3 are within 8 %.
+    """
     schedule = compiled("butterfly:size=1KiB", "iwarp:8x8", placement="gray")
     assert schedule.phases == 2
     assert conset.simulate(schedule).time_s / 50e-9 == pytest.approx(6952, rel=0.08)

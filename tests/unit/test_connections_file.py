@@ -1,4 +1,7 @@
-"""Connections in plan files: what Python writes, the core reads, rank by rank; and parts that break a rule."""
+"""Connections in plan files: what Python writes, the core reads, rank by rank.
+
+And parts that break a rule.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,20 @@ from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program
 
 ARRAYS = (
-    "node", "repeat", "turns", "block_schedule", "schedule_phases", "phase_context", "offsets", "peer", "send", "bytes",
-    "order", "bandwidth", "latency",
-)  # fmt: skip
+    "node",
+    "repeat",
+    "turns",
+    "block_schedule",
+    "schedule_phases",
+    "phase_context",
+    "offsets",
+    "peer",
+    "send",
+    "bytes",
+    "order",
+    "bandwidth",
+    "latency",
+)
 
 
 def written(entries: ConnectionEntries, path: Path) -> str:

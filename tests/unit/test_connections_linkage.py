@@ -1,4 +1,7 @@
-"""Linkage tables and guarantees: by hand, through files, and by mutation of the channels a file states."""
+"""Linkage tables and guarantees.
+
+By hand, through files, and by mutation of the channels a file states.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,25 @@ def by_hand(routes: list[list[list[int]]], on: str = "ring:5", channels: int = 3
     ends = [(route[0], route[-1]) for route in flat]
     source, target = np.array(ends).T
     pattern = Pattern.from_messages(source, target, np.full(len(flat), 4), machine.topology.nodes)
-    index = {pair: m for m, pair in enumerate(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True))}
+    index = {
+        pair: m
+        for m, pair in enumerate(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True))
+    }
     offsets = np.cumsum([0, *(len(phase) for phase in routes)])
     route_offsets = np.cumsum([0, *(len(route) for route in flat)])
     nodes = np.concatenate(flat)
     return Schedule(
-        pattern, machine, "connections", Limits(channels=channels), offsets, np.array([index[pair] for pair in ends]),
-        route_offsets=route_offsets, route_nodes=nodes, limits_asked=True,
+        pattern,
+        machine,
+        "connections",
+        Limits(channels=channels),
+        offsets,
+        np.array([index[pair] for pair in ends]),
+        route_offsets=route_offsets,
+        route_nodes=nodes,
+        limits_asked=True,
         channels=number_channels(offsets, route_offsets, nodes),
-    )  # fmt: skip
+    )
 
 
 # phase 0: 0 → 1 → 2, 1 → 2 → 3, 4 → 0 → 1 ; phase 1: 2 → 1 and 0 → 4
@@ -60,9 +73,33 @@ def test_a_table_links_incoming_to_outgoing_channels_with_gates_at_the_ends() ->
     rows = linkage(by_hand(TWO), 1).to_rows()
     assert rows == [
         {"phase": 0, "node": 1, "channel": 0, "from": 0, "to": 2, "to_channel": 0, "transfer": 0},
-        {"phase": 0, "node": 1, "channel": 1, "from": "gate", "to": 2, "to_channel": 1, "transfer": 1},
-        {"phase": 0, "node": 1, "channel": 2, "from": 0, "to": "gate", "to_channel": "gate", "transfer": 2},
-        {"phase": 1, "node": 1, "channel": 0, "from": 2, "to": "gate", "to_channel": "gate", "transfer": 3},
+        {
+            "phase": 0,
+            "node": 1,
+            "channel": 1,
+            "from": "gate",
+            "to": 2,
+            "to_channel": 1,
+            "transfer": 1,
+        },
+        {
+            "phase": 0,
+            "node": 1,
+            "channel": 2,
+            "from": 0,
+            "to": "gate",
+            "to_channel": "gate",
+            "transfer": 2,
+        },
+        {
+            "phase": 1,
+            "node": 1,
+            "channel": 0,
+            "from": 2,
+            "to": "gate",
+            "to_channel": "gate",
+            "transfer": 3,
+        },
     ]
     everything = linkage(by_hand(TWO))
     assert everything.phase.size == 13
@@ -73,12 +110,22 @@ def test_followed_through_the_tables_every_connection_arrives() -> None:
     """The obvious machine: a dictionary a phase, entered at the gate of the source."""
     machine = parse_machine("torus:4x4")
     pattern = parse_pattern("alltoall", topology=machine.topology, ranks=16)
-    problem = Problem(pattern, machine, Limits(channels=7), search=SearchOptions(router="negotiated"))
+    problem = Problem(
+        pattern, machine, Limits(channels=7), search=SearchOptions(router="negotiated")
+    )
     phases = schedule_connections(problem)
     schedule = Schedule(
-        pattern, machine, "connections", problem.limits, phases.offsets, phases.message,
-        route_offsets=phases.route_offsets, route_nodes=phases.route_nodes, channels=phases.channels, limits_asked=True,
-    )  # fmt: skip
+        pattern,
+        machine,
+        "connections",
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        limits_asked=True,
+    )
     table = linkage(schedule)
     loaded: dict[tuple[int, int, int], tuple[int, int]] = {}
     gates = {}
@@ -108,20 +155,30 @@ def mutated(schedule: Schedule, at: int, value: int) -> Document:
 @pytest.mark.parametrize(
     ("at", "value", "found"),
     [
-        (4, 0, [("channel-taken", 0, 1), ("linkage", 0, 0)]),  # node 2: transfer 1 overwrites the end of transfer 0
+        (
+            4,
+            0,
+            [("channel-taken", 0, 1), ("linkage", 0, 0)],
+        ),  # node 2: transfer 1 overwrites the end of transfer 0
         (4, 3, [("channel-number", 0, 1)]),  # beyond the limit of 3
         (4, -1, [("channel-number", 0, 1)]),
         (4, 2, []),  # another free channel
-        (1, 1, [("channel-taken", 0, 1), ("linkage", 0, 0)]),  # node 1: transfer 0 goes on as transfer 1 does
+        (
+            1,
+            1,
+            [("channel-taken", 0, 1), ("linkage", 0, 0)],
+        ),  # node 1: transfer 0 goes on as transfer 1 does
         (9, 2, []),
     ],
 )
-def test_a_wrong_channel_is_exactly_one_story(at: int, value: int, found: list[tuple[str, int, int]]) -> None:
+def test_a_wrong_channel_is_exactly_one_story(
+    at: int, value: int, found: list[tuple[str, int, int]]
+) -> None:
     schedule = by_hand(TWO)
     verification = verify_document(mutated(schedule, at, value), machine=schedule.machine)
-    assert [(v.rule, v.phase, v.transfer) for v in verification.violations if v.rule != "figures"] == sorted(
-        found, key=lambda entry: entry[2]
-    )
+    assert [
+        (v.rule, v.phase, v.transfer) for v in verification.violations if v.rule != "figures"
+    ] == sorted(found, key=lambda entry: entry[2])
     assert all(v.rule in RULES for v in verification.violations)
 
 
@@ -130,7 +187,9 @@ def test_too_few_channels_and_bad_routes_are_told_without_a_crash() -> None:
     document = document_from(schedule, {})
     assert schedule.channels is not None
     assert schedule.route_nodes is not None
-    short = verify_document(replace(document, channels=schedule.channels[:-1]), machine=schedule.machine)
+    short = verify_document(
+        replace(document, channels=schedule.channels[:-1]), machine=schedule.machine
+    )
     assert [v.rule for v in short.violations] == ["channel-number"]
     nodes = schedule.route_nodes.copy()
     nodes[1] = 99
@@ -147,10 +206,15 @@ def test_channels_go_through_files(tmp_path: Path, suffix: str) -> None:
     assert verify_document(read_document(tmp_path / f"a{suffix}")).ok
     write_schedule(replace(schedule, channels=None), tmp_path / f"b{suffix}")
     assert read_schedule(tmp_path / f"b{suffix}").channels is None
-    assert linkage(read_schedule(tmp_path / f"b{suffix}"), 1).to_rows() == linkage(schedule, 1).to_rows()
+    assert (
+        linkage(read_schedule(tmp_path / f"b{suffix}"), 1).to_rows()
+        == linkage(schedule, 1).to_rows()
+    )
 
 
-def test_a_file_without_channels_says_nothing_of_them_and_wrong_shapes_are_refused(tmp_path: Path) -> None:
+def test_a_file_without_channels_says_nothing_of_them_and_wrong_shapes_are_refused(
+    tmp_path: Path,
+) -> None:
     schedule = by_hand(TWO)
     path = tmp_path / "a.json"
     write_schedule(replace(schedule, channels=None), path)
@@ -185,15 +249,17 @@ def test_guarantees_of_three_connections_by_hand() -> None:
     """iWarp: 40 MB/s everywhere, words of 4 bytes (0.1 us), 0.2 us a hop.
 
     On a line 0 - 1 - 2 - 3 of the 4 × 4 torus: A 0 → 1 → 2, B 1 → 2, C 1 → 2 → 3, all in phase 0.
-    A: port out 0 alone, link 0 → 1 alone, link 1 → 2 by 3, port in 2 by 2: a third; 0.1 · (1 + 1 + 3 + 2).
-    B: port out 1 by 2, link by 3, port in by 2: a third; 0.1 · (2 + 3 + 2). C: 2, 3, 1, 1: a third; 0.1 · 7.
-    D alone in phase 1: the whole rate; three terms.
+    A: port out 0 alone, link 0 → 1 alone, link 1 → 2 by 3, port in 2 by 2: a third; 0.1 · (1 + 1 +
+    3 + 2). B: port out 1 by 2, link by 3, port in by 2: a third; 0.1 · (2 + 3 + 2). C: 2, 3, 1, 1:
+    a third; 0.1 · 7. D alone in phase 1: the whole rate; three terms.
     """
     schedule = by_hand([[[0, 1, 2], [1, 2], [1, 2, 3]], [[2, 1]]], on="iwarp:4x4", channels=12)
     given = guarantees(schedule)
     assert given.bandwidth_Bps == pytest.approx([40e6 / 3, 40e6 / 3, 40e6 / 3, 40e6])
     hop, word = 0.2e-6, 0.1e-6
-    assert given.latency_s == pytest.approx([2 * hop + 7 * word, hop + 7 * word, 2 * hop + 7 * word, hop + 3 * word])
+    assert given.latency_s == pytest.approx(
+        [2 * hop + 7 * word, hop + 7 * word, 2 * hop + 7 * word, hop + 3 * word]
+    )
     worst = given.to_object()
     assert worst["bandwidth_Bps"] == pytest.approx(40e6 / 3)
     assert worst["latency_s"] == pytest.approx(1.1e-6)
@@ -204,7 +270,10 @@ def test_guarantees_along_the_machines_routes_and_without_messages() -> None:
     plain = replace(schedule, route_offsets=None, route_nodes=None, channels=None)
     assert guarantees(plain).bandwidth_Bps.tolist() == [40e6]
     nothing = replace(
-        plain, pattern=Pattern.from_messages([], [], [], 16), phase_offsets=np.zeros(1, np.int64), message=np.zeros(0)
+        plain,
+        pattern=Pattern.from_messages([], [], [], 16),
+        phase_offsets=np.zeros(1, np.int64),
+        message=np.zeros(0),
     )
     assert guarantees(nothing).to_object() == {"bandwidth_Bps": None, "latency_s": 0.0}
 

@@ -1,4 +1,5 @@
-"""Every command of docs/conset-model.md, run in its order in one folder, prints what stands beside it."""
+"""Every command of docs/conset-model.md, run in its order in one folder, prints what stands
+beside it."""
 
 from __future__ import annotations
 
@@ -15,8 +16,14 @@ from conset_papers.table import CONSET_IWARP, slug
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/conset-model.md").read_text()
 CODE = re.compile(r"`([^`]+)`")
-ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in PAGE.splitlines() if line.startswith("| ")]
-COMMANDS = [(row[1].strip("`"), CODE.findall(row[2])) for row in ROWS if row[1].startswith("`conset ")]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split(" | ")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ")
+]
+COMMANDS = [
+    (row[1].strip("`"), CODE.findall(row[2])) for row in ROWS if row[1].startswith("`conset ")
+]
 """(command, what it prints)."""
 PROGRAMS = dict(re.findall(r"```python\n# (\w+\.py).*?\n(.*?)```", PAGE, re.DOTALL))
 
@@ -46,11 +53,32 @@ def test_every_item_of_the_text_is_named() -> None:
 
 
 def test_every_section_of_the_model_has_a_row() -> None:
-    """Principles, primitives, costs, algorithms and transfer modes of the text, by its own words."""
+    """Principles, primitives, costs, algorithms and transfer modes of the text, by its own
+    words."""
     words = (
-        "Principle 2.1", "Principle 2.2", "Principle 2.3", "send element", "receive element", "instantiate phase",
-        "t_sync", "t_phase", "1/b", "latency l", "Principles 3.1 and 3.2", "3.3", "msg send", "msg receive",
-        "t_s and t_r", "logical channels", "drain", "dateline", "APR", "AS,", "streaming", "systolic", "spooling",
-    )  # fmt: skip
+        "Principle 2.1",
+        "Principle 2.2",
+        "Principle 2.3",
+        "send element",
+        "receive element",
+        "instantiate phase",
+        "t_sync",
+        "t_phase",
+        "1/b",
+        "latency l",
+        "Principles 3.1 and 3.2",
+        "3.3",
+        "msg send",
+        "msg receive",
+        "t_s and t_r",
+        "logical channels",
+        "drain",
+        "dateline",
+        "APR",
+        "AS,",
+        "streaming",
+        "systolic",
+        "spooling",
+    )
     first = " ".join(row[0] for row in ROWS)
     assert [word for word in words if word not in first] == []

@@ -15,23 +15,44 @@ from conset.methods.phases.table import table
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
 PATH = re.compile(r"`((?:src|cpp|tests|benchmarks|examples|docs|\.ci)/[\w./-]*|\.importlinter)`")
-DOTTED = re.compile(r"(?<![\w.])(?:conset|conset_papers)(?!\.(?:h|pc|cpp|f90)\b)(?:\.[A-Za-z_]\w*)+")
-TEXTS = [*DOCUMENTS, *(str(p.relative_to(ROOT)) for folder, suffix in
-         (("docs", "md"), ("src", "py"), ("tests", "py"), ("benchmarks", "py"), ("cpp", "hpp"), ("cpp", "cpp"))
-         for p in sorted((ROOT / folder).rglob(f"*.{suffix}")))]  # fmt: skip
+DOTTED = re.compile(
+    r"(?<![\w.])(?:conset|conset_papers)(?!\.(?:h|pc|cpp|f90)\b)(?:\.[A-Za-z_]\w*)+"
+)
+TEXTS = [
+    *DOCUMENTS,
+    *(
+        str(p.relative_to(ROOT))
+        for folder, suffix in (
+            ("docs", "md"),
+            ("src", "py"),
+            ("tests", "py"),
+            ("benchmarks", "py"),
+            ("cpp", "hpp"),
+            ("cpp", "cpp"),
+        )
+        for p in sorted((ROOT / folder).rglob(f"*.{suffix}"))
+    ),
+]
 """Documents, and every source with its docstrings and comments."""
 TARGET = re.compile(r"`make ([a-z-]+)`")
 
 
 def test_every_path_that_is_named_exists() -> None:
-    named = {(text, path) for text in TEXTS for path in PATH.findall((ROOT / text).read_text()) if "NAME" not in path}
+    named = {
+        (text, path)
+        for text in TEXTS
+        for path in PATH.findall((ROOT / text).read_text())
+        if "NAME" not in path
+    }
     assert len(named) > 50
     assert not {(text, path) for text, path in named if not (ROOT / path).exists()}
 
 
 def test_every_dotted_name_exists() -> None:
     """`conset.methods.phases.core`, `conset.verify`: a module, or what one of them has."""
-    texts = [text for text in TEXTS if not text.startswith("tests/")]  # tests also name what is refused
+    texts = [
+        text for text in TEXTS if not text.startswith("tests/")
+    ]  # tests also name what is refused
     named = {(text, name) for text in texts for name in DOTTED.findall((ROOT / text).read_text())}
     assert len(named) > 300
     assert not {(text, name) for text, name in named if not exists(name)}
@@ -72,10 +93,15 @@ def test_every_package_stands_in_the_map() -> None:
 
 
 def test_the_catalogue_holds_every_row_of_the_table_as_it_stands() -> None:
-    """`make catalogue` writes it again; what was measured is its own business, what is promised is checked here."""
+    """`make catalogue` writes it again.
+
+    What was measured is its own business, what is promised is checked here.
+    """
     text = (ROOT / "docs/algorithms.md").read_text()
     for row in table().values():
         assert f"## `{row.name}`" in text
         for promise in (row.domain, row.guarantee, row.complexity, row.reference):
             assert f": {promise}\n" in text, row.name
-        assert f"- **file**: `src/{row.schedule.__module__.replace('.', '/')}.py`\n" in text, row.name
+        assert f"- **file**: `src/{row.schedule.__module__.replace('.', '/')}.py`\n" in text, (
+            row.name
+        )

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from conset.base.arrays import frozen_ints
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.files import replacing, require_file
-from conset.base.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
+from conset.base.units import (
+    format_rate,
+    format_size,
+    format_time,
+    parse_rate,
+    parse_size,
+    parse_time,
+)
 from conset.base.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,14 +30,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4 KiB", 4096), ("4KiB", 4096), ("1 kB", 1000), ("512", 512), ("512 B", 512), ("1.5KiB", 1536),
-     ("2 GiB", 2**31), ("3MB", 3 * 10**6), (7, 7), ("0", 0)],
-)  # fmt: skip
+    [
+        ("4 KiB", 4096),
+        ("4KiB", 4096),
+        ("1 kB", 1000),
+        ("512", 512),
+        ("512 B", 512),
+        ("1.5KiB", 1536),
+        ("2 GiB", 2**31),
+        ("3MB", 3 * 10**6),
+        (7, 7),
+        ("0", 0),
+    ],
+)
 def test_sizes_g_is_decimal_and_gi_is_binary(text: str | int, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["-4", "4 Kb/s", "x", "1.5", "inf", "nan", "9e30", "4 QB", "", "KiB"])
+@pytest.mark.parametrize(
+    "text", ["-4", "4 Kb/s", "x", "1.5", "inf", "nan", "9e30", "4 QB", "", "KiB"]
+)
 def test_sizes_that_are_none_are_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_size(text)
@@ -85,7 +104,9 @@ def test_times() -> None:
         (parse_size, "1 gib", "size '1 gib': unknown unit 'gib': did you mean 'GiB'?"),
     ],
 )
-def test_the_nearest_right_spelling(read: Callable[[str | float], float], value: str | float, line: str) -> None:
+def test_the_nearest_right_spelling(
+    read: Callable[[str | float], float], value: str | float, line: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         read(value)
     assert str(caught.value) == line
@@ -158,7 +179,10 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=rule):
             require_file(path)
-    with pytest.raises(InputError, match="cannot be written"), replacing(tmp_path / "no" / "folder.json"):
+    with (
+        pytest.raises(InputError, match="cannot be written"),
+        replacing(tmp_path / "no" / "folder.json"),
+    ):
         pass
 
 

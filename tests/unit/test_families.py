@@ -35,7 +35,9 @@ SMALL = (
 
 
 def pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    source, target = np.divmod(np.arange(topology.endpoints**2, dtype=np.int32), np.int32(topology.endpoints))
+    source, target = np.divmod(
+        np.arange(topology.endpoints**2, dtype=np.int32), np.int32(topology.endpoints)
+    )
     return source, target
 
 
@@ -51,7 +53,10 @@ def degrees(topology: Topology, level: int) -> set[int]:
 
 @pytest.mark.parametrize(("k", "levels"), [(2, 3), (4, 2), (4, 3), (8, 3), (4, 4), (6, 1)])
 def test_fat_trees_have_the_sizes_of_their_source(k: int, levels: int) -> None:
-    """Lin, Chung, Huang 2004: 2 (m/2)^n nodes and (2n - 1) (m/2)^(n-1) switches of m ports; Al-Fares: k³/4 at 3."""
+    """Lin, Chung, Huang 2004: 2 (m/2)^n nodes and (2n - 1) (m/2)^(n-1) switches of m ports.
+
+    Al-Fares: k³/4 at 3.
+    """
     tree = build_family(f"fat-tree:k={k},levels={levels}")
     assert tree.endpoints == 2 * (k // 2) ** levels
     assert tree.nodes - tree.endpoints == (2 * levels - 1) * (k // 2) ** (levels - 1)
@@ -83,7 +88,8 @@ def test_leaf_and_spine() -> None:
 
 @pytest.mark.parametrize("spec", ["fat-tree:k=4", "fat-tree:k=6,levels=2", "fat-tree:k=4,levels=4"])
 def test_dmodk_carries_every_shift_of_a_full_fat_tree_without_contention(spec: str) -> None:
-    """Zahavi 2010: D-mod-k routes every shift permutation on a full fat tree over links of their own."""
+    """Zahavi 2010: D-mod-k routes every shift permutation on a full fat tree over links of their
+    own."""
     machine = load_machine(spec)
     source = np.arange(machine.topology.endpoints, dtype=np.int32)
     for shift in range(1, source.size):
@@ -94,7 +100,10 @@ def test_dmodk_carries_every_shift_of_a_full_fat_tree_without_contention(spec: s
 
 @pytest.mark.parametrize("h", [1, 2, 3])
 def test_balanced_dragonflies(h: int) -> None:
-    """Kim et al. 2008: a = 2p = 2h and g = a h + 1 groups, each two joined by one link; p + a + h - 1 ports."""
+    """Kim et al. 2008: a = 2p = 2h and g = a h + 1 groups, each two joined by one link.
+
+    P + a + h - 1 ports.
+    """
     a, groups = 2 * h, 2 * h * h + 1
     network = build_family(f"dragonfly:groups={groups},routers={a},nodes={h},global={h}")
     assert network.endpoints == a * h * groups
@@ -131,7 +140,8 @@ def test_global_links_are_dealt_evenly(words: str, joins: int) -> None:
     assert (joined == joined.T).all()
     ports = np.bincount(
         network.link_source,
-        network.widths() * (network.group[network.link_source] != network.group[network.link_target]),
+        network.widths()
+        * (network.group[network.link_source] != network.group[network.link_target]),
         network.nodes,
     )[network.endpoints :]
     assert ports.max() - ports.min() <= 1
@@ -142,7 +152,9 @@ def test_rails_take_other_indices_through_the_fast_domain_of_the_sender() -> Non
     network = machine.topology
     source, target = np.zeros(4, np.int32), np.array([1, 2, 3, 7], np.int32)
     offsets, nodes = route_nodes(network, machine.routing, source, target)
-    ways = [" ".join(network.labels[node] for node in nodes[a:b]) for a, b in pairwise(offsets.tolist())]
+    ways = [
+        " ".join(network.labels[node] for node in nodes[a:b]) for a, b in pairwise(offsets.tolist())
+    ]
     assert ways[:3] == [
         "gpu0.0 fast0 gpu0.1",
         "gpu0.0 rail0.leaf0 gpu1.0",
@@ -155,9 +167,16 @@ def test_rails_take_other_indices_through_the_fast_domain_of_the_sender() -> Non
     assert machine.costs.port_out_Bps == 10 * 25e9
 
 
-@pytest.mark.parametrize(("sides", "nodes"), [((4, 4), 2), ((2, 3, 4), 1), ((2, 2, 2), 1), ((5,), 3)])
-def test_hyperx_has_the_degrees_and_the_bisection_of_its_source(sides: tuple[int, ...], nodes: int) -> None:
-    """Ahn et al. 2009: a router has T + Σ (S_k - 1) links; a side S even is halved by (S/2)² · Π others links."""
+@pytest.mark.parametrize(
+    ("sides", "nodes"), [((4, 4), 2), ((2, 3, 4), 1), ((2, 2, 2), 1), ((5,), 3)]
+)
+def test_hyperx_has_the_degrees_and_the_bisection_of_its_source(
+    sides: tuple[int, ...], nodes: int
+) -> None:
+    """Ahn et al. 2009: a router has T + Σ (S_k - 1) links.
+
+    A side S even is halved by (S/2)² · Π others links.
+    """
     network = build_family(f"hyperx:sides={'x'.join(map(str, sides))},nodes={nodes}")
     routers = int(np.prod(sides))
     assert (network.endpoints, network.nodes) == (routers * nodes, routers * (nodes + 1))
@@ -173,17 +192,22 @@ def test_a_hyperx_of_sides_of_two_is_a_hypercube() -> None:
     network, cube = build_family("hyperx:sides=2x2x2,nodes=1,widths=1;1;1;3"), Topology.hypercube(3)
     between = network.link_source >= 8
     between &= network.link_target >= 8
-    assert set(zip(*(end[between] - 8 for end in (network.link_source, network.link_target)), strict=True)) == set(
-        zip(*cube.ends, strict=True)
-    )
+    assert set(
+        zip(*(end[between] - 8 for end in (network.link_source, network.link_target)), strict=True)
+    ) == set(zip(*cube.ends, strict=True))
     wide = np.abs(network.link_source - network.link_target)[between] == 1
     assert set(network.link_width[between][wide].tolist()) == {3}
     assert set(network.link_width[between][~wide].tolist()) == {1}
 
 
-@pytest.mark.parametrize(("q", "degree"), [(3, 5), (4, 6), (5, 7), (7, 11), (8, 12), (9, 13), (11, 17)])
+@pytest.mark.parametrize(
+    ("q", "degree"), [(3, 5), (4, 6), (5, 7), (7, 11), (8, 12), (9, 13), (11, 17)]
+)
 def test_slim_flies_have_the_degree_and_the_diameter_of_their_source(q: int, degree: int) -> None:
-    """Besta, Hoefler 2014: 2 q² routers of degree (3q - δ)/2, diameter 2; q = 5 is the Hoffman-Singleton graph."""
+    """Besta, Hoefler 2014: 2 q² routers of degree (3q - δ)/2, diameter 2.
+
+    Q = 5 is the Hoffman-Singleton graph.
+    """
     network = build_family(f"slim-fly:q={q}")
     routers = 2 * q * q
     assert (network.endpoints, network.nodes) == (routers, 2 * routers)
@@ -202,7 +226,10 @@ def test_no_slim_fly_without_a_field(q: int) -> None:
 
 
 def test_express_links_bypass_a_mesh() -> None:
-    """Dally 1991, on a line of 9 with an interval of 4: two bypasses; node 0 reaches 8 in 2 hops instead of 8."""
+    """Dally 1991, on a line of 9 with an interval of 4: two bypasses.
+
+    Node 0 reaches 8 in 2 hops instead of 8.
+    """
     line = build_family("express-mesh:sides=9,interval=4")
     assert line.links == 2 * (8 + 2)
     hops = route_hops(line, Routing("minimal"), np.zeros(9, np.int32), np.arange(9, dtype=np.int32))
@@ -221,8 +248,12 @@ def test_schedules_over_every_rule_verify(spec: str, rule: str) -> None:
     assert verify(compile("random:degree=3,seed=1", machine, method="first-fit")).ok
 
 
-@pytest.mark.parametrize("spec", ["fat-tree:k=4,taper=2,levels=2", "dragonfly:groups=3,routers=2,nodes=1"])
-@pytest.mark.parametrize("method", ["rs-n", "rs-nl", "coloring", "negotiated", "event-list", "connections", "pex-gen"])
+@pytest.mark.parametrize(
+    "spec", ["fat-tree:k=4,taper=2,levels=2", "dragonfly:groups=3,routers=2,nodes=1"]
+)
+@pytest.mark.parametrize(
+    "method", ["rs-n", "rs-nl", "coloring", "negotiated", "event-list", "connections", "pex-gen"]
+)
 def test_methods_hold_on_families(spec: str, method: str) -> None:
     schedule = compile("alltoall", spec, method=method)
     found = bound(schedule.pattern, spec, limits=schedule.limits, sync=schedule.sync)
@@ -236,7 +267,10 @@ POOLS = [*zip(SMALL, (1, 1, 1, 2, 3, 3, 2, 3, 4), strict=True)]
 
 @pytest.mark.parametrize(("spec", "pools"), POOLS)
 def test_headers_of_everything_at_once_do_not_deadlock(spec: str, pools: int) -> None:
-    """Virtual channels by the links between nodes of one level: trees need one pool, dragonflies one a global link."""
+    """Virtual channels by the links between nodes of one level.
+
+    Trees need one pool, dragonflies one a global link.
+    """
     schedule = compile("alltoall:size=4KiB", spec, method="naive", sync="none")
     timeline = simulate(schedule, model="wormhole", lanes=1)
     assert timeline.figures["pools"] == pools
@@ -247,7 +281,9 @@ def test_headers_of_everything_at_once_do_not_deadlock(spec: str, pools: int) ->
 @pytest.mark.parametrize(("spec", "pools"), POOLS)
 def test_full_buffers_of_everything_at_once_do_not_deadlock(spec: str, pools: int) -> None:
     """As headers: a buffer behind every link for each pool, here of one packet."""
-    schedule = compile("alltoall:size=4KiB", f"{spec},packet=256B,link_buffers=256B", method="naive", sync="none")
+    schedule = compile(
+        "alltoall:size=4KiB", f"{spec},packet=256B,link_buffers=256B", method="naive", sync="none"
+    )
     assert simulate(schedule, model="packet").figures["pools"] == pools
 
 
@@ -258,7 +294,9 @@ def test_minimal_is_nearest_and_takes_the_numbered_neighbour(spec: str) -> None:
     source, target = pairs(network)
     offsets, nodes = route_nodes(network, machine.routing, source, target)
     cost = np.ones(network.links, int)
-    if spec.startswith(("dragonfly", "hyperx", "express-mesh")):  # rows of 2 and 3 are full meshes too
+    if spec.startswith(
+        ("dragonfly", "hyperx", "express-mesh")
+    ):  # rows of 2 and 3 are full meshes too
         cost[network.group[network.link_source] != network.group[network.link_target]] = 3
     far = slow_distances(network, cost)
     ways = {(int(u), int(v)): int(each) for u, v, each in zip(*network.ends, cost, strict=True)}
@@ -271,7 +309,8 @@ def test_minimal_is_nearest_and_takes_the_numbered_neighbour(spec: str) -> None:
 
 
 def test_minimal_routes_of_a_dragonfly_take_one_global_link() -> None:
-    """Kim et al. 2008: at most a local, a global and a local link, so that all groups load their links alike."""
+    """Kim et al. 2008: at most a local, a global and a local link, so that all groups load their
+    links alike."""
     machine = load_machine("dragonfly:groups=9,routers=4,nodes=2")
     network = machine.topology
     source, target = pairs(network)
@@ -319,7 +358,9 @@ def test_rates_are_multiples_of_link_whatever_it_is() -> None:
     for link, costs in ((25e9, machine), (1e9, with_settings(machine, "link=1GB/s"))):
         assert set(costs.topology.link_rate_Bps.tolist()) == {link, 2 * link}
         assert costs.costs.port_out_Bps == link
-    fixed = load_machine("leaf-spine:leaves=2,spines=2,hosts=2,rates=10GB/s;40GB/s,widths=1;3,port=5GB/s")
+    fixed = load_machine(
+        "leaf-spine:leaves=2,spines=2,hosts=2,rates=10GB/s;40GB/s,widths=1;3,port=5GB/s"
+    )
     assert set(fixed.topology.link_rate_Bps.tolist()) == {10e9, 40e9}
     assert set(fixed.topology.link_width.tolist()) == {1, 3}
     assert fixed.costs.port_out_Bps == 5e9
@@ -329,15 +370,24 @@ def test_dead_nodes_and_links_are_taken_out() -> None:
     whole, hurt = build_family("fat-tree:k=4"), build_family("fat-tree:k=4,dead=3;35;16-24")
     assert (hurt.endpoints, hurt.nodes, hurt.links) == (15, 34, whole.links - 2 - 8 - 2)
     assert hurt.labels[3] == whole.labels[4]
-    assert hurt.level.tolist() == [level for node, level in enumerate(whole.level.tolist()) if node not in (3, 35)]
+    assert hurt.level.tolist() == [
+        level for node, level in enumerate(whole.level.tolist()) if node not in (3, 35)
+    ]
     assert verify(compile("alltoall", "fat-tree:k=4,dead=3;35;16-24", method="first-fit")).ok
 
 
 def test_machine_files_name_a_family(tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "tree.toml"
-    path.write_text('[network]\nfamily = "fat-tree:k=4,taper=2"\nrouting = "minimal"\n[costs]\nlink = "12.5GB/s"\n')
+    path.write_text(
+        '[network]\nfamily = "fat-tree:k=4,taper=2"\nrouting = "minimal"\n[costs]\nlink = '
+        '"12.5GB/s"\n'
+    )
     machine = load_machine(path)
-    assert (machine.topology.endpoints, machine.routing.rule, machine.costs.port_in_Bps) == (16, "minimal", 12.5e9)
+    assert (machine.topology.endpoints, machine.routing.rule, machine.costs.port_in_Bps) == (
+        16,
+        "minimal",
+        12.5e9,
+    )
     assert same_machine(machine_of_record(machine.to_spec()), machine)
     path.write_text('[network]\nfamily = "fat-tree:k=4"\nnodes = 5\n')
     with pytest.raises(InputError, match=r"network.nodes: cannot stand beside family"):

@@ -1,4 +1,7 @@
-"""Flat files: what is written comes back, the same every time; what is broken is refused in one line."""
+"""Flat files: what is written comes back, the same every time.
+
+What is broken is refused in one line.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,16 @@ from conset.base.flat import MACHINE_FILE, PLAN_FILE, read_flat, write_flat
 from conset.schedule.files.sniff import Sniffed, sniff
 
 ENTRIES: dict[str, Any] = {
-    "ranks": 3, "rate": 0.5, "name": "größe", "empty": np.zeros(0, np.int64), "peer": np.arange(5, dtype=np.int32),
-    "bytes": np.array([2**40, -1]), "time_s": np.array([1e-300, np.inf]), "work": np.array([True, False, True]),
+    "ranks": 3,
+    "rate": 0.5,
+    "name": "größe",
+    "empty": np.zeros(0, np.int64),
+    "peer": np.arange(5, dtype=np.int32),
+    "bytes": np.array([2**40, -1]),
+    "time_s": np.array([1e-300, np.inf]),
+    "work": np.array([True, False, True]),
     "none": "",
-}  # fmt: skip
+}
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
@@ -27,11 +36,22 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     found = read_flat(tmp_path / "a.plan", PLAN_FILE)
     assert [*found] == [*ENTRIES]
     for name, value in ENTRIES.items():
-        assert found[name] == value if isinstance(value, str) else np.array_equal(found[name], np.atleast_1d(value))
-    assert (found["ranks"].dtype, found["peer"].dtype, found["work"].dtype) == (np.int64, np.int32, np.uint8)  # type: ignore[union-attr]
-    # as documented: a header that people can read, data from a multiple of 64, entries at multiples of 8
+        assert (
+            found[name] == value
+            if isinstance(value, str)
+            else np.array_equal(found[name], np.atleast_1d(value))
+        )
+    assert (found["ranks"].dtype, found["peer"].dtype, found["work"].dtype) == (
+        np.int64,
+        np.int32,
+        np.uint8,
+    )  # type: ignore[union-attr]
+    # as documented: a header that people can read, data from a multiple of 64, entries at multiples
+    # of 8
     header = content[: content.index(b"end\n") + 4]
-    assert header.startswith(b"conset/plan@1\nranks i8 1 0\nrate f8 1 8\nname text 7 16\nempty i8 0 24\npeer i4 5 24\n")
+    assert header.startswith(
+        b"conset/plan@1\nranks i8 1 0\nrate f8 1 8\nname text 7 16\nempty i8 0 24\npeer i4 5 24\n"
+    )
     begin = -(-len(header) // 64) * 64
     assert content[len(header) : begin] == bytes(begin - len(header))
     assert np.frombuffer(content, "<i4", 5, begin + 24).tolist() == [0, 1, 2, 3, 4]
@@ -41,10 +61,15 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("Big", 1), ("a b", 1), ("", 1), ("a" * 64, 1), ("x", np.zeros((2, 2))), ("x", np.zeros(2, np.int16)),
+        ("Big", 1),
+        ("a b", 1),
+        ("", 1),
+        ("a" * 64, 1),
+        ("x", np.zeros((2, 2))),
+        ("x", np.zeros(2, np.int16)),
         ("x", np.array("a")),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_form_is_a_bug(tmp_path: Path, name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=r"required|no type of a flat file"):
         write_flat(tmp_path / "x.plan", PLAN_FILE, {name: value})
@@ -54,12 +79,24 @@ def test_what_has_no_form_is_a_bug(tmp_path: Path, name: str, value: Any) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        (b"conset/plan@1", b"conset/plan@2", "must begin with 'conset/plan@1', begins with 'conset/plan@2'"),
-        (b"rate f8 1 8", b"rate f2 1 8", "header: name, type, entries and place required, given 'rate f2 1 8'"),
+        (
+            b"conset/plan@1",
+            b"conset/plan@2",
+            "must begin with 'conset/plan@1', begins with 'conset/plan@2'",
+        ),
+        (
+            b"rate f8 1 8",
+            b"rate f2 1 8",
+            "header: name, type, entries and place required, given 'rate f2 1 8'",
+        ),
         (b"rate f8 1 8", b"rate f8 1", "header: name, type, entries and place required"),
         (b"rate f8", b"ranks f8", "header: two are named 'ranks'"),
         (b"end\n", b"", "header"),
-        (b"peer i4 5 24", b"peer i4 999999999999 24", "truncated: 'peer' has 999999999999 entries from byte 24 of"),
+        (
+            b"peer i4 5 24",
+            b"peer i4 999999999999 24",
+            "truncated: 'peer' has 999999999999 entries from byte 24 of",
+        ),
         (b"peer i4 5 24", b"peer i4 5 240", "truncated: 'peer' has 5 entries from byte 240 of"),
         (b"gr\xc3\xb6", b"gr\xff\xff", "'name' is not UTF-8 text"),
     ],

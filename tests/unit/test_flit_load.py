@@ -1,4 +1,5 @@
-"""Latency over load: what is drawn, what an empty network takes, where the bound lies, what the command prints."""
+"""Latency over load: what is drawn, what an empty network takes, where the bound lies, what the
+command prints."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def test_packets_are_drawn_at_the_load_asked_for() -> None:
         assert np.abs(count - mean / 64).max() < 6 * np.sqrt(mean / 64)
     assert (source == target).any(), "a node is drawn from all, the sender included"
     again = traffic.draw(0.4, 16, 20_000, 1)
-    assert all(np.array_equal(a, b) for a, b in zip(again, (release, source, target, size), strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(again, (release, source, target, size), strict=True)
+    )
 
 
 def test_packets_of_a_pattern_go_to_partners_only() -> None:
@@ -58,7 +61,8 @@ def test_unequal_packets_offer_the_same_load() -> None:
 @pytest.mark.parametrize(
     ("network", "words", "bound", "alone"),
     [
-        # a ring of 8 with ties upwards: 1 + 2 + 3 + 4 hops up of 8 draws; hops 2 in the mean each way
+        # a ring of 8 with ties upwards: 1 + 2 + 3 + 4 hops up of 8 draws; hops 2 in the mean each
+        # way
         ("torus:8x8", "random", 0.8, 5 + 4 * 4 + 8),
         ("torus:8x8", "random:size=16B", 0.8, 5 + 4 * 4 + 1),
         # the middle link of a row of 8: 4 nodes below draw one of the 4 above half of the time
@@ -96,14 +100,18 @@ def test_bisection_lies_between_what_holds_and_what_does_not() -> None:
     assert not curve.points[0].saturated
     assert curve.points[-1].saturated
     assert curve.points[-1].accepted < 0.8
-    again = sweep_load(LoadSweep(parse_traffic("random", machine), machine, window=SHORT), 0.1, 0.9, points=5)
+    again = sweep_load(
+        LoadSweep(parse_traffic("random", machine), machine, window=SHORT), 0.1, 0.9, points=5
+    )
     assert again.points == curve.points, "the same seed, the same numbers"
 
 
 def test_no_load_above_the_bound_is_called_carried() -> None:
     """Only some nodes wait there, so the mean over all may look harmless in a short look."""
     machine = parse_machine("mesh:4x4" + LINK)
-    curve = sweep_load(LoadSweep(parse_traffic("transpose", machine), machine, window=SHORT), 0.2, 0.5, points=4)
+    curve = sweep_load(
+        LoadSweep(parse_traffic("transpose", machine), machine, window=SHORT), 0.2, 0.5, points=4
+    )
     assert curve.saturation is not None
     assert curve.saturation <= curve.bound == pytest.approx(1 / 3, rel=1e-4)
 
@@ -122,10 +130,23 @@ def test_traffic_that_does_not_fit() -> None:
     with pytest.raises(UsageError, match="takes only size="):
         parse_traffic("random:ranks=4", machine)
     with pytest.raises(InputError, match="nobody sends"):
-        LoadSweep(Traffic("silent", 2, np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(0)), machine)
+        LoadSweep(
+            Traffic("silent", 2, np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(0)), machine
+        )
 
 
-COMMAND = ["simulate", "random", "--load", "0.1:0.9", "--on", "torus:4x4" + LINK, "--model", "flit", "--cycles", "1000"]
+COMMAND = [
+    "simulate",
+    "random",
+    "--load",
+    "0.1:0.9",
+    "--on",
+    "torus:4x4" + LINK,
+    "--model",
+    "flit",
+    "--cycles",
+    "1000",
+]
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,13 +157,19 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert whole["manifest"]["command"].startswith("conset simulate random --on torus:4x4")
     assert whole["model"] == "flit"
     assert 0.3 < whole["saturation"] <= whole["load_bound"]
-    assert [point["load"] for point in whole["points"]] == sorted(point["load"] for point in whole["points"])
-    assert whole["points"][0]["mean_latency_s"] == pytest.approx(whole["points"][0]["mean_latency_cycles"] * 1e-9)
+    assert [point["load"] for point in whole["points"]] == sorted(
+        point["load"] for point in whole["points"]
+    )
+    assert whole["points"][0]["mean_latency_s"] == pytest.approx(
+        whole["points"][0]["mean_latency_cycles"] * 1e-9
+    )
     assert "saturation at" in err
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".md", ".json"])
-def test_written_files_are_the_same_again(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_written_files_are_the_same_again(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = []
     for name in ("a", "b"):
         path = tmp_path / (name + suffix)
@@ -157,15 +184,33 @@ def test_written_files_are_the_same_again(suffix: str, tmp_path: Path, capsys: p
     [
         (["random", "--load", "0.1"], 2, "needs --on MACHINE"),
         (["random", "--load", "0.1", "--on", "mesh:4"], 2, "--load is for --model flit"),
-        (["random", "--load", "a:b", "--on", "mesh:4", "--model", "flit"], 2, "two loads as in 0.05:0.9"),
+        (
+            ["random", "--load", "a:b", "--on", "mesh:4", "--model", "flit"],
+            2,
+            "two loads as in 0.05:0.9",
+        ),
         (["random", "--load", "0.1", "--on", "crossbar:4", "--model", "flit"], 3, "has no links"),
-        (["random", "--load", "0.1", "--on", "mesh:4", "--model", "flit", "-o", "x.pdf"], 2, "given '.pdf'"),
-        (["random", "--load", "0.1", "--on", "mesh:4", "--model", "flit", "--cycles", "0"], 2, "must be at least 1"),
+        (
+            ["random", "--load", "0.1", "--on", "mesh:4", "--model", "flit", "-o", "x.pdf"],
+            2,
+            "given '.pdf'",
+        ),
+        (
+            ["random", "--load", "0.1", "--on", "mesh:4", "--model", "flit", "--cycles", "0"],
+            2,
+            "must be at least 1",
+        ),
         (["x.csv", "--on", "mesh:4", "--packet", "128"], 2, "is for --model flit"),
     ],
 )
-def test_bad_words(words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
-                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_bad_words(
+    words: list[str],
+    code: int,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text("id,time,src,dst,bytes,deps\n0,0,0,1,16,\n")
     assert run(["simulate", *words]) == code

@@ -1,4 +1,7 @@
-"""Conset's own files: what a file is, what its models accept and how they word what they do not, their JSON Schema."""
+"""Conset's own files.
+
+What a file is, what its models accept and how they word what they do not, their JSON Schema.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,18 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.timeline_file import read_record, write_timeline
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.models import ProgramFile, ScheduleEntries, ScheduleFile, TimelineFile, json_schema
-from conset.schedule.files.program import document_of_program, read_program_document, write_program_document
+from conset.schedule.files.models import (
+    ProgramFile,
+    ScheduleEntries,
+    ScheduleFile,
+    TimelineFile,
+    json_schema,
+)
+from conset.schedule.files.program import (
+    document_of_program,
+    read_program_document,
+    write_program_document,
+)
 from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
 from conset.schedule.files.sniff import Sniffed, sniff
 from conset.schedule.files.validate import checked
@@ -34,12 +47,16 @@ from conset.schedule.schedule import Schedule
 
 MESH = parse_machine("mesh:2x2")
 READERS: dict[str, Callable[[Path], object]] = {
-    "schedule": read_document, "program": read_program_document, "timeline": read_record,
-}  # fmt: skip
+    "schedule": read_document,
+    "program": read_program_document,
+    "timeline": read_record,
+}
 
 
 def made(**options: Any) -> Schedule:
-    pattern = Pattern.from_messages([0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]])
+    pattern = Pattern.from_messages(
+        [0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]]
+    )
     return compile_schedule(pattern, MESH, **{"method": "first-fit", **options})
 
 
@@ -48,10 +65,14 @@ def files(tmp_path: Path) -> dict[str, Path]:
     """A file of every form and container, by `form.container`."""
     schedule, settings = made(), Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
-    block = BlockSpec("a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit"))
+    block = BlockSpec(
+        "a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit")
+    )
     for container in ("json", "npz"):
         write_schedule(schedule, tmp_path / f"schedule.{container}")
-        write_timeline(timeline, tmp_path / f"timeline.{container}", machine=MESH, settings=settings)
+        write_timeline(
+            timeline, tmp_path / f"timeline.{container}", machine=MESH, settings=settings
+        )
     program = compile_program([block], MESH, CompileOptions("first-fit"))
     write_program_document(document_of_program(program), tmp_path / "program.json")
     return {path.name: path for path in tmp_path.iterdir()}
@@ -68,7 +89,9 @@ def test_every_file_is_known_by_its_contents(files: dict[str, Path], tmp_path: P
         assert sniff(renamed) == sniff(path) == Sniffed(form, container, f"conset/{form}@1")  # type: ignore[arg-type]
 
 
-def test_a_file_with_its_keys_in_another_order_is_known(files: dict[str, Path], tmp_path: Path) -> None:
+def test_a_file_with_its_keys_in_another_order_is_known(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
     """`schema` is at its end, and a program's schedules name theirs first."""
     for name in ("schedule.json", "timeline.json", "program.json"):
         turned = dict(reversed(json.loads(files[name].read_text()).items()))
@@ -90,7 +113,10 @@ def test_a_file_with_its_keys_in_another_order_is_known(files: dict[str, Path], 
         (b'{"a": 1}', Sniffed("unknown", "json")),
         (b'{"schema": 7}', Sniffed("unknown", "json")),
         (b' \n{"schema" : "conset/schedule@2"', Sniffed("unknown", "json", "conset/schedule@2")),
-        (b'\xef\xbb\xbf{"schema": "conset/program@1"', Sniffed("program", "json", "conset/program@1")),
+        (
+            b'\xef\xbb\xbf{"schema": "conset/program@1"',
+            Sniffed("program", "json", "conset/program@1"),
+        ),
         (b'{"name": "m", "network": {"kind": "ring", "nodes": 4}}', Sniffed("machine", "json")),
         (b'{"x": {"schema": "conset/schedule@1"}}', Sniffed("unknown", "json")),
     ],
@@ -108,9 +134,14 @@ def test_archives_and_machine_files(tmp_path: Path) -> None:
         (np.array("{"), Sniffed("unknown", "npz")),
         (np.array([1, 2]), Sniffed("unknown", "npz")),
         (np.array("[]"), Sniffed("unknown", "npz")),
-        (np.array('{"schema": "conset/timeline@1"}'), Sniffed("timeline", "npz", "conset/timeline@1")),
+        (
+            np.array('{"schema": "conset/timeline@1"}'),
+            Sniffed("timeline", "npz", "conset/timeline@1"),
+        ),
     ):
-        write_archive(path, [("matrix", np.zeros((2, 2)))] + ([] if header is None else [("header", header)]))
+        write_archive(
+            path, [("matrix", np.zeros((2, 2)))] + ([] if header is None else [("header", header)])
+        )
         assert sniff(path) == found
     (tmp_path / "m.toml").write_text('name = "m"\n[network]\nkind = "ring"\nnodes = 4\n')
     (tmp_path / "p.toml").write_text('[[block]]\npattern = "alltoall"\n')
@@ -118,14 +149,19 @@ def test_archives_and_machine_files(tmp_path: Path) -> None:
     assert sniff(tmp_path / "p.toml").form == sniff(tmp_path).form == "unknown"
 
 
-def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_form_is_named(
+    files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, path in files.items():
         form = name.partition(".")[0]
         for wanted, read in READERS.items():
             if wanted == form:
                 read(path)
                 continue
-            with pytest.raises(InputError, match=rf"is a {form}, a {wanted} is required: schema is 'conset/{form}@1'"):
+            with pytest.raises(
+                InputError,
+                match=rf"is a {form}, a {wanted} is required: schema is 'conset/{form}@1'",
+            ):
                 read(path)
     for words in (["simulate", "timeline.npz"], ["predict", "timeline.json"]):
         assert run([words[0], str(files[words[1]])]) == 3
@@ -143,7 +179,11 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
         (ScheduleFile, {"limits": 3}, "limits: an object is required, given 3"),
         (ScheduleFile, {"in_flight": None}, "in_flight = None: must be a whole number from 1 to"),
         (ScheduleFile, {"posting": "rotate"}, "unknown posting 'rotate': did you mean 'rotated'?"),
-        (ScheduleFile, {"min_bandwidth_Bps": [1.0, -1]}, r"min_bandwidth_Bps\[1\]: must be a rate from 0 to"),
+        (
+            ScheduleFile,
+            {"min_bandwidth_Bps": [1.0, -1]},
+            r"min_bandwidth_Bps\[1\]: must be a rate from 0 to",
+        ),
         (ScheduleFile, {"\ud800": 1}, "schedule: "),
         (ProgramFile, {"stages": [{"name": "a"}]}, r"stages\[0\]: key 'repeat' is missing"),
         (ProgramFile, {"stages": [1]}, r"stages\[0\]: an object is required, given 1"),
@@ -154,10 +194,22 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
             r"stages\[0\].turns: must be true or false, is 0",
         ),
         (TimelineFile, {"end": []}, "unknown entry 'end': did you mean 'end_s'?"),
-        (TimelineFile, {"source": [0.5]}, r"source\[0\] = 0.5: must be an integer from -2147483648"),
-        (TimelineFile, {"end_s": [1, float("inf")]}, r"entry 'end_s': finite numbers required, \[1\] is not"),
+        (
+            TimelineFile,
+            {"source": [0.5]},
+            r"source\[0\] = 0.5: must be an integer from -2147483648",
+        ),
+        (
+            TimelineFile,
+            {"end_s": [1, float("inf")]},
+            r"entry 'end_s': finite numbers required, \[1\] is not",
+        ),
         (TimelineFile, {"settings": None}, "settings'?: an object is required, given null"),
-        (ScheduleEntries, {"source": np.zeros(1)}, "entry 'source': int32 or int64 required, given float64"),
+        (
+            ScheduleEntries,
+            {"source": np.zeros(1)},
+            "entry 'source': int32 or int64 required, given float64",
+        ),
         (
             ScheduleEntries,
             {"before": np.zeros((1, 3), int)},
@@ -169,7 +221,9 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
 def test_what_a_model_refuses_is_one_line(
     files: dict[str, Path], model: type[Any], change: dict[str, Any], line: str
 ) -> None:
-    form = {"ScheduleFile": "schedule", "ProgramFile": "program", "TimelineFile": "timeline"}.get(model.__name__)
+    form = {"ScheduleFile": "schedule", "ProgramFile": "program", "TimelineFile": "timeline"}.get(
+        model.__name__
+    )
     if form is None:
         with np.load(files["schedule.npz"]) as archive:
             found = dict(archive)
@@ -193,9 +247,12 @@ def test_the_outermost_fault_is_said_first(files: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "missing"), [("source", "target"), ("machine_spec", "changed"), ("rate_time_s", "rate_Bps")]
+    ("first", "missing"),
+    [("source", "target"), ("machine_spec", "changed"), ("rate_time_s", "rate_Bps")],
 )
-def test_entries_of_a_timeline_that_go_together(files: dict[str, Path], first: str, missing: str) -> None:
+def test_entries_of_a_timeline_that_go_together(
+    files: dict[str, Path], first: str, missing: str
+) -> None:
     found = json.loads(files["timeline.json"].read_text())
     del found[missing]
     files["timeline.json"].write_text(json.dumps(found))
@@ -209,7 +266,9 @@ def test_an_archive_s_header_does_not_hide_its_columns(files: dict[str, Path]) -
     head = json.loads(str(entries.pop("header")))
     entries["header"] = np.array(json.dumps(head | {"end_s": [0.0]}))
     np.savez(files["timeline.npz"], **entries)
-    with pytest.raises(InputError, match="entry 'end_s' is there twice: in the header and beside it"):
+    with pytest.raises(
+        InputError, match="entry 'end_s' is there twice: in the header and beside it"
+    ):
         read_record(files["timeline.npz"])
 
 
@@ -219,12 +278,20 @@ def test_an_archive_s_header_does_not_hide_its_columns(files: dict[str, Path]) -
 @pytest.mark.parametrize(
     "options",
     [
-        {}, {"timetable": "as"}, {"method": "connections"}, {"placement": "random"},
+        {},
+        {"timetable": "as"},
+        {"method": "connections"},
+        {"placement": "random"},
     ],
-)  # fmt: skip
-def test_the_schema_accepts_the_schedules_that_are_written(tmp_path: Path, options: dict[str, Any]) -> None:
+)
+def test_the_schema_accepts_the_schedules_that_are_written(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
     path = tmp_path / "s.json"
-    for schedule in (made(**options), replace(made(**options), in_flight=2, min_bandwidth_Bps=np.arange(3.0))):
+    for schedule in (
+        made(**options),
+        replace(made(**options), in_flight=2, min_bandwidth_Bps=np.arange(3.0)),
+    ):
         write_schedule(schedule, path)
         found, schema = json.loads(path.read_text()), json_schema("schedule")
         jsonschema.Draft202012Validator(schema).validate(found)
@@ -232,7 +299,9 @@ def test_the_schema_accepts_the_schedules_that_are_written(tmp_path: Path, optio
 
 
 @pytest.mark.parametrize("form", ["schedule", "program", "timeline"])
-def test_the_schema_accepts_what_is_written_and_little_else(files: dict[str, Path], form: str) -> None:
+def test_the_schema_accepts_what_is_written_and_little_else(
+    files: dict[str, Path], form: str
+) -> None:
     found, schema = json.loads(files[f"{form}.json"].read_text()), json_schema(form)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -240,7 +309,9 @@ def test_the_schema_accepts_what_is_written_and_little_else(files: dict[str, Pat
     assert not validator.is_valid(found | {"more": 1})
     assert not validator.is_valid(found | {"schema": "conset/other@1"})
     for key in set(schema["required"]):
-        assert not validator.is_valid({name: value for name, value in found.items() if name != key}), key
+        assert not validator.is_valid(
+            {name: value for name, value in found.items() if name != key}
+        ), key
     wrong = {"schedule": {"phases": [[[1, 2, 3]]]}, "timeline": {"end_s": ["1"]}}
     if form == "program":
         wrong[form] = {"stages": [{**found["stages"][0], "schedule": {}}]}

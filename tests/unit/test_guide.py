@@ -1,4 +1,7 @@
-"""The guide does what it says: every block is run or says why not, and prints what stands behind it."""
+"""The guide does what it says.
+
+Every block is run or says why not, and prints what stands behind it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ PAGES = {str(page.relative_to(ROOT)): page for page in guide.pages()}
 
 
 def run_here(block: object, folder: Path, variables: dict[str, str]) -> tuple[int, str]:
-    """Blocks of commands alone are run by this process, which is faster; all others as readers run them."""
+    """Blocks of commands alone are run by this process, which is faster.
+
+    All others as readers run them.
+    """
     commands = guide.only_commands(block.code) if block.language == "bash" else None  # type: ignore[attr-defined]
     if commands is None:
         return guide.run_shell(block, folder, variables)  # type: ignore[no-any-return]
@@ -53,8 +59,12 @@ def run_here(block: object, folder: Path, variables: dict[str, str]) -> tuple[in
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("page", [name for name, path in PAGES.items() if guide.blocks(path.read_text())])
-def test_every_block_does_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "page", [name for name, path in PAGES.items() if guide.blocks(path.read_text())]
+)
+def test_every_block_does_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     guide.run_page(PAGES[page], tmp_path, run_here)
 
@@ -65,10 +75,17 @@ def test_no_command_escapes() -> None:
     for name in sorted(PAGES):
         text = PAGES[name].read_text()
         outside = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
-        assert re.findall(r"^(?: {4}|\$ ).*\b(?:conset|python|mpiexec|make) .*$", outside, re.MULTILINE) == [], name
+        assert (
+            re.findall(
+                r"^(?: {4}|\$ ).*\b(?:conset|python|mpiexec|make) .*$", outside, re.MULTILINE
+            )
+            == []
+        ), name
         for _, info, code, _ in guide.fences(text):
             if info not in ("bash", "python", "text", "console"):
-                assert re.search(r"^(?:\$ ?)?(?:conset|mpiexec) [a-z-]", code, re.MULTILINE) is None, name
+                assert (
+                    re.search(r"^(?:\$ ?)?(?:conset|mpiexec) [a-z-]", code, re.MULTILINE) is None
+                ), name
 
 
 def test_every_page_is_in_the_contents() -> None:
@@ -134,7 +151,9 @@ def test_the_picture_of_the_gain_is_of_the_measured_figures() -> None:
     svg = (DOCS / "pictures" / "gain.svg").read_text()
     shown = sorted(re.findall(r"<!-- (0\.\d\d) -->|>(0\.\d\d)<", svg))
     ticks = {"0.50", "0.75"}
-    assert [a or b for a, b in shown if (a or b) not in ticks] == [each for each in paying if each not in ticks]
+    assert [a or b for a, b in shown if (a or b) not in ticks] == [
+        each for each in paying if each not in ticks
+    ]
     assert f"in {sum(case.pays for case in cases)} of {len(cases)} cases" in svg
 
 

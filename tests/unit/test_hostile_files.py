@@ -71,22 +71,46 @@ def test_mtx_however_its_last_line_ends(tmp_path: Path, kind: str, end: str) -> 
 def test_mtx_that_ended_the_process(tmp_path: Path, shared_data: Path) -> None:
     lines = {"segv_trailing_space.mtx": 0, "segv_pattern.mtx": 3}
     for name, code in lines.items():
-        words = [sys.executable, "-m", "conset", "compile", str(shared_data / "broken" / name), *MESH]
+        words = [
+            sys.executable,
+            "-m",
+            "conset",
+            "compile",
+            str(shared_data / "broken" / name),
+            *MESH,
+        ]
         words[1:3] = ["-c", "from conset.cli.main import main; main()"]
-        assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == code
+        assert (
+            subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == code
+        )
 
 
 @pytest.mark.parametrize(
     ("kind", "line"),
     [
-        ("real", "1 2 2.0x"), ("real", "1 2 0x10"), ("real", "1 2 1D2"), ("real", "1 2 5 6"), ("real", "1 2 4-5"),
-        ("real", "1 2"), ("real", "1 2 1_0"), ("real", "1 2 ."), ("real", "1 2 5e"), ("real", "1 2 1.2.3"),
-        ("real", "1.0 2 5"), ("real", "-1 2 5"), ("real", "% 1 2 5"), ("real", "1 2 \u0665"), ("integer", "1 2 4-5"),
-        ("integer", "1 2 5 6"), ("integer", "1 2 +"), ("pattern", "1 2 3"), ("pattern", "1"),
+        ("real", "1 2 2.0x"),
+        ("real", "1 2 0x10"),
+        ("real", "1 2 1D2"),
+        ("real", "1 2 5 6"),
+        ("real", "1 2 4-5"),
+        ("real", "1 2"),
+        ("real", "1 2 1_0"),
+        ("real", "1 2 ."),
+        ("real", "1 2 5e"),
+        ("real", "1 2 1.2.3"),
+        ("real", "1.0 2 5"),
+        ("real", "-1 2 5"),
+        ("real", "% 1 2 5"),
+        ("real", "1 2 \u0665"),
+        ("integer", "1 2 4-5"),
+        ("integer", "1 2 5 6"),
+        ("integer", "1 2 +"),
+        ("pattern", "1 2 3"),
+        ("pattern", "1"),
         ("unsigned-integer", "1 2 -1"),
         ("complex", "1 2 5"),
     ],
-)  # fmt: skip
+)
 def test_mtx_lines_that_are_none(tmp_path: Path, kind: str, line: str) -> None:
     sound = {"pattern": "2 1", "complex": "2 1 3 0"}.get(kind, "2 1 3")
     found = refused(tmp_path, "a.mtx", f"{MTX} {kind} general\n% note\n\n2 2 2\n{sound}\n{line}\n")
@@ -104,7 +128,9 @@ def test_mtx_lines_that_are_none(tmp_path: Path, kind: str, line: str) -> None:
         ("coordinate real general\n3 3 0", 0),
     ],
 )
-def test_mtx_headers_that_promise_what_is_not_there(tmp_path: Path, header: str, promised: int) -> None:
+def test_mtx_headers_that_promise_what_is_not_there(
+    tmp_path: Path, header: str, promised: int
+) -> None:
     row = "1 2 5" if header.startswith("coordinate") else "5"
     found = refused(tmp_path, "a.mtx", f"%%MatrixMarket matrix {header}\n{row}\n")
     state = "truncated: " if promised else ""
@@ -117,22 +143,37 @@ def test_mtx_lines_are_read_as_by_hand(tmp_path: Path) -> None:
     for _ in range(60):
         blanks = lambda least=1: "".join(random.choice([" ", "\t"], random.integers(least, 3)))  # noqa: E731
         spelled = ("{}", "{}.", "{}.0", "+{}", "{}e0", "0{}")
-        rows = [(*random.integers(1, 6, 2), int(random.integers(0, 99))) for _ in range(random.integers(1, 9))]
+        rows = [
+            (*random.integers(1, 6, 2), int(random.integers(0, 99)))
+            for _ in range(random.integers(1, 9))
+        ]
         lines = [
-            f"{blanks(0)}{i}{blanks()}{j}{blanks()}{random.choice(spelled).format(v)}{blanks(0)}" for i, j, v in rows
+            f"{blanks(0)}{i}{blanks()}{j}{blanks()}{random.choice(spelled).format(v)}{blanks(0)}"
+            for i, j, v in rows
         ]
         end = random.choice(["", "\n", " ", "\r\n"])
-        text = f"{MTX} real general\n5 5 {len(rows)}\n" + random.choice(["\n", "\r\n", "\n\n"]).join(lines) + end
+        text = (
+            f"{MTX} real general\n5 5 {len(rows)}\n"
+            + random.choice(["\n", "\r\n", "\n\n"]).join(lines)
+            + end
+        )
         found = read(tmp_path, "a.mtx", text)
         matrix = np.zeros((5, 5), np.int64)
-        np.add.at(matrix, ([i - 1 for i, _, _ in rows], [j - 1 for _, j, _ in rows]), [v for *_, v in rows])
+        np.add.at(
+            matrix,
+            ([i - 1 for i, _, _ in rows], [j - 1 for _, j, _ in rows]),
+            [v for *_, v in rows],
+        )
         assert found.local_bytes == matrix.trace()
         np.fill_diagonal(matrix, 0)
         assert (found.matrix() == matrix).all(), text
 
 
 def test_mtx_a_million_lines_are_checked_whole(tmp_path: Path) -> None:
-    """Possessive repeats keep nothing of the lines behind them: no recursion, and the last line counts."""
+    """Possessive repeats keep nothing of the lines behind them.
+
+    No recursion, and the last line counts.
+    """
     path = tmp_path / "a.mtx"
     path.write_text(f"{MTX} integer general\n9 9 1000000\n" + "1 2 3\n" * 999_999 + "1 2 x\n")
     with pytest.raises(InputError, match=r"line 1000002: .*given '1 2 x'"):
@@ -140,8 +181,13 @@ def test_mtx_a_million_lines_are_checked_whole(tmp_path: Path) -> None:
 
 
 def test_mtx_rows_beyond_any_memory(tmp_path: Path) -> None:
-    """Ranks times rows pass 2^63 (`rows_to_overflow.mtx`): row 1297036692682702854 of 2^61 is the ninth rank's."""
-    text = f"{MTX} pattern general\n2305843009213693952 2305843009213693952 1\n1297036692682702854 1\n"
+    """Ranks times rows pass 2^63 (`rows_to_overflow.mtx`).
+
+    Row 1297036692682702854 of 2^61 is the ninth rank's.
+    """
+    text = (
+        f"{MTX} pattern general\n2305843009213693952 2305843009213693952 1\n1297036692682702854 1\n"
+    )
     assert messages(read(tmp_path, "a.mtx", text, rows_to=16)) == [(0, 9, 8)]
     assert "2305843009213693952 rows: must be at most" in refused(tmp_path, "a.mtx", text, parts=4)
     assert "16777217 ranks: must be at most" in refused(tmp_path, "a.mtx", text, rows_to=2**24 + 1)
@@ -150,24 +196,34 @@ def test_mtx_rows_beyond_any_memory(tmp_path: Path) -> None:
 # Texts
 
 
-@pytest.mark.parametrize("text", ["0,9007199254740993\n0,0\n", "source,target,bytes\n0,1,9007199254740993\n"])
+@pytest.mark.parametrize(
+    "text", ["0,9007199254740993\n0,0\n", "source,target,bytes\n0,1,9007199254740993\n"]
+)
 def test_csv_sizes_are_exact(tmp_path: Path, text: str) -> None:
     assert messages(read(tmp_path, "a.csv", text)) == [(0, 1, 9007199254740993)]
-    assert messages(read(tmp_path, "a.csv", text.replace("993", "993 B"))) == [(0, 1, 9007199254740993)]
-    assert messages(read(tmp_path, "a.csv", text.replace("9007199254740993", "4611686018427387903"))) == [
-        (0, 1, 2**62 - 1)
+    assert messages(read(tmp_path, "a.csv", text.replace("993", "993 B"))) == [
+        (0, 1, 9007199254740993)
     ]
+    assert messages(
+        read(tmp_path, "a.csv", text.replace("9007199254740993", "4611686018427387903"))
+    ) == [(0, 1, 2**62 - 1)]
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("9007199254740993", 9007199254740993), ("4398046511104.5 KiB", 4503599627371008), (f"{2**62}", 2**62)],
+    [
+        ("9007199254740993", 9007199254740993),
+        ("4398046511104.5 KiB", 4503599627371008),
+        (f"{2**62}", 2**62),
+    ],
 )
 def test_sizes_are_exact(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["9007199254740992.5", f"{2**62 + 1}", "1e-400000000", f"1.{'0' * 80}1", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["9007199254740992.5", f"{2**62 + 1}", "1e-400000000", f"1.{'0' * 80}1", "9" * 5000]
+)
 def test_sizes_that_no_message_has(text: str) -> None:
     with pytest.raises(UsageError, match="must be"):
         parse_size(text)
@@ -190,19 +246,25 @@ def test_ranks_are_decimal_digits(tmp_path: Path, word: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
-        ("a.graph", "2 1\n2\n1_0\n", "line 3"), ("a.graph", f"2 1\n{'9' * 5000}\n1\n", "line 2"),
-        ("a.mesh", "1\n1 2 \u0663\n", "line 2"), ("a.pack", "1_0 2\n", "number 1"),
+        ("a.graph", "2 1\n2\n1_0\n", "line 3"),
+        ("a.graph", f"2 1\n{'9' * 5000}\n1\n", "line 2"),
+        ("a.mesh", "1\n1 2 \u0663\n", "line 2"),
+        ("a.pack", "1_0 2\n", "number 1"),
         ("a.pack", "1 \u0662\n", "number 2"),
     ],
-)  # fmt: skip
-def test_numbers_of_meshes_are_decimal_digits(tmp_path: Path, name: str, text: str, place: str) -> None:
+)
+def test_numbers_of_meshes_are_decimal_digits(
+    tmp_path: Path, name: str, text: str, place: str
+) -> None:
     assert place in refused(tmp_path, name, text, **({} if name == "a.pack" else {"parts": 2}))
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.edges").write_text("\ufeff0 1\n1 2\n", encoding="utf-8")
     assert read_graph(tmp_path / "a.edges").nodes == 3
-    (tmp_path / "a.toml").write_text('\ufeffname = "m"\n[network]\nkind = "mesh"\nsides = [2, 2]\n', encoding="utf-8")
+    (tmp_path / "a.toml").write_text(
+        '\ufeffname = "m"\n[network]\nkind = "mesh"\nsides = [2, 2]\n', encoding="utf-8"
+    )
     assert read_machine(tmp_path / "a.toml").name == "m"
     text = "\ufeff2 1\n2\n1\n"
     assert messages(read(tmp_path, "a.graph", text, parts=2)) == [(0, 1, 8), (1, 0, 8)]
@@ -212,7 +274,10 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
 
 
 def graphml(path: Path, head: str, label: str = "x") -> Path:
-    nodes = f'<node id="a"><data key="label">{label}</data></node><node id="b"/><edge source="a" target="b"/>'
+    nodes = (
+        f'<node id="a"><data key="label">{label}</data></node><node id="b"/><edge source="a" '
+        'target="b"/>'
+    )
     path.write_text(f"{head}<graphml><graph>{nodes}</graph></graphml>")
     return path
 
@@ -235,12 +300,17 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
     path = graphml(tmp_path / "a.graphml", f'<?xml version="1.0" encoding="{encoding}"?>')
     with pytest.raises(InputError, match=f"a.graphml:1: unknown encoding '{encoding[:30]}"):
         read_graph(path)
-    assert read_graph(graphml(path, '<?xml version="1.0" encoding="ISO-8859-1"?>', "é")).labels == ("é", "b")
+    assert read_graph(graphml(path, '<?xml version="1.0" encoding="ISO-8859-1"?>', "é")).labels == (
+        "é",
+        "b",
+    )
 
 
 def test_graphml_keeps_the_text_of_wanted_elements_alone(tmp_path: Path) -> None:
     """Kept all, the blanks between 20,000 nodes would be 800 MB by the way."""
-    rows = (f'<node id="{k}">{" " * 40_000}<data key="label"> n{k} </data></node>' for k in range(200))
+    rows = (
+        f'<node id="{k}">{" " * 40_000}<data key="label"> n{k} </data></node>' for k in range(200)
+    )
     edges = "".join(f'<edge source="{k}" target="{k + 1}"/>' for k in range(199))
     (tmp_path / "a.graphml").write_text(f"<graphml><graph>{''.join(rows)}{edges}</graph></graphml>")
     assert read_graph(tmp_path / "a.graphml").labels[:2] == ("n0", "n1")
@@ -249,10 +319,13 @@ def test_graphml_keeps_the_text_of_wanted_elements_alone(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.edges", "endpoints {}\n0 1\n"), ("a.edges", "0 1 width={}\n"), ("a.edges", "0 1 width=1_0\n"),
-        ("a.edges", "0 1 width=\u0661\n"), ("a.gml", "graph [ node [ id 1 ] edge [ source 1 target {} ] ]"),
+        ("a.edges", "endpoints {}\n0 1\n"),
+        ("a.edges", "0 1 width={}\n"),
+        ("a.edges", "0 1 width=1_0\n"),
+        ("a.edges", "0 1 width=\u0661\n"),
+        ("a.gml", "graph [ node [ id 1 ] edge [ source 1 target {} ] ]"),
     ],
-)  # fmt: skip
+)
 def test_numbers_of_graphs_are_decimal_digits(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text.format("9" * 5000), encoding="utf-8")
     with pytest.raises(InputError):
@@ -326,13 +399,22 @@ HEADER = "{{'descr': '<i8', 'fortran_order': False, 'shape': {}, }}"
 
 def headed(shape: str, content: bytes = b"") -> bytes:
     text = HEADER.format(shape)
-    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n" + content
+    return (
+        b"\x93NUMPY\x01\x00"
+        + (len(text) + 1).to_bytes(2, "little")
+        + text.encode()
+        + b"\n"
+        + content
+    )
 
 
 SQUARE = member([[0, 1], [1, 0]])
 
 BROKEN_ARCHIVES: dict[str, tuple[bytes, str]] = {
-    "29 TiB": (archive(matrix=headed("(2000000, 2000000)", b"x" * 100)), "promises 32000000000082 bytes, it has 182"),
+    "29 TiB": (
+        archive(matrix=headed("(2000000, 2000000)", b"x" * 100)),
+        "promises 32000000000082 bytes, it has 182",
+    ),
     "no array": (archive(matrix=b"hello"), "member 'matrix.npy': no header of an array"),
     "no end": (archive(matrix=headed("(2, ")), "no header of an array: "),
     "no tuple": (archive(matrix=headed("7")), "no header of an array: "),
@@ -340,9 +422,18 @@ BROKEN_ARCHIVES: dict[str, tuple[bytes, str]] = {
     "negative": (archive(matrix=headed("(-1, -1)", b"x" * 8)), "shape (-1, -1)"),
     "too long": (archive(matrix=SQUARE + b"x"), "header promises 160 bytes, it has 161"),
     "too short": (archive(matrix=SQUARE[:-1]), "header promises 160 bytes, it has 159"),
-    "structured": (archive(matrix=member(np.zeros((1, 1), [("a", "i4")]))), "numbers or a text required"),
-    "dates": (archive(matrix=member(np.zeros((1, 1), "M8[s]"))), "numbers or a text required, given datetime64"),
-    "letter": (archive(matrix=member(np.array("abc")).replace(b"b\0\0\0", b"b\0\0\x7f")), "a letter above 1114111"),
+    "structured": (
+        archive(matrix=member(np.zeros((1, 1), [("a", "i4")]))),
+        "numbers or a text required",
+    ),
+    "dates": (
+        archive(matrix=member(np.zeros((1, 1), "M8[s]"))),
+        "numbers or a text required, given datetime64",
+    ),
+    "letter": (
+        archive(matrix=member(np.array("abc")).replace(b"b\0\0\0", b"b\0\0\x7f")),
+        "a letter above 1114111",
+    ),
     "no zip": (b"PK\x03\x04 half of it", "no .npz archive, or truncated"),
 }
 
@@ -351,7 +442,9 @@ def patched(offset: int, value: int) -> bytes:
     """A sound archive with two bytes of both of its headers of a member set."""
     content = bytearray(archive(matrix=SQUARE))
     at = content.rindex(b"PK\x01\x02")
-    content[6 + offset : 8 + offset] = content[at + 8 + offset : at + 10 + offset] = value.to_bytes(2, "little")
+    content[6 + offset : 8 + offset] = content[at + 8 + offset : at + 10 + offset] = value.to_bytes(
+        2, "little"
+    )
     return bytes(content)
 
 
@@ -361,7 +454,9 @@ BROKEN_ARCHIVES["lzma"] = (patched(2, 14), "compressed by method 14")
 
 
 @pytest.mark.parametrize("kind", BROKEN_ARCHIVES)
-@pytest.mark.parametrize("reader", [parse_pattern, read_document, read_record], ids=["pattern", "schedule", "timeline"])
+@pytest.mark.parametrize(
+    "reader", [parse_pattern, read_document, read_record], ids=["pattern", "schedule", "timeline"]
+)
 def test_broken_archives(tmp_path: Path, kind: str, reader: Callable[[str], object]) -> None:
     content, line = BROKEN_ARCHIVES[kind]
     path = tmp_path / "a.npz"
@@ -391,9 +486,13 @@ def test_archives_with_members_that_are_none_or_twice(tmp_path: Path) -> None:
 
 def test_sound_archives_are_read_as_numpy_reads_them(tmp_path: Path) -> None:
     arrays = {
-        "a": np.zeros((0, 3)), "b": np.array("text é"), "c": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-        "d": np.array([True]), "e": np.arange(5, dtype=">i4"), "f": np.zeros(10**6, np.int32),
-    }  # fmt: skip
+        "a": np.zeros((0, 3)),
+        "b": np.array("text é"),
+        "c": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "d": np.array([True]),
+        "e": np.arange(5, dtype=">i4"),
+        "f": np.zeros(10**6, np.int32),
+    }
     for save in (np.savez, np.savez_compressed):
         save(tmp_path / "a.npz", **arrays)
         found = read_archive(tmp_path / "a.npz")
@@ -410,18 +509,23 @@ def test_sound_archives_are_read_as_numpy_reads_them(tmp_path: Path) -> None:
 
 def compiled(folder: Path, *words: str) -> Path:
     path = folder / "s.json"
-    assert run(["compile", "alltoall", *MESH, "--method", "first-fit", *words, "-o", str(path)]) == 0
+    assert (
+        run(["compile", "alltoall", *MESH, "--method", "first-fit", *words, "-o", str(path)]) == 0
+    )
     return path
 
 
 @pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"a":' * 100_000, "[" * 950 + "]" * 950, "9" * 5000, "[" + "1" * 5000 + "]"]
+    "content",
+    ["[" * 100_000, '{"a":' * 100_000, "[" * 950 + "]" * 950, "9" * 5000, "[" + "1" * 5000 + "]"],
 )
 @pytest.mark.parametrize("suffix", [".json", ".npz", ".toml"])
 def test_nesting_and_numbers_without_end(tmp_path: Path, suffix: str, content: str) -> None:
     path = tmp_path / f"a{suffix}"
     if suffix == ".npz":
-        path.write_bytes(archive(header=member(content), **dict.fromkeys(("source", "end_s"), member([0]))))
+        path.write_bytes(
+            archive(header=member(content), **dict.fromkeys(("source", "end_s"), member([0])))
+        )
     else:
         path.write_text(f"x = {content}" if suffix == ".toml" else content)
     readers: list[Callable[[Path], object]] = [read_document, read_record]
@@ -464,7 +568,9 @@ def test_a_machine_nested_without_end(tmp_path: Path) -> None:
         ("lane", 1, "settings: unknown key 'lane': did you mean 'lanes'"),
     ],
 )
-def test_settings_of_a_timeline_are_of_their_kind(tmp_path: Path, key: str, value: object, line: str) -> None:
+def test_settings_of_a_timeline_are_of_their_kind(
+    tmp_path: Path, key: str, value: object, line: str
+) -> None:
     path = _timeline(tmp_path)
     found = json.loads(path.read_text())
     found["settings"][key] = value
@@ -484,13 +590,17 @@ def _timeline(folder: Path) -> Path:
     [
         ("end_s", [[1.0, 2.0]], "a list of numbers required, given the shape"),
         ("end_s", 1.0, "a list of numbers required"),
-        ("source", ["0"] * 12, "integers required"), ("source", [0.5] * 12, "must be an integer"),
-        ("bytes", [2**64] * 12, "integers required"), ("end_s", ["1"] * 12, "numbers required"),
+        ("source", ["0"] * 12, "integers required"),
+        ("source", [0.5] * 12, "must be an integer"),
+        ("bytes", [2**64] * 12, "integers required"),
+        ("end_s", ["1"] * 12, "numbers required"),
         ("end_s", [None] * 12, "numbers required"),
         ("end_s", [[1], [2, 3]], "a list of numbers required, given lists of several lengths"),
     ],
-)  # fmt: skip
-def test_columns_of_a_timeline_are_lists_of_numbers(tmp_path: Path, name: str, value: object, line: str) -> None:
+)
+def test_columns_of_a_timeline_are_lists_of_numbers(
+    tmp_path: Path, name: str, value: object, line: str
+) -> None:
     path = _timeline(tmp_path)
     found = json.loads(path.read_text())
     found[name] = value
@@ -516,7 +626,9 @@ def test_a_hypercube_of_no_dimension_has_a_timetable(tmp_path: Path, more: list[
     assert run(["verify", str(path)]) == 0
 
 
-def test_broken_files_made_by_fuzzing(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_files_made_by_fuzzing(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each ended with exit 1."""
     for path in sorted((shared_data / "broken").glob("fuzz_*")):
         of_pattern = path.name == "fuzz_1001_160_a.npz"
@@ -533,10 +645,16 @@ def test_broken_files_made_by_fuzzing(shared_data: Path, capsys: pytest.CaptureF
 def test_names_are_printed_and_drawn_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'conset[draw]'")
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib is not installed: pip install 'conset[draw]'"
+    )
     monkeypatch.chdir(tmp_path)
     Path(name).write_text("0,4\n9,0\n")
-    for words in (["compile", name, *MESH, "-o", "s.json"], ["show", name, "-o", "p.svg"], ["bound", name, *MESH]):
+    for words in (
+        ["compile", name, *MESH, "-o", "s.json"],
+        ["show", name, "-o", "p.svg"],
+        ["bound", name, *MESH],
+    ):
         assert run(words) == 0
         assert name in capsys.readouterr().out
     assert run(["show", "s.json", "-o", "s.svg"]) == 0
@@ -545,7 +663,9 @@ def test_names_are_printed_and_drawn_as_they_are(
 def test_machines_and_labels_are_printed_and_drawn_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'conset[draw]'")
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib is not installed: pip install 'conset[draw]'"
+    )
     monkeypatch.chdir(tmp_path)
     Path("m.toml").write_text(
         'name = "[@click=foo(]$x_{$"\nnotes = ["[/x] $y_{$"]\n[network]\nkind = "graph"\n'
@@ -554,16 +674,23 @@ def test_machines_and_labels_are_printed_and_drawn_as_they_are(
     )
     Path("p.toml").write_text('[[block]]\nname = "[/x]$x_{$"\npattern = "alltoall"\n')
     for words in (
-        ["machines", "m.toml"], ["show", "m.toml", "-o", "m.svg"],
+        ["machines", "m.toml"],
+        ["show", "m.toml", "-o", "m.svg"],
         ["compile", "alltoall", "--on", "m.toml", "-o", "s.json"],
-        ["show", "s.json", "-o", "s.svg"], ["show", "s.json", "--phase", "0"], ["simulate", "s.json", "-o", "t.json"],
-        ["show", "t.json", "-o", "t.svg"], ["compile", "p.toml", "--on", "m.toml", "-o", "p.json"], ["show", "p.json"],
-    ):  # fmt: skip
+        ["show", "s.json", "-o", "s.svg"],
+        ["show", "s.json", "--phase", "0"],
+        ["simulate", "s.json", "-o", "t.json"],
+        ["show", "t.json", "-o", "t.svg"],
+        ["compile", "p.toml", "--on", "m.toml", "-o", "p.json"],
+        ["show", "p.json"],
+    ):
         assert run(words) == 0, (words, capsys.readouterr().err)
     assert "[@click=foo(]$x_{$" in capsys.readouterr().out
 
 
-def test_metis_says_nothing_on_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_metis_says_nothing_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """It cannot bisect where weights are 0, and says so; the parts are made all the same."""
     pytest.importorskip("pymetis", reason="METIS is not installed: pip install 'conset[mesh]'")
     rows = "".join(f"0 {(k - 1) % 40 + 1} {(k + 1) % 40 + 1}\n" for k in range(40))
@@ -577,11 +704,18 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     for name in ("a.json", "a.npz", "a.mtx", "a.toml"):
         os.mkfifo(tmp_path / name)
     assert not is_file(tmp_path / "a.json")
-    for words in (["verify", "a.json"], ["verify", "a.npz"], ["show", "a.npz"], ["predict", "a.json"]):
+    for words in (
+        ["verify", "a.json"],
+        ["verify", "a.npz"],
+        ["show", "a.npz"],
+        ["predict", "a.json"],
+    ):
         assert run([words[0], str(tmp_path / words[1])]) == 3
     assert run(["compile", str(tmp_path / "a.mtx"), *MESH]) == 3
     assert run(["compile", "alltoall", "--on", str(tmp_path / "a.toml")]) == 3
-    assert {sniff(tmp_path / name) for name in ("a.json", "a.npz", "none")} == {Sniffed("unknown", "unknown")}
+    assert {sniff(tmp_path / name) for name in ("a.json", "a.npz", "none")} == {
+        Sniffed("unknown", "unknown")
+    }
     with pytest.raises(InputError, match="is a FIFO, a file is required"):
         require_file(tmp_path / "a.json")
 
@@ -613,7 +747,8 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def placed(path: Path, folder: Path) -> Path:
-    """A file of the corpora under the name by which it is read, which stands behind what is odd or broken of it."""
+    """A file of the corpora under the name by which it is read, which stands behind what is odd
+    or broken of it."""
     place = folder / path.stem / path.name.partition("--")[2]
     place.parent.mkdir(exist_ok=True)
     (place.parent / "beside.gml").write_bytes((folder / "beside.gml").read_bytes())
@@ -641,13 +776,18 @@ def test_broken_files_are_refused_in_one_line(beside: Path, name: str) -> None:
 
 def test_every_format_has_a_broken_file() -> None:
     broken = {Path(path.name.partition("--")[2]).suffix for path in BROKEN.iterdir()}
-    written = {Path(name).suffix for name in (*(path.name for path in SOUND.iterdir()), *COPIES.values())}
+    written = {
+        Path(name).suffix for name in (*(path.name for path in SOUND.iterdir()), *COPIES.values())
+    }
     assert written <= broken
 
 
 def test_a_document_type_is_found_behind_any_comment(tmp_path: Path) -> None:
     pytest.importorskip("meshio", reason="meshio is not installed: pip install 'conset[mesh]'")
-    text = f'<?xml version="1.0"?><!-- {"<VTKFile> " * 20_000}--><!DOCTYPE VTKFile [<!ENTITY a "x">]><VTKFile/>'
+    text = (
+        f'<?xml version="1.0"?><!-- {"<VTKFile> " * 20_000}--><!DOCTYPE VTKFile [<!ENTITY a '
+        '"x">]><VTKFile/>'
+    )
     assert "a document type declaration is not read" in refused(tmp_path, "a.vtu", text)
 
 
@@ -663,7 +803,9 @@ def test_every_reader_is_fuzzed(tmp_path: Path, capfd: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_mutants_are_read_or_refused(tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_mutants_are_read_or_refused(
+    tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A few hundred; `python -m fuzz_readers 100000` makes more."""
     tally, failures = fuzz(900, seed, tmp_path)
     capfd.readouterr()  # what meshio remarks of the files it writes

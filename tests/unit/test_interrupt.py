@@ -1,4 +1,7 @@
-"""Ctrl-C: the best so far with exit code 6, nothing with 130; progress in words. Signals are real, times are not."""
+"""Ctrl-C: the best so far with exit code 6, nothing with 130; progress in words.
+
+Signals are real, times are not.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,9 @@ def press_when_there_is_a_schedule(times: int = 1) -> threading.Thread:
     return thread
 
 
-def test_the_best_so_far_is_written_and_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_so_far_is_written_and_verifies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "stopped.json"
     thread = press_when_there_is_a_schedule()
     code = run(["compile", "alltoall", "--on", "mesh:6x6", *LONG, "-o", str(path), "--json"])
@@ -158,13 +163,17 @@ def test_a_wish_that_was_there_before_still_lets_a_cheap_schedule_be_made() -> N
         assert placed.report.stopped_early
     finally:
         _core.reset_search()
-    assert not compile_pattern(pattern, machine, CompileOptions("first-fit", effort=3)).report.stopped_early
+    assert not compile_pattern(
+        pattern, machine, CompileOptions("first-fit", effort=3)
+    ).report.stopped_early
 
 
 def test_an_event_list_looks_while_it_runs() -> None:
     """Its first run alone may take long; the longest message first is what it then has."""
     machine = parse_machine("crossbar:100")
-    pattern = parse_pattern("alltoall:size=uniform(1KiB,64KiB)", topology=machine.topology, ranks=100)
+    pattern = parse_pattern(
+        "alltoall:size=uniform(1KiB,64KiB)", topology=machine.topology, ranks=100
+    )
     placed = Problem(pattern, machine, Limits())
     together = Phases(np.array([0, pattern.messages]), np.arange(pattern.messages, dtype=np.int32))
     _core.ask_stop()
@@ -227,17 +236,25 @@ def test_progress_of_a_simulation_in_words() -> None:
 
 
 def test_ctrl_c_ends_a_search_of_a_python_program() -> None:
-    """`decreasing` at this effort takes for ever; the interpreter alone would wait for the core to return."""
+    """`decreasing` at this effort takes for ever.
+
+    The interpreter alone would wait for the core to return.
+    """
     thread = press_in_the_core()
     with pytest.raises(KeyboardInterrupt):
         conset.compile("alltoall", "mesh:6x6", method="decreasing", effort=10**8)
     thread.join()
     assert not _core.stop_asked(), "the wish ends with the call"
-    assert not conset.compile("alltoall", "mesh:3x3", method="first-fit", effort=3).report.stopped_early
+    assert not conset.compile(
+        "alltoall", "mesh:3x3", method="first-fit", effort=3
+    ).report.stopped_early
 
 
 def press_in_the_core() -> threading.Thread:
-    """Sends SIGINT to a call of the Python interface once the core is at work; the call has a search of its own."""
+    """Sends SIGINT to a call of the Python interface once the core is at work.
+
+    The call has a search of its own.
+    """
 
     def press() -> None:
         while not stopping._listened or stopping._listened[-1].best[0] == 0:
@@ -335,13 +352,21 @@ def start(*words: str, folder: Path, code: str = RUN) -> subprocess.Popen[str]:
     """The command in a process of its own, as the script runs it."""
     path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        [sys.executable, "-c", code, *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path}, preexec_fn=heed_signals,
-    )  # fmt: skip
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        preexec_fn=heed_signals,
+    )
 
 
 def heed_signals() -> None:
-    """Before the program: signals that whoever runs the tests ignores, as nohup does, are heard again."""
+    """Before the program.
+
+    Signals that whoever runs the tests ignores, as nohup does, are heard again.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
@@ -359,7 +384,9 @@ main()
 
 
 @pytest.mark.parametrize("words", [["methods"], ["methods", "--json"]])
-def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(tmp_path: Path, words: list[str]) -> None:
+def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(
+    tmp_path: Path, words: list[str]
+) -> None:
     process = start(*words, folder=tmp_path, code=AT_IMPORT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
@@ -371,15 +398,18 @@ def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(tmp_path: Path, wo
 
 BEFORE_IMPORTS = """
 import os, signal, sys
-for name in {"__future__", "importlib", "typing", "contextlib", "re", "collections", "difflib"} & set(sys.modules):
+for name in {"__future__", "importlib", "typing", "contextlib", "re", "collections", "difflib"} & \
+set(sys.modules):
     del sys.modules[name]
 class Press:
     def find_spec(self, name, *_):
         frame = sys._getframe(1)
         while "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back  # who imports: an installation of the sources has a finder that imports, too
+            frame = frame.f_back  # who imports: an installation of the sources has a finder that \
+imports, too
         own = frame.f_globals["__name__"].partition(".")[0] == "conset"
-        begin = ("conset.base.version", "conset.base.notebook", "conset.cli", "conset.cli.entry", "__future__")
+        begin = ("conset.base.version", "conset.base.notebook", "conset.cli", "conset.cli.entry", \
+"__future__")
         if own and name not in begin:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Press())
@@ -414,7 +444,8 @@ cli.main()
 def test_half_written_files_are_removed_even_if_pressed_again(tmp_path: Path, number: str) -> None:
     words = ("compile", "alltoall", "--on", "mesh:2x2", "-o", "half.json")
     code = CLEANING.replace("NUMBER", f"signal.{number}").replace(
-        "os.kill(os.getpid(), signal.SIGINT)  # again", f"os.kill(os.getpid(), signal.{number})  # again"
+        "os.kill(os.getpid(), signal.SIGINT)  # again",
+        f"os.kill(os.getpid(), signal.{number})  # again",
     )
     process = start(*words, folder=tmp_path, code=code)
     _, err = process.communicate(timeout=60)
@@ -468,7 +499,15 @@ def test_a_comparison_that_is_interrupted_says_so(tmp_path: Path) -> None:
         "rows.compile_pattern = press\n"
         "main()\n"
     )
-    process = start("compare", "random:degree=2", "--on", "mesh:4x4", "--methods", "bounded,auto", folder=tmp_path,
-                    code=code)  # fmt: skip
+    process = start(
+        "compare",
+        "random:degree=2",
+        "--on",
+        "mesh:4x4",
+        "--methods",
+        "bounded,auto",
+        folder=tmp_path,
+        code=code,
+    )
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")

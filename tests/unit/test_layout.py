@@ -1,4 +1,5 @@
-"""Layouts: who owns what, seen from the file by other code, and an exchange replayed on global values."""
+"""Layouts: who owns what, seen from the file by other code, and an exchange replayed on global
+values."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ GRID = 6
 def mesh_file(folder: Path) -> Path:
     """A METIS mesh of quadrilaterals, its nodes numbered from 11 with a gap."""
     at = [[GRID * y + x + (11 if y < 3 else 51) for x in range(GRID)] for y in range(GRID)]
-    cells = [[at[y][x], at[y][x + 1], at[y + 1][x + 1], at[y + 1][x]] for y in range(GRID - 1) for x in range(GRID - 1)]
+    cells = [
+        [at[y][x], at[y][x + 1], at[y + 1][x + 1], at[y + 1][x]]
+        for y in range(GRID - 1)
+        for x in range(GRID - 1)
+    ]
     path = folder / "grid.mesh"
     path.write_text("\n".join([str(len(cells)), *(" ".join(map(str, cell)) for cell in cells)]))
     return path
@@ -70,14 +75,22 @@ def partitions(folder: Path) -> dict[str, Partition]:
 
 
 def replay(partition: Partition, values: np.ndarray) -> list[np.ndarray]:
-    """What ranks hold after an exchange of buffers as a plan has them: ghosts, or nodes with what was added."""
+    """What ranks hold after an exchange of buffers as a plan has them.
+
+    Ghosts, or nodes with what was added.
+    """
     layout, pattern = partition.layout, partition.pattern
     lists = [layout.local(rank) for rank in range(layout.ranks)]
-    sent = [values[layout.owned(r) if layout.kind == "ghost" else layout.nodes(r)] for r in range(layout.ranks)]
+    sent = [
+        values[layout.owned(r) if layout.kind == "ghost" else layout.nodes(r)]
+        for r in range(layout.ranks)
+    ]
     items = pattern.size // layout.word
     at = np.zeros(layout.ranks, np.int64)
     arrived: list[list[np.ndarray]] = [[] for _ in range(layout.ranks)]
-    for m in range(pattern.messages):  # sorted by source, then target: both buffers are filled in their order
+    for m in range(
+        pattern.messages
+    ):  # sorted by source, then target: both buffers are filled in their order
         source, target = int(pattern.source[m]), int(pattern.target[m])
         positions = lists[source][0][at[source] : at[source] + items[m]]
         at[source] += items[m]
@@ -87,7 +100,11 @@ def replay(partition: Partition, values: np.ndarray) -> list[np.ndarray]:
         brought = np.concatenate([np.zeros(0), *arrived[rank]])
         positions = lists[rank][1]
         assert brought.size == positions.size
-        held.append(np.full(layout.ghost(rank).size, np.nan) if layout.kind == "ghost" else sent[rank].copy())
+        held.append(
+            np.full(layout.ghost(rank).size, np.nan)
+            if layout.kind == "ghost"
+            else sent[rank].copy()
+        )
         if layout.add:
             np.add.at(held[-1], positions, brought)
         else:
@@ -100,7 +117,9 @@ def test_an_exchange_brings_what_ranks_need(tmp_path: Path, name: str) -> None:
     partition = partitions(tmp_path)[name]
     layout = partition.layout
     most = 1 + max(int(layout.items(m).max()) for m in range(layout.messages))
-    numbers = [layout.owned(r) if layout.kind == "ghost" else layout.nodes(r) for r in range(layout.ranks)]
+    numbers = [
+        layout.owned(r) if layout.kind == "ghost" else layout.nodes(r) for r in range(layout.ranks)
+    ]
     values = np.random.default_rng(1).random(max(most, *(int(own.max()) + 1 for own in numbers)))
     held = replay(partition, values)
     if layout.kind == "ghost":
@@ -117,17 +136,22 @@ def test_nodes_of_a_mesh_are_those_of_its_cells(tmp_path: Path) -> None:
     cells = cells_of(path)
     assert layout.part.size == len(cells)
     nodes = [
-        sorted(set().union(*(cell for cell, of in zip(cells, layout.part, strict=True) if of == r))) for r in range(4)
+        sorted(set().union(*(cell for cell, of in zip(cells, layout.part, strict=True) if of == r)))
+        for r in range(4)
     ]
     assert [layout.nodes(r).tolist() for r in range(4)] == nodes
     for m in range(layout.messages):
         both = set(nodes[layout.source[m]]) & set(nodes[layout.target[m]])
         assert layout.items(m).tolist() == sorted(both)
-    assert layout.messages == sum(1 for a in range(4) for b in range(4) if a != b and set(nodes[a]) & set(nodes[b]))
+    assert layout.messages == sum(
+        1 for a in range(4) for b in range(4) if a != b and set(nodes[a]) & set(nodes[b])
+    )
 
 
 @pytest.mark.parametrize(("options", "symmetric"), [({"rows_to": 7}, False), ({"parts": 4}, True)])
-def test_ghosts_are_the_columns_of_a_ranks_rows(tmp_path: Path, options: dict[str, int], symmetric: bool) -> None:
+def test_ghosts_are_the_columns_of_a_ranks_rows(
+    tmp_path: Path, options: dict[str, int], symmetric: bool
+) -> None:
     path = matrix_file(tmp_path, symmetric=symmetric)
     matrix = csr_matrix(mmread(path))
     partition = conset.partition(path, **options)
@@ -171,7 +195,10 @@ def test_a_file_says_the_same(tmp_path: Path, name: str) -> None:
         wanted |= {f"{each}_{r}" for each in per_rank for r in range(partition.layout.ranks)}
         assert {*arrays} == wanted | {f"items_{m}" for m in range(partition.pattern.messages)}
         assert str(arrays["kind"]) == kind
-        size = [arrays[f"items_{m}"].size * partition.layout.word for m in range(partition.pattern.messages)]
+        size = [
+            arrays[f"items_{m}"].size * partition.layout.word
+            for m in range(partition.pattern.messages)
+        ]
     assert size == partition.pattern.size.tolist()
 
 
@@ -191,8 +218,10 @@ def test_a_file_says_the_same(tmp_path: Path, name: str) -> None:
         ("source", np.array([1.5]), "source[0] = 1.5: must be an integer"),
         ("target", np.array([0]), "target has 1 entry, source 4: must agree"),
     ],
-)  # fmt: skip
-def test_broken_files_are_refused_in_one_line(tmp_path: Path, entry: str, value: Any, line: str) -> None:
+)
+def test_broken_files_are_refused_in_one_line(
+    tmp_path: Path, entry: str, value: Any, line: str
+) -> None:
     path = tmp_path / "x.npz"
     conset.partition(graph_file(tmp_path), parts=3).layout.write(path)
     arrays = dict(np.load(path))
@@ -219,7 +248,7 @@ def test_broken_files_are_refused_in_one_line(tmp_path: Path, entry: str, value:
         ("m.mtx", {"parts": 2, "rows_to": 2}, UsageError, "exclude each other"),
         ("m.mtx", {"rows_to": 41}, InputError, "must be at most its 40 rows"),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_layout(
     tmp_path: Path, name: str, options: dict[str, int], error: type[Exception], line: str
 ) -> None:
@@ -230,7 +259,9 @@ def test_what_has_no_layout(
         conset.partition(name if name == "alltoall" else tmp_path / name, **options)
 
 
-def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From a mesh to a plan file with index lists, as the core reads it."""
     monkeypatch.chdir(tmp_path)
     mesh_file(tmp_path)
@@ -247,11 +278,27 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
         assert found.send_bytes == 8 * (int(sends.max()) + 1)
     capsys.readouterr()
     for more, code, line in (
-        (["compile", "alltoall", "--on", "torus:2x2", "--layout", "n.npz"], 3, "pattern 'alltoall': has no layout"),
+        (
+            ["compile", "alltoall", "--on", "torus:2x2", "--layout", "n.npz"],
+            3,
+            "pattern 'alltoall': has no layout",
+        ),
         ([*words, "--layout", "n.txt"], 2, "a layout file ends in .npz"),
-        (["plan", "s.json", "--layout", "h.npz", "--element", "float16"], 2, "unknown element 'float16'"),
-        (["plan", "s.json", "--element", "int32"], 2, "--element int32: is for the arrays of --layout"),
-        (["plan", "s.json", "--layout", "h.npz", "--element", "complex128"], 2, "must be whole elements"),
+        (
+            ["plan", "s.json", "--layout", "h.npz", "--element", "float16"],
+            2,
+            "unknown element 'float16'",
+        ),
+        (
+            ["plan", "s.json", "--element", "int32"],
+            2,
+            "--element int32: is for the arrays of --layout",
+        ),
+        (
+            ["plan", "s.json", "--layout", "h.npz", "--element", "complex128"],
+            2,
+            "must be whole elements",
+        ),
         (["plan", "s.json", "-o", "x.json"], 2, "a plan file ends in .plan"),
         (["plan", "missing.json"], 3, "missing.json: no such file"),
         (["plan", "s.json", "--sync", "late"], 2, "unknown sync 'late'"),
@@ -270,7 +317,9 @@ def test_a_layout_of_another_pattern(tmp_path: Path) -> None:
     sizes[1] += 8
     with pytest.raises(InputError, match=r"layout: message 1 is .* the pattern's .*: must agree"):
         plan_items(replace(partition.pattern, size=sizes), partition.layout)
-    with pytest.raises(InputError, match="layout of 3 ranks and 4 messages, the pattern has 4 and 12"):
+    with pytest.raises(
+        InputError, match="layout of 3 ranks and 4 messages, the pattern has 4 and 12"
+    ):
         plan_items(conset.load_pattern("alltoall:ranks=4"), partition.layout)
     wide = conset.partition(graph_file(tmp_path), parts=3, word=12)
     with pytest.raises(UsageError, match="element: required where a word has 12 B"):

@@ -19,7 +19,13 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
     names = [machine["name"] for machine in body["machines"]]
     assert names[:4] == ["iwarp:8x8", "ipsc860:64", "delta:16x32", "paragon:16x16"]
     assert [name.partition(":")[0] for name in names[4:]] == list(TODAY)
-    assert [row["name"] for row in body["networks"]] == ["mesh", "torus", "hypercube", "ring", "crossbar"]
+    assert [row["name"] for row in body["networks"]] == [
+        "mesh",
+        "torus",
+        "hypercube",
+        "ring",
+        "crossbar",
+    ]
     for machine in body["machines"]:
         for row in machine["costs"]:
             assert set(row) == {"word", "group", "method", "value", "text", "unit", "tag", "source"}
@@ -27,12 +33,24 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert paragon["overhead"]["value"] == [{"value_s": pytest.approx(231e-6), "up_to_B": None}]
     assert (paragon["overhead"]["text"], paragon["overhead"]["tag"]) == ("231 us", "printed")
     assert paragon["node"]["value"] is None
-    assert [paragon[word]["group"] for word in ("overhead", "inject", "link", "in_flight", "receive", "setup")] == [
-        "overheads", "latencies", "rates", "slots", "receiving", "policies",
-    ]  # fmt: skip
+    assert [
+        paragon[word]["group"]
+        for word in ("overhead", "inject", "link", "in_flight", "receive", "setup")
+    ] == [
+        "overheads",
+        "latencies",
+        "rates",
+        "slots",
+        "receiving",
+        "policies",
+    ]
     assert (paragon["model"]["text"], paragon["receive"]["text"]) == ("wormhole", "before")
     assert paragon["synchronization"]["text"] == "137 us · log2 N - 134 us"
-    iwarp = [(row["word"], row["text"]) for row in body["machines"][0]["costs"] if row["method"] == "naive"]
+    iwarp = [
+        (row["word"], row["text"])
+        for row in body["machines"][0]["costs"]
+        if row["method"] == "naive"
+    ]
     own = [
         ("model", "wormhole"),
         ("send_overhead", "20 us"),
@@ -71,7 +89,12 @@ def test_list_has_every_preset_and_network(capsys: pytest.CaptureFixture[str]) -
 def test_preset_says_its_network_sizes_and_example(capsys: pytest.CaptureFixture[str]) -> None:
     command("fugaku:4x2x2", False)
     text = " ".join(capsys.readouterr().out.split())
-    for said in ("fugaku:4x2x2: torus 4x2x2x2x3x2", "ABC │ 2x3x2 │ printed", "CLUSTER 2018, abstract", "38.1 GB/s"):
+    for said in (
+        "fugaku:4x2x2: torus 4x2x2x2x3x2",
+        "ABC │ 2x3x2 │ printed",
+        "CLUSTER 2018, abstract",
+        "38.1 GB/s",
+    ):
         assert said in text
     assert "sizes X x Y x Z (x 2x3x2)" in text
     assert "example conset compile" in text

@@ -1,4 +1,7 @@
-"""Transfer modes: named sets of costs, on the command line, in specs and in files; computation that they hide."""
+"""Transfer modes: named sets of costs, on the command line, in specs and in files.
+
+Computation that they hide.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,11 @@ def test_a_file_has_modes_and_one_in_use(machine: Machine) -> None:
     assert (machine.mode, tuple(machine.modes)) == ("copying", ("copying", "background"))
     assert machine.costs.port_out_Bps == 0.5e6
     other = with_mode(machine, "background")
-    assert (other.mode, other.costs.port_out_Bps, other.costs.send_overhead.at(1)) == ("background", 1e6, 1e-5)
+    assert (other.mode, other.costs.port_out_Bps, other.costs.send_overhead.at(1)) == (
+        "background",
+        1e6,
+        1e-5,
+    )
     # words of a method go before those of the mode, and stay
     assert other.costs_for("naive").setup_s == 3 * US
     assert other.costs_for("naive").overlap == 0.5
@@ -64,7 +71,9 @@ def test_a_mode_of_a_preset_is_an_option_of_its_spec() -> None:
     spooling = parse_machine("iwarp:8x8,per_transfer=1us,mode=spooling")
     assert spooling.name == "iwarp:8x8,per_transfer=1us,mode=spooling"
     assert (spooling.costs.per_transfer_s, spooling.costs.overlap) == (1 * US, 1)
-    assert spooling.costs.send_overhead.at(1) == pytest.approx(20 * US)  # 000 section 4.3.1: at most 400 clocks
+    assert spooling.costs.send_overhead.at(1) == pytest.approx(
+        20 * US
+    )  # 000 section 4.3.1: at most 400 clocks
     back = with_mode(spooling, "streaming-plain")
     # the option still holds; normal instructions fill one link, in or out
     assert (back.costs.per_transfer_s, back.costs.overlap, back.costs.node_Bps) == (1 * US, 0, 40e6)
@@ -73,7 +82,11 @@ def test_a_mode_of_a_preset_is_an_option_of_its_spec() -> None:
 
 def test_set_knows_the_mode_before_all_other_words() -> None:
     machine = with_settings(parse_machine("iwarp:8x8"), "per_transfer=2us,mode=spooling")
-    assert (machine.costs.per_transfer_s, machine.costs.overlap, machine.name) == (2 * US, 1, "iwarp:8x8")
+    assert (machine.costs.per_transfer_s, machine.costs.overlap, machine.name) == (
+        2 * US,
+        1,
+        "iwarp:8x8",
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +107,10 @@ def test_an_unknown_mode_in_a_file(tmp_path: Path) -> None:
     path.write_text(FILE.replace('mode = "copying"', 'mode = "quick"'))
     with pytest.raises(InputError) as caught:
         parse_machine(str(path))
-    assert str(caught.value) == "cluster.toml:2: mode: unknown mode 'quick': known: copying, background"
+    assert (
+        str(caught.value)
+        == "cluster.toml:2: mode: unknown mode 'quick': known: copying, background"
+    )
 
 
 def test_what_a_mode_hides() -> None:
@@ -104,7 +120,9 @@ def test_what_a_mode_hides() -> None:
         {"computation_s": 100 * US, "hidden_s": 60 * US, "with_computation_s": 340 * US}
     )
     # never more than there is to compute
-    assert with_computation(costs, 300 * US, 290 * US)["with_computation_s"] == pytest.approx(300 * US)
+    assert with_computation(costs, 300 * US, 290 * US)["with_computation_s"] == pytest.approx(
+        300 * US
+    )
     assert with_computation(replace(costs, computation_s=0.0), 300 * US, 120 * US) == {}
 
 
@@ -112,10 +130,12 @@ def neighbours(machine: Machine) -> Schedule:
     return conset.compile("shift,size=100", machine, method="first-fit")
 
 
-@pytest.mark.parametrize(("mode", "both_us"), [("copying", 200 + 80), ("background", 120 + 80 - 50)])
+@pytest.mark.parametrize(
+    ("mode", "both_us"), [("copying", 200 + 80), ("background", 120 + 80 - 50)]
+)
 def test_predicted_and_simulated_alike(machine: Machine, mode: str, both_us: float) -> None:
-    # a shift by one on a row: 100 B of every node, 3 → 0 over the other links: copying 2 us a byte, nothing hidden;
-    # background 20 us and 1 us a byte, half of the 100 us of flow hides 50 us of 80
+    # a shift by one on a row: 100 B of every node, 3 → 0 over the other links: copying 2 us a byte,
+    # nothing hidden; background 20 us and 1 us a byte, half of the 100 us of flow hides 50 us of 80
     changed = with_settings(machine, f"mode={mode},computation=80us")
     schedule = neighbours(changed)
     assert schedule.phases == 1
@@ -155,5 +175,7 @@ def test_above_the_eager_threshold_formula_and_flow_add_request_and_grant(machin
         assert predict(schedule, machine=changed).time_s == pytest.approx(time_us * US)
         timeline = find_model("flow").simulate(Workload.of_schedule(schedule), changed, Settings())
         assert timeline.time_s == pytest.approx(time_us * US)
-        ready = find_model("flow").simulate(Workload.of_schedule(schedule), changed, Settings(sync="ready"))
+        ready = find_model("flow").simulate(
+            Workload.of_schedule(schedule), changed, Settings(sync="ready")
+        )
         assert ready.time_s == pytest.approx(108 * US)

@@ -26,8 +26,12 @@ def test_settings_reach_the_costs_of_single_methods() -> None:
 
 
 def test_later_words_win() -> None:
-    assert with_settings(parse_machine("ring:4").costs, "port=1GB/s,port_in=2GB/s").port_in_Bps == 2e9
-    assert with_settings(parse_machine("ring:4").costs, "port_in=2GB/s,port=1GB/s").port_in_Bps == 1e9
+    assert (
+        with_settings(parse_machine("ring:4").costs, "port=1GB/s,port_in=2GB/s").port_in_Bps == 2e9
+    )
+    assert (
+        with_settings(parse_machine("ring:4").costs, "port_in=2GB/s,port=1GB/s").port_in_Bps == 1e9
+    )
 
 
 @pytest.mark.parametrize(

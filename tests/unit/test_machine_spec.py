@@ -33,7 +33,9 @@ from conset.machine.words import NO_INTERFACE, WORDS
         (" torus:8x8 , tie = plus ", "torus:8x8,tie=plus", "torus", (8, 8), 256),
     ],
 )
-def test_network_of_a_spec(spec: str, name: str, kind: str, sides: tuple[int, ...], links: int) -> None:
+def test_network_of_a_spec(
+    spec: str, name: str, kind: str, sides: tuple[int, ...], links: int
+) -> None:
     machine = parse_machine(spec)
     assert (machine.name, machine.topology.kind, machine.topology.sides) == (name, kind, sides)
     assert machine.topology.links == links
@@ -42,12 +44,23 @@ def test_network_of_a_spec(spec: str, name: str, kind: str, sides: tuple[int, ..
 
 def test_options_change_network_and_costs() -> None:
     machine = parse_machine(
-        "torus:8x8,tie=plus,routing=no-wrap,width=2,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns,flit=32,"
-        "synchronization=5us,setup=1us,tolerance=2,blocking=0.5,lanes=2,in_flight=3,node=20GB/s,signal=7ns"
+        "torus:8x8,tie=plus,routing=no-wrap,width=2,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,"
+        "eject=2ns,flit=32,"
+        "synchronization=5us,setup=1us,tolerance=2,blocking=0.5,lanes=2,in_flight=3,node=20GB/s,"
+        "signal=7ns"
     )
     costs = machine.costs
-    assert (machine.routing.rule, machine.routing.tie, machine.topology.width) == ("no-wrap", "plus", 2)
-    assert (costs.link_Bps, costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps) == (16e9, 16e9, 16e9, 20e9)
+    assert (machine.routing.rule, machine.routing.tie, machine.topology.width) == (
+        "no-wrap",
+        "plus",
+        2,
+    )
+    assert (costs.link_Bps, costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps) == (
+        16e9,
+        16e9,
+        16e9,
+        20e9,
+    )
     assert (costs.inject, costs.eject) == (Steps((3e-9,)), Steps((2e-9,)))
     assert (costs.hop_s, costs.setup_s, costs.signal_s, costs.flit_B) == (4e-9, 1e-6, 7e-9, 32)
     assert costs.synchronization == Synchronization(5e-6, 0.0)
@@ -79,8 +92,13 @@ def test_port_none_is_no_limit() -> None:
         ("port=none,port=1GB/s", 500e-9, 500e-9),
     ],
 )
-def test_without_ports_unstated_latencies_of_the_interface_are_0(options: str, inject_s: float, eject_s: float) -> None:
-    for costs in (parse_machine(f"mesh:4x4,{options}").costs, with_settings(parse_machine("mesh:4x4"), options).costs):
+def test_without_ports_unstated_latencies_of_the_interface_are_0(
+    options: str, inject_s: float, eject_s: float
+) -> None:
+    for costs in (
+        parse_machine(f"mesh:4x4,{options}").costs,
+        with_settings(parse_machine("mesh:4x4"), options).costs,
+    ):
         assert (costs.inject, costs.eject) == (Steps((inject_s,)), Steps((eject_s,)))
         assert (costs.provenance["inject"] == NO_INTERFACE) == (inject_s == 0)
 
@@ -98,10 +116,15 @@ def test_old_words_are_read_and_never_written(old: str, new: str) -> None:
     machine = parse_machine(f"mesh:4x4,{old}")
     assert machine.to_spec() == machine.name == f"mesh:4x4,{new}"
     assert same_machine(machine, parse_machine(f"mesh:4x4,{new}"))
-    assert same_machine(with_settings(parse_machine("mesh:4x4"), old), with_settings(parse_machine("mesh:4x4"), new))
+    assert same_machine(
+        with_settings(parse_machine("mesh:4x4"), old), with_settings(parse_machine("mesh:4x4"), new)
+    )
     word, value = old.split("=")
     network = {"kind": "mesh", "sides": [4, 4]}
-    for written in (value == "true", {"value": value == "true", "tag": "printed", "source": "a text"}):
+    for written in (
+        value == "true",
+        {"value": value == "true", "tag": "printed", "source": "a text"},
+    ):
         read = machine_of_record({"network": network, "costs": {word: written}})
         assert read.costs == machine.costs
         assert word not in read.costs.provenance
@@ -111,7 +134,10 @@ def test_what_an_old_file_says_keeps_its_meaning() -> None:
     assert machine_of_record("mesh:4x4,link=16,inject=1e-6,inject=2").costs.inject == Steps((2.0,))
     assert machine_of_record("mesh:4x4,link=16").costs.link_Bps == 16
     network = {"links": [[0, 1], [1, 2]], "rates": [1e9, "machine"], "kind": "graph"}
-    old = {"network": network, "costs": {"link": 25e9, "signal": {"value": 2e-6, "tag": "assumed"}, "flit": 4}}
+    old = {
+        "network": network,
+        "costs": {"link": 25e9, "signal": {"value": 2e-6, "tag": "assumed"}, "flit": 4},
+    }
     machine = machine_of_record(old)
     assert machine.topology.link_rate_Bps is not None
     assert set(machine.topology.link_rate_Bps.tolist()) == {1e9, 25e9}
@@ -130,7 +156,12 @@ def test_a_narrow_word_splits_the_source_of_a_wide_one() -> None:
 def test_defaults_of_bare_networks() -> None:
     costs = parse_machine("mesh:4x4").costs
     assert costs == default_costs()
-    assert (costs.link_Bps, costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps) == (25e9, 25e9, 25e9, inf)
+    assert (costs.link_Bps, costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps) == (
+        25e9,
+        25e9,
+        25e9,
+        inf,
+    )
     assert costs.inject.at(1) == costs.eject.at(1) == 500e-9
     assert (costs.hop_s, costs.setup_s, costs.signal_s) == (100e-9, 0, 1e-6)
     assert costs.synchronization.at(64) == pytest.approx(12e-6)
@@ -141,7 +172,11 @@ def test_defaults_of_bare_networks() -> None:
 
 def test_options_reach_the_costs_of_single_methods() -> None:
     machine = parse_machine("iwarp,overhead=2us")
-    assert machine.costs_for("naive").overhead.at(1) == machine.costs_for("first-fit").overhead.at(1) == 2e-6
+    assert (
+        machine.costs_for("naive").overhead.at(1)
+        == machine.costs_for("first-fit").overhead.at(1)
+        == 2e-6
+    )
     assert machine.costs_for("naive").setup_s == 0
     assert machine.costs_for("first-fit").setup_s == pytest.approx(8.8e-6)
 
@@ -151,7 +186,8 @@ def test_dead_nodes_leave_a_graph_of_the_survivors() -> None:
     topology = machine.topology
     assert (topology.kind, topology.nodes, topology.endpoints) == ("graph", 14, 14)
     assert topology.labels == tuple(str(k) for k in range(16) if k not in (3, 7))
-    # 48 links of the mesh, less those of nodes 3 (2 neighbours) and 7 (3), their own link counted once, both ways
+    # 48 links of the mesh, less those of nodes 3 (2 neighbours) and 7 (3), their own link counted
+    # once, both ways
     assert topology.links == 48 - 2 * (2 + 3 - 1)
     assert set(topology.widths().tolist()) == {2}
     assert machine.routing.rule == "shortest-path"
@@ -165,7 +201,10 @@ WRONG = [
     ("mesh:-4x4", "mesh:-4x4: size 0 '-4': must be a whole number; sizes are written as 8x8"),
     ("ring:4x4", "ring:4x4: a ring has one size, given 4x4"),
     ("hypercube:25", "hypercube:25: a hypercube of 25 dimensions: must be at most 20"),
-    ("mesh:99999x99999", "mesh:99999x99999: sides = (99999, 99999): 9999800001 nodes, at most 1048576"),
+    (
+        "mesh:99999x99999",
+        "mesh:99999x99999: sides = (99999, 99999): 9999800001 nodes, at most 1048576",
+    ),
     ("paragon:4", "paragon:4: 2 sizes required, given 1"),
     ("ipsc860:63", "ipsc860:63: a hypercube needs a power of two of nodes, given 63"),
     ("ring:9999999999", "ring:9999999999: size 0 is 9999999999: must be at least 1 and below 10^9"),
@@ -203,11 +242,22 @@ WRONG = [
     ("mesh:4x4,dead=3;3", "mesh:4x4: dead[1] = 3: is named twice"),
     ("mesh:4x4,dead=x", "dead 'x': must be a whole number, several as 3;7, a link as 3-4"),
     ("mesh:4x4,dead=3-5", "mesh:4x4: dead link 0: nodes 3 and 5 are not joined by a link"),
-    ("mesh:4x4,dead=1,routing=dimension-order", "dead: routes around dead nodes are shortest paths; routing and tie do not apply"),
+    (
+        "mesh:4x4,dead=1,routing=dimension-order",
+        "dead: routes around dead nodes are shortest paths; routing and tie do not apply",
+    ),
     ("mesh:2x1,dead=0;1", "mesh:2x1: dead: 2 of 2 nodes; at least 1 must be left"),
-    ("mesh:3x3,dead=1;3", "mesh:3x3: dead = 1;3: disconnected: node 0 '0' cannot reach node 1 '2'; every endpoint must reach every other"),
-    ("net.edges,link=3", "machine 'net.edges,link=3': a file takes no options; its costs stand in a machine file or in conset.machine.spec.with_settings"),
-]  # fmt: skip
+    (
+        "mesh:3x3,dead=1;3",
+        "mesh:3x3: dead = 1;3: disconnected: node 0 '0' cannot reach node 1 '2'; every endpoint "
+        "must reach every other",
+    ),
+    (
+        "net.edges,link=3",
+        "machine 'net.edges,link=3': a file takes no options; its costs stand in a machine file "
+        "or in conset.machine.spec.with_settings",
+    ),
+]
 
 
 @pytest.mark.parametrize(("spec", "line"), WRONG)
@@ -219,7 +269,10 @@ def test_wrong_words_are_usage_errors(spec: str, line: str) -> None:
 
 
 def test_missing_files_and_directories(tmp_path: object) -> None:
-    for spec, rule in ((f"{tmp_path}/a.toml", "no such file"), (str(tmp_path), "is a directory, a file is required")):
+    for spec, rule in (
+        (f"{tmp_path}/a.toml", "no such file"),
+        (str(tmp_path), "is a directory, a file is required"),
+    ):
         with pytest.raises(InputError) as caught:
             parse_machine(spec)
         assert str(caught.value) == f"{spec}: {rule}"
@@ -231,19 +284,33 @@ def test_missing_files_and_directories(tmp_path: object) -> None:
         (lambda: Costs(setup_s=1e10), "setup_s = 1e+10: must be at most 1e+06 s, is 1e+10 s"),
         (lambda: Costs(hop_s=-1.0), "hop_s = -1.0: must be finite and at least 0 s"),
         (lambda: Costs(signal_s=float("nan")), "signal_s = nan: must be finite and at least 0 s"),
-        (lambda: Costs(link_Bps=1e-300), "link_Bps = 1e-300: must be at least 0.001 B/s, is 1e-300 B/s"),
-        (lambda: Costs(port_in_Bps=1e300), "port_in_Bps = 1e+300: must be at most 1e+18 B/s, or none, is 1e+300 B/s"),
+        (
+            lambda: Costs(link_Bps=1e-300),
+            "link_Bps = 1e-300: must be at least 0.001 B/s, is 1e-300 B/s",
+        ),
+        (
+            lambda: Costs(port_in_Bps=1e300),
+            "port_in_Bps = 1e+300: must be at most 1e+18 B/s, or none, is 1e+300 B/s",
+        ),
         (lambda: Costs(node_Bps=float("nan")), "node_Bps = nan: must be above 0 B/s"),
         (lambda: Costs(in_flight=0), "in_flight = 0: must be at least 1 and at most 2147483647"),
         (lambda: Costs(eager_B=0.5), "eager_B = 0.5: must be whole bytes from 0 to 2^62"),
         (lambda: Costs(preempts=True), "preempts=true: needs processors=one, is two"),
         (lambda: Steps((1e7,)), "a cost in steps = 1e+07: must be at most 1e+06 s, is 1e+07 s"),
         (lambda: Steps((inf,)), "a cost in steps = inf: must be finite and at least 0 s"),
-        (lambda: Synchronization(1e10), "synchronization: base_s = 1e+10: must be at most 1e+06 s, is 1e+10 s"),
-        (lambda: Synchronization(0, -1), "synchronization: per_log2_s = -1: must be finite and at least 0 s"),
+        (
+            lambda: Synchronization(1e10),
+            "synchronization: base_s = 1e+10: must be at most 1e+06 s, is 1e+10 s",
+        ),
+        (
+            lambda: Synchronization(0, -1),
+            "synchronization: per_log2_s = -1: must be finite and at least 0 s",
+        ),
     ],
 )
-def test_costs_out_of_range_are_refused_where_they_are_made(make: Callable[[], object], line: str) -> None:
+def test_costs_out_of_range_are_refused_where_they_are_made(
+    make: Callable[[], object], line: str
+) -> None:
     with pytest.raises(InputError) as caught:
         make()
     assert str(caught.value) == line

@@ -1,4 +1,7 @@
-"""Every method of the table on several networks and patterns, checked by the verifier; domains; refusals."""
+"""Every method of the table on several networks and patterns, checked by the verifier; domains.
+
+Refusals.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,9 @@ def switched() -> Machine:
     links = sorted([*up, *((b, a) for a, b in up), (6, 7), (7, 6)])
     source, target = np.array(links, np.int32).T
     width = np.where(np.minimum(source, target) == 6, 2, 1).astype(np.int32)
-    topology = Topology("graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width)
+    topology = Topology(
+        "graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width
+    )
     return Machine("switched", topology, Routing.default(topology))
 
 
@@ -75,14 +80,26 @@ PATTERNS = {"alltoall": alltoall, "sparse": lambda n: sparse(n, 5 * n), "gather"
 def schedule(problem: Problem, method: str) -> Schedule:
     phases = find_method(method).schedule(problem)
     return Schedule(
-        problem.pattern, problem.machine, method, problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=problem.placement, route_offsets=phases.route_offsets,
-        route_nodes=phases.route_nodes, timetable=phases.timetable, limits_asked=True,
-    )  # fmt: skip
+        problem.pattern,
+        problem.machine,
+        method,
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        timetable=phases.timetable,
+        limits_asked=True,
+    )
 
 
 def refused(problem: Problem, method: str) -> bool:
-    """Whether a method says that it does not apply; then it refuses the problem with these very words."""
+    """Whether a method says that it does not apply.
+
+    Then it refuses the problem with these very words.
+    """
     refusal = find_method(method).applies(problem)
     if refusal is None:
         return False
@@ -103,7 +120,8 @@ def checked(problem: Problem, method: str) -> Schedule:
 
 
 def inside(method: str, machine: str, pattern: str) -> bool:
-    """Whether the domain of a method, in the words of its row, holds a pattern of one rank on each node."""
+    """Whether the domain of a method, in the words of its row, holds a pattern of one rank on
+    each node."""
     if method == "bounded" and pattern != "alltoall":
         return False
     return machine in INSIDE.get(method, MACHINES)
@@ -118,7 +136,9 @@ def port_degree(problem: Problem) -> int:
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_partitions_the_pattern_within_its_limits(method: str, machine: str, pattern: str) -> None:
+def test_every_method_partitions_the_pattern_within_its_limits(
+    method: str, machine: str, pattern: str
+) -> None:
     on = MACHINES[machine]
     limits = find_method(method).limits_for(on.topology, None)
     problem = Problem(PATTERNS[pattern](on.topology.endpoints), on, limits)
@@ -151,9 +171,12 @@ def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(met
         assert not inside(method, "hypercube:4", "sparse")
         return
     shuffled = np.random.default_rng(5).permutation(pattern.messages)
-    again = Pattern.from_messages(pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled], 16)
+    again = Pattern.from_messages(
+        pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled], 16
+    )
     one, other = (
-        find_method(method).schedule(Problem(p, on, limits, search=SearchOptions(seed=7))) for p in (pattern, again)
+        find_method(method).schedule(Problem(p, on, limits, search=SearchOptions(seed=7)))
+        for p in (pattern, again)
     )
     assert np.array_equal(one.offsets, other.offsets)
     assert np.array_equal(one.message, other.message)
@@ -182,7 +205,9 @@ def test_an_order_is_kept_inside_phases_or_by_later_ones(method: str) -> None:
     chain = [(k, (k + 1) % 9) for k in range(20)]
     source, target = np.array([(a % 9, b) for a, b in chain]).T
     before = [(k, k + 1) for k in range(19)]
-    problem = Problem(Pattern.from_messages(source, target, np.ones(20, int), 9, before=before), on, limits)
+    problem = Problem(
+        Pattern.from_messages(source, target, np.ones(20, int), 9, before=before), on, limits
+    )
     result = checked(problem, method)
     if method in ("naive", "connections", "event-list"):
         assert result.phases == 1  # kept inside, as the verifier has seen
@@ -201,7 +226,10 @@ def test_a_method_that_cannot_wait_refuses_an_order(method: str) -> None:
     problem = Problem(pattern, on, find_method(method).limits_for(on.topology, None))
     assert refused(problem, method)
     if inside(method, "ring:9", "sparse"):
-        refusal = f"method {method} requires a pattern without an order, given 1 ordered pairs of messages"
+        refusal = (
+            f"method {method} requires a pattern without an order, given 1 ordered "
+            "pairs of messages"
+        )
         assert find_method(method).applies(problem) == refusal
 
 
@@ -230,14 +258,22 @@ def test_first_fit_keeps_any_limits(limits: Limits, machine: str) -> None:
 
 def test_first_fit_keeps_the_duplex_rule_between_nodes_of_several_ranks() -> None:
     placement = np.arange(24, dtype=np.int32) // 2
-    for limits in (Limits(send=2, receive=2, duplex="exchange"), Limits(send=1, receive=1, duplex="exchange")):
+    for limits in (
+        Limits(send=2, receive=2, duplex="exchange"),
+        Limits(send=1, receive=1, duplex="exchange"),
+    ):
         checked(Problem(sparse(24, 200), MACHINES["mesh:4x3"], limits, placement), "first-fit")
 
 
 def test_first_fit_under_the_duplex_rule_pairs_a_symmetric_pattern() -> None:
-    """A complete exchange is N - 1 rounds of pairs for even N: one-way phases would need at least twice as many."""
+    """A complete exchange is N - 1 rounds of pairs for even N.
+
+    One-way phases would need at least twice as many.
+    """
     on = MACHINES["hypercube:4"]
-    result = checked(Problem(alltoall(16), on, Limits(send=1, receive=1, duplex="exchange")), "first-fit")
+    result = checked(
+        Problem(alltoall(16), on, Limits(send=1, receive=1, duplex="exchange")), "first-fit"
+    )
     assert result.phases < 2 * 15
 
 
@@ -252,7 +288,9 @@ def test_further_sweeps_of_first_fit_never_take_more_phases() -> None:
     on = parse_machine("mesh:8x8")
     limits = find_method("first-fit").limits_for(on.topology, None)
     phases = [
-        checked(Problem(alltoall(64), on, limits, search=SearchOptions(effort=effort)), "first-fit").phases
+        checked(
+            Problem(alltoall(64), on, limits, search=SearchOptions(effort=effort)), "first-fit"
+        ).phases
         for effort in (1, 4, 12)
     ]
     assert phases == sorted(phases, reverse=True)
@@ -263,25 +301,41 @@ def test_rs_nl_takes_as_many_messages_on_a_link_as_asked() -> None:
     on, method = parse_machine("mesh:6x6"), find_method("rs-nl")
     counts = []
     for contention in (1, 2, 3):
-        limits = method.limits_for(on.topology, replace(method.limits(on.topology), link=contention))
+        limits = method.limits_for(
+            on.topology, replace(method.limits(on.topology), link=contention)
+        )
         counts.append(checked(Problem(alltoall(36), on, limits), "rs-nl").phases)
     assert counts[0] > counts[1] > counts[2]
 
 
 def test_lp_meets_the_xor_partner_and_skips_absent_ones() -> None:
-    """11 ranks: i XOR k below 11 for k = 1 … 15; (0, 1) first, (0, 10) in phase 10, (4, 11) absent."""
+    """11 ranks: i XOR k below 11 for k = 1 … 15.
+
+    (0, 1) first, (0, 10) in phase 10, (4, 11) absent.
+    """
     on = MACHINES["crossbar:11"]
     result = checked(Problem(alltoall(11), on, Limits(send=1, receive=1, duplex="exchange")), "lp")
     assert result.phases == 15
-    source, target = (rank[result.message] for rank in (result.pattern.source, result.pattern.target))
+    source, target = (
+        rank[result.message] for rank in (result.pattern.source, result.pattern.target)
+    )
     assert np.array_equal(source ^ target, result.phase_of + 1)
 
 
 @pytest.mark.parametrize("name", ["gray", "shifted", "reversed"])
 def test_lp_keeps_links_free_where_the_placement_is_linear_over_bits(name: str) -> None:
     rank = np.arange(16, dtype=np.int32)
-    placement = {"gray": rank ^ (rank >> 1), "shifted": rank ^ np.int32(5), "reversed": rank[::-1].copy()}[name]
-    checked(Problem(alltoall(16), MACHINES["hypercube:4"], Limits(send=1, receive=1, link=1), placement), "lp")
+    placement = {
+        "gray": rank ^ (rank >> 1),
+        "shifted": rank ^ np.int32(5),
+        "reversed": rank[::-1].copy(),
+    }[name]
+    checked(
+        Problem(
+            alltoall(16), MACHINES["hypercube:4"], Limits(send=1, receive=1, link=1), placement
+        ),
+        "lp",
+    )
 
 
 def test_lp_states_what_it_requires() -> None:
@@ -303,9 +357,13 @@ def test_a_limit_a_method_cannot_keep_is_refused() -> None:
         find_method("rs-n").limits_for(mesh, Limits(send=1, receive=1, link=1))
     with pytest.raises(InputError, match="method coloring keeps send 1: send=2 was asked"):
         find_method("coloring").limits_for(mesh, Limits(send=2, receive=1))
-    with pytest.raises(InputError, match="method naive keeps duplex full: duplex=exchange was asked"):
+    with pytest.raises(
+        InputError, match="method naive keeps duplex full: duplex=exchange was asked"
+    ):
         find_method("naive").limits_for(mesh, Limits(duplex="exchange"))
-    with pytest.raises(InputError, match="method naive requires link without a limit, given link=1"):
+    with pytest.raises(
+        InputError, match="method naive requires link without a limit, given link=1"
+    ):
         schedule(Problem(alltoall(12), MACHINES["mesh:4x3"], Limits(link=1)), "naive")
     crossbar = MACHINES["crossbar:11"]
     asked = find_method("coloring").limits_for(crossbar.topology, Limits(send=1, receive=1, link=1))
@@ -322,7 +380,9 @@ def test_phases_close_up_over_numbers_without_messages() -> None:
     phases = Phases.of(np.array([5, 2, 5, 2, 9], np.int32))
     assert phases.offsets.tolist() == [0, 2, 4, 5]
     assert phases.message.tolist() == [1, 3, 0, 2, 4]
-    posted = Phases.of(np.array([5, 2, 5, 2, 9], np.int32), order=np.array([4, 3, 2, 1, 0], np.int32))
+    posted = Phases.of(
+        np.array([5, 2, 5, 2, 9], np.int32), order=np.array([4, 3, 2, 1, 0], np.int32)
+    )
     assert posted.message.tolist() == [3, 1, 2, 0, 4]
 
 
@@ -330,7 +390,10 @@ def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]
     assert run(["methods", "--on", "mesh:4x3", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
     assert [name for name, row in rows.items() if not row["applies"]] == ["pex", "scott"]
-    assert rows["scott"]["refusal"] == "method scott requires an n x n mesh with n divisible by 4, given mesh 4x3"
+    assert (
+        rows["scott"]["refusal"]
+        == "method scott requires an n x n mesh with n divisible by 4, given mesh 4x3"
+    )
     assert rows["bounded"]["refusal"] is None
     assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
     assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out
@@ -338,7 +401,9 @@ def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("spec", ["mesh:4x4", "hypercube:4", "crossbar:16"])
 @pytest.mark.parametrize("method", METHODS)
-def test_several_messages_of_a_pair_stand_in_phases_of_their_own_or_are_refused(method: str, spec: str) -> None:
+def test_several_messages_of_a_pair_stand_in_phases_of_their_own_or_are_refused(
+    method: str, spec: str
+) -> None:
     offsets = np.minimum(np.arange(17) * 3, 9).astype(np.int64)
     target = np.array([1, 1, 5, 0, 0, 0, 3, 3, 9], np.int32)
     pattern = Pattern(16, offsets, target, np.full(9, 8, np.int64))

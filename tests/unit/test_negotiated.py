@@ -1,4 +1,7 @@
-"""Negotiated assignment under all limits and both kinds of routes: its caps, its refusals, its promises."""
+"""Negotiated assignment under all limits and both kinds of routes.
+
+Its caps, its refusals, its promises.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ from conset.verification import verify_schedule
 ANY = Limits(send=1, receive=1, link=1)
 
 
-def sparse(ranks: int, messages: int, seed: int = 1, before: list[tuple[int, int]] | None = None) -> Pattern:
+def sparse(
+    ranks: int, messages: int, seed: int = 1, before: list[tuple[int, int]] | None = None
+) -> Pattern:
     rng = np.random.default_rng(seed)
     source = rng.integers(0, ranks, messages)
     target = (source + rng.integers(1, ranks, messages)) % ranks
@@ -36,36 +41,54 @@ def sparse(ranks: int, messages: int, seed: int = 1, before: list[tuple[int, int
 
 
 def switched() -> Machine:
-    """Eight endpoints on two switches (8 and 9) that two more (10, 11) join: two ways, one of them twice as wide."""
+    """Eight endpoints on two switches (8 and 9) that two more (10, 11) join.
+
+    Two ways, one of them twice as wide.
+    """
     up = [(v, 8 + v // 4) for v in range(8)] + [(8, 10), (9, 10), (8, 11), (9, 11)]
     links = sorted([*up, *((b, a) for a, b in up)])
     source, target = np.array(links, np.int32).T
     width = np.where((source == 11) | (target == 11), 2, 1).astype(np.int32)
-    topology = Topology("graph", (), 8, 12, np.ascontiguousarray(source), np.ascontiguousarray(target), width)
+    topology = Topology(
+        "graph", (), 8, 12, np.ascontiguousarray(source), np.ascontiguousarray(target), width
+    )
     return Machine("switched", topology, Routing.default(topology))
 
 
 MACHINES = {
-    spec: parse_machine(spec) for spec in ("mesh:4x3", "torus:4x4", "hypercube:4", "ring:9", "crossbar:11")
-} | {"graph": switched()}  # fmt: skip
+    spec: parse_machine(spec)
+    for spec in ("mesh:4x3", "torus:4x4", "hypercube:4", "ring:9", "crossbar:11")
+} | {"graph": switched()}
 
 
 def checked(problem: Problem, method: str = "negotiated", phases: Phases | None = None) -> Schedule:
     phases = phases or find_method(method).schedule(problem)
     result = Schedule(
-        problem.pattern, problem.machine, method, problem.limits, phases.offsets, phases.message,
-        placement=problem.placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
+        problem.pattern,
+        problem.machine,
+        method,
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
         limits_asked=True,
-    )  # fmt: skip
+    )
     verification = verify_schedule(result)
     assert verification.ok, verification.violations[:3]
     return result
 
 
 LIMITS = [
-    Limits(), ANY, Limits(send=2, receive=3), Limits(send=1, receive=1, link=2), Limits(link=3), Limits(channels=2),
+    Limits(),
+    ANY,
+    Limits(send=2, receive=3),
+    Limits(send=1, receive=1, link=2),
+    Limits(link=3),
+    Limits(channels=2),
     Limits(send=2, channels=5, link=4),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("routes", ["fixed", "free"])
@@ -77,14 +100,21 @@ def test_negotiated_keeps_any_limits_and_never_takes_more_phases_than_first_fit(
     on = MACHINES[machine]
     for count in (1, 60):
         problem = Problem(
-            sparse(on.topology.endpoints, count), on, limits, search=SearchOptions(effort=1, routes=routes)
+            sparse(on.topology.endpoints, count),
+            on,
+            limits,
+            search=SearchOptions(effort=1, routes=routes),
         )  # type: ignore[arg-type]
         result = checked(problem)
         assert result.phases <= checked(problem, "first-fit").phases
-        assert (result.route_offsets is not None) == (routes == "free" and on.topology.link_slots > 0)
+        assert (result.route_offsets is not None) == (
+            routes == "free" and on.topology.link_slots > 0
+        )
 
 
-@pytest.mark.parametrize("limits", [replace(ANY, duplex="exchange"), Limits(1, 1, None, 3, "exchange")], ids=str)
+@pytest.mark.parametrize(
+    "limits", [replace(ANY, duplex="exchange"), Limits(1, 1, None, 3, "exchange")], ids=str
+)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_pairs_keep_the_duplex_rule(machine: str, limits: Limits) -> None:
     on = MACHINES[machine]
@@ -96,10 +126,17 @@ def test_pairs_keep_the_duplex_rule(machine: str, limits: Limits) -> None:
 def test_half_duplex_never_takes_more_phases_than_lp_and_has_a_pair_in_a_phase() -> None:
     on = MACHINES["hypercube:4"]
     limits = find_method("half-duplex").limits(on.topology)
-    dense = Problem(Pattern.from_messages(*np.divmod(np.arange(256), 16), np.ones(256, int), 16), on, limits)
+    dense = Problem(
+        Pattern.from_messages(*np.divmod(np.arange(256), 16), np.ones(256, int), 16), on, limits
+    )
     assert checked(dense, "half-duplex").phases == 15 == schedule_lp(dense).offsets.size - 1
     pair = Pattern.from_messages([3, 9, 16], [9, 3, 3], [1, 1, 1], 17)
-    assert checked(Problem(pair, on, limits, np.array([*range(16), 9], np.int32)), "half-duplex").phases == 2
+    assert (
+        checked(
+            Problem(pair, on, limits, np.array([*range(16), 9], np.int32)), "half-duplex"
+        ).phases
+        == 2
+    )
 
 
 @pytest.mark.parametrize("routes", ["fixed", "free"])
@@ -121,23 +158,34 @@ def test_an_order_is_kept_and_its_longest_chain_met(method: str, routes: str) ->
     target = [*((k + 1) % 9 for k in range(18)), *((np.array(source[18:]) + 4) % 9)]
     before = [(k, k + 1) for k in range(17) if k != 8]
     pattern = Pattern.from_messages(source, target, np.ones(58, int), 9, before=before)
-    problem = Problem(pattern, on, find_method(method).limits(on.topology), search=SearchOptions(routes=routes))  # type: ignore[arg-type]
+    problem = Problem(
+        pattern, on, find_method(method).limits(on.topology), search=SearchOptions(routes=routes)
+    )  # type: ignore[arg-type]
     result = checked(problem, method)
     assert 9 <= result.phases <= checked(problem, "first-fit").phases
 
 
 def test_free_routes_go_round_what_is_full() -> None:
-    """Across a 2 × 2 mesh, three ranks on a node: one way is the machine's, two are there, a third waits."""
+    """Across a 2 × 2 mesh, three ranks on a node.
+
+    One way is the machine's, two are there, a third waits.
+    """
     for count, fixed, free in ((2, 2, 1), (3, 3, 2)):
         pattern = Pattern.from_messages([0] * count, range(1, count + 1), [1] * count, 4)
-        problem = Problem(pattern, parse_machine("mesh:2x2"), Limits(link=1), np.array([0, 3, 3, 3], np.int32))
+        problem = Problem(
+            pattern, parse_machine("mesh:2x2"), Limits(link=1), np.array([0, 3, 3, 3], np.int32)
+        )
         assert checked(problem).phases == fixed
-        assert checked(replace(problem, search=replace(problem.search, routes="free"))).phases == free
+        assert (
+            checked(replace(problem, search=replace(problem.search, routes="free"))).phases == free
+        )
 
 
 def test_a_slot_may_hold_less_than_another() -> None:
     pattern = Pattern.from_messages([0] * 5, range(1, 6), [1] * 5, 6)
-    problem = Problem(pattern, parse_machine("mesh:1x2"), Limits(), np.array([0, 1, 1, 1, 1, 1], np.int32))
+    problem = Problem(
+        pattern, parse_machine("mesh:1x2"), Limits(), np.array([0, 1, 1, 1, 1, 1], np.int32)
+    )
     items = items_of(problem, routes="free")
     found = negotiate(items, 3, send=[1, 3, 1], link=3)
     assert found.complete
@@ -200,10 +248,17 @@ def test_a_wish_to_stop_gives_the_fallback() -> None:
 def test_what_cannot_be_kept_is_refused() -> None:
     on = MACHINES["torus:4x4"]
     pattern = sparse(16, 20)
-    for limits, routes in ((Limits(2, 1, None, None, "exchange"), "fixed"), (replace(ANY, duplex="exchange"), "free")):
+    for limits, routes in (
+        (Limits(2, 1, None, None, "exchange"), "fixed"),
+        (replace(ANY, duplex="exchange"), "free"),
+    ):
         with pytest.raises(InputError, match="requires send=1, receive=1 and the machine's routes"):
-            find_method("negotiated").schedule(Problem(pattern, on, limits, search=SearchOptions(routes=routes)))  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="routes free: is for methods negotiated and connections, given first-fit"):
+            find_method("negotiated").schedule(
+                Problem(pattern, on, limits, search=SearchOptions(routes=routes))
+            )  # type: ignore[arg-type]
+    with pytest.raises(
+        UsageError, match="routes free: is for methods negotiated and connections, given first-fit"
+    ):
         compile_pattern(pattern, on, CompileOptions(method="first-fit", routes="free"))
     with pytest.raises(UsageError, match="unknown routes 'freee': did you mean 'free'"):
         compile_pattern(pattern, on, CompileOptions(routes="freee"))
@@ -212,9 +267,14 @@ def test_what_cannot_be_kept_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["negotiated", "connections"])
 @pytest.mark.parametrize("network", ["torus:4x3", "ring:6"])
-def test_free_routes_never_close_a_cycle_where_the_machine_never_wraps(method: str, network: str) -> None:
+def test_free_routes_never_close_a_cycle_where_the_machine_never_wraps(
+    method: str, network: str
+) -> None:
     schedule = conset.compile(
-        "random:degree=3,size=log-uniform(64,64KiB)", f"{network},routing=no-wrap", method=method, routes="free"
+        "random:degree=3,size=log-uniform(64,64KiB)",
+        f"{network},routing=no-wrap",
+        method=method,
+        routes="free",
     )
     assert verify_schedule(schedule).ok
     assert conset.predict(schedule).time_s > 0

@@ -1,4 +1,7 @@
-"""Networks made by others: TopoHub's JSON with its demands, htsim's .topo, BookSim's anynet; and their errors."""
+"""Networks made by others: TopoHub's JSON with its demands, htsim's .topo, BookSim's anynet.
+
+And their errors.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,27 @@ NODE_LINK: dict[str, Any] = {
         {"source": 3, "target": 9},
     ],
 }
-LEAF_SPINE = "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 2\nDownlink_Latency_ns 1000\nOversubscribed 4\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\n"
-THREE_TIERS = "nodes 8\ntiers 3\npodsize 4\ntier 0\ndownlink_speed_gbps 200\nradix_down 2\nradix_up 2\ndownlink_latency_ns 1000\nswitch_latency_ns 100\ntier 1\ndownlink_speed_gbps 200\nradix_down 2\nradix_up 4\ndownlink_latency_ns 500\nswitch_latency_ns 50\ntier 2\ndownlink_speed_gbps 100\nradix_down 4\ndownlink_latency_ns 300\nswitch_latency_ns 10\nbundle 2\n"
+LEAF_SPINE = (
+    "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 2\n"
+    "Downlink_Latency_ns 1000\nOversubscribed 4\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\n"
+    "Downlink_Latency_ns 1000\n"
+)
+THREE_TIERS = (
+    "nodes 8\ntiers 3\npodsize 4\ntier 0\ndownlink_speed_gbps 200\nradix_down 2\nradix_up 2\n"
+    "downlink_latency_ns 1000\nswitch_latency_ns 100\ntier 1\ndownlink_speed_gbps 200\n"
+    "radix_down 2\nradix_up 4\ndownlink_latency_ns 500\nswitch_latency_ns 50\ntier 2\n"
+    "downlink_speed_gbps 100\nradix_down 4\ndownlink_latency_ns 300\nswitch_latency_ns "
+    "10\nbundle 2\n"
+)
 ANYNET = "router 0 node 0 node 1 router 1\nrouter 1 node 2 router 0 5\n\nnode 3 router 1 9\n"
 
 
 def links(topology: Topology) -> dict[tuple[int, int], tuple[int, float]]:
-    rates = [0.0] * topology.links if topology.link_rate_Bps is None else topology.link_rate_Bps.tolist()
+    rates = (
+        [0.0] * topology.links
+        if topology.link_rate_Bps is None
+        else topology.link_rate_Bps.tolist()
+    )
     ends = zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
     return dict(zip(ends, zip(topology.widths().tolist(), rates, strict=True), strict=True))
 
@@ -75,7 +92,10 @@ def test_links_of_directed_node_link_json_go_one_way() -> None:
         "nodes": [{"id": "a"}, {"id": "b"}],
         "links": [{"source": "a", "target": "b"}, {"source": "b", "target": "a", "width": 4}],
     }
-    assert links(read_node_link(json.dumps(found)).to_topology(1e9)) == {(0, 1): (1, 0.0), (1, 0): (4, 0.0)}
+    assert links(read_node_link(json.dumps(found)).to_topology(1e9)) == {
+        (0, 1): (1, 0.0),
+        (1, 0): (4, 0.0),
+    }
 
 
 def test_demands_are_messages_of_so_many_units(tmp_path: Path) -> None:
@@ -83,7 +103,9 @@ def test_demands_are_messages_of_so_many_units(tmp_path: Path) -> None:
     path.write_text(json.dumps(NODE_LINK))
     pattern = parse_pattern(str(path), word=2)
     assert pattern.ranks == 3
-    assert list(zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True)) == [
+    assert list(
+        zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True)
+    ) == [
         (0, 1, 5),
         (2, 0, 8),
     ]
@@ -110,7 +132,8 @@ def test_sndlib_networks_of_topohub(shared_data: Path) -> None:
     # the first demand of the file: 5 sends 10 units to 0 … in abilene, node 5 to node 10: 3580
     abilene = parse_pattern(str(folder / "abilene.json"), word=1)
     sent = {
-        (int(a), int(b)): int(size) for a, b, size in zip(abilene.source, abilene.target, abilene.size, strict=True)
+        (int(a), int(b)): int(size)
+        for a, b, size in zip(abilene.source, abilene.target, abilene.size, strict=True)
     }
     assert (sent[5, 10], sent[7, 2]) == (3580, 424969)
     schedule = conset.compile(abilene, str(folder / "abilene.json"), method="first-fit")
@@ -130,14 +153,26 @@ def test_htsim_leaf_spine_of_the_simulator(shared_data: Path) -> None:
 
 def test_htsim_oversubscription_takes_spines_away() -> None:
     topology = read_htsim(LEAF_SPINE).to_topology(1e9)
-    assert topology.labels[30:40] == ("host30", "host31", "tor0", "tor1", "tor2", "tor3", "agg0", "agg1")
-    assert {pair for pair in links(topology) if pair[0] == 33} == {(33, 8 + k) for k in range(8)} | {(33, 36), (33, 37)}
+    assert topology.labels[30:40] == (
+        "host30",
+        "host31",
+        "tor0",
+        "tor1",
+        "tor2",
+        "tor3",
+        "agg0",
+        "agg1",
+    )
+    assert {pair for pair in links(topology) if pair[0] == 33} == {
+        (33, 8 + k) for k in range(8)
+    } | {(33, 36), (33, 37)}
 
 
 def test_htsim_three_tiers_with_bundles_and_speeds_by_tier() -> None:
     graph = read_htsim(THREE_TIERS)
     topology = graph.to_topology(1e9)
-    # 4 ToR and 4 aggregation switches in 2 pods; 8 links up at 100 Gbit/s for each 4 at 200: 16 / 4 = 4 cores
+    # 4 ToR and 4 aggregation switches in 2 pods; 8 links up at 100 Gbit/s for each 4 at 200: 16 / 4
+    # = 4 cores
     assert topology.labels == (
         *(f"host{k}" for k in range(8)),
         *(f"tor{k}" for k in range(4)),
@@ -145,11 +180,35 @@ def test_htsim_three_tiers_with_bundles_and_speeds_by_tier() -> None:
         *(f"core{k}" for k in range(4)),
     )
     assert topology.group is not None
-    assert topology.group.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, -1, -1, -1, -1]
+    assert topology.group.tolist() == [
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+        1,
+        1,
+        0,
+        0,
+        1,
+        1,
+        -1,
+        -1,
+        -1,
+        -1,
+    ]
     found = links(topology)
     assert {pair: found[pair] for pair in found if pair[0] == 13} == {
-        (13, 8): (1, 25e9), (13, 9): (1, 25e9), (13, 17): (2, 12.5e9), (13, 19): (2, 12.5e9)
-    }  # fmt: skip
+        (13, 8): (1, 25e9),
+        (13, 9): (1, 25e9),
+        (13, 17): (2, 12.5e9),
+        (13, 19): (2, 12.5e9),
+    }
     # across the top: links 2 · (1000 + 500 + 300), switches 2 · (100 + 50) + 10, over 6 links
     assert graph.costs == {"hop": f"{(3600 + 310) / 6!r} ns", "port": "200 Gbit/s"}
     assert graph.notes
@@ -160,7 +219,9 @@ def test_a_machine_file_takes_what_a_graph_says_and_may_say_otherwise(tmp_path: 
     (tmp_path / "own.toml").write_text('[network]\ngraph = "tree.topo"\n[costs]\nhop = "1 us"\n')
     machine = parse_machine(str(tmp_path / "own.toml"))
     assert (machine.costs.hop_s, machine.costs.port_in_Bps) == (1e-6, 25e9)
-    (tmp_path / "ports.toml").write_text('[network]\ngraph = "tree.topo"\n[costs]\nport_out = "1 GB/s"\n')
+    (tmp_path / "ports.toml").write_text(
+        '[network]\ngraph = "tree.topo"\n[costs]\nport_out = "1 GB/s"\n'
+    )
     assert parse_machine(str(tmp_path / "ports.toml")).costs.port_out_Bps == 1e9
     again = machine_of_record(json.loads(json.dumps(record_of(machine))))
     assert same_machine(machine, again)
@@ -185,7 +246,10 @@ def test_anynet_of_the_simulator(shared_data: Path, tmp_path: Path) -> None:
 
 
 def test_gml_places_nodes_where_all_have_a_place() -> None:
-    one = "graph [ node [ id 0 lon -7.5 lat 4 ] node [ id 1 lon 1 lat 2 ] edge [ source 0 target 1 ] ]"
+    one = (
+        "graph [ node [ id 0 lon -7.5 lat 4 ] node [ id 1 lon 1 lat 2 ] edge [ source "
+        "0 target 1 ] ]"
+    )
     topology = read_gml(one).to_topology(1e9)
     assert topology.place is not None
     assert topology.place.tolist() == [[-7.5, 4], [1, 2]]
@@ -202,45 +266,132 @@ def changed(**values: Any) -> str:
     [
         (read_node_link, '{"nodes": [\n}', "x:2: no JSON: Expecting value"),
         (read_node_link, "[]", "x: an object with nodes and edges required, given []"),
-        (read_node_link, '{"nodes": []}', "x: lists 'nodes' and 'edges' (or 'links') required, has nodes"),
-        (read_node_link, changed(nodes=[{"id": 1}, {"id": "1"}]), "x: nodes[1].id = '1': another node has this name too"),
+        (
+            read_node_link,
+            '{"nodes": []}',
+            "x: lists 'nodes' and 'edges' (or 'links') required, has nodes",
+        ),
+        (
+            read_node_link,
+            changed(nodes=[{"id": 1}, {"id": "1"}]),
+            "x: nodes[1].id = '1': another node has this name too",
+        ),
         (read_node_link, changed(nodes=[{"name": "a"}]), "x: nodes[0]: lacks its key 'id'"),
-        (read_node_link, changed(edges=[{"source": 7, "target": 8}]), "x: edges[0]: edge to unknown node '8'"),
-        (read_node_link, changed(edges=[{"source": 7, "target": [3]}]), "x: edges[0].target = [3]: must be a whole number or a text"),
-        (read_node_link, changed(edges=[{"source": 7, "target": 3, "width": 0}]), "x: edges[0]: width '0': must be a whole number from 1 to 2^31 - 1"),
-        (read_node_link, changed(edges=[{"source": 7, "target": 3, "rate": "5 GHz"}]), "x: edges[0]: rate '5 GHz'"),
-        (read_demands, changed(graph={}), "x: graph.demands: has none: an object of source, target and amount is required"),
-        (read_demands, changed(graph={"demands": {"5": {"7": 1}}}), "x: graph.demands[5][7]: '5': an endpoint required, is a switch"),
-        (read_demands, changed(graph={"demands": {"7": {"8": 1}}}), "x: graph.demands[7][8]: '8': an endpoint required, there is no such node"),
-        (read_demands, changed(graph={"demands": {"7": {"3": -1}}}), "x: graph.demands[7][3] = -1: must be a number from 0 to 2^62"),
+        (
+            read_node_link,
+            changed(edges=[{"source": 7, "target": 8}]),
+            "x: edges[0]: edge to unknown node '8'",
+        ),
+        (
+            read_node_link,
+            changed(edges=[{"source": 7, "target": [3]}]),
+            "x: edges[0].target = [3]: must be a whole number or a text",
+        ),
+        (
+            read_node_link,
+            changed(edges=[{"source": 7, "target": 3, "width": 0}]),
+            "x: edges[0]: width '0': must be a whole number from 1 to 2^31 - 1",
+        ),
+        (
+            read_node_link,
+            changed(edges=[{"source": 7, "target": 3, "rate": "5 GHz"}]),
+            "x: edges[0]: rate '5 GHz'",
+        ),
+        (
+            read_demands,
+            changed(graph={}),
+            "x: graph.demands: has none: an object of source, target and amount is required",
+        ),
+        (
+            read_demands,
+            changed(graph={"demands": {"5": {"7": 1}}}),
+            "x: graph.demands[5][7]: '5': an endpoint required, is a switch",
+        ),
+        (
+            read_demands,
+            changed(graph={"demands": {"7": {"8": 1}}}),
+            "x: graph.demands[7][8]: '8': an endpoint required, there is no such node",
+        ),
+        (
+            read_demands,
+            changed(graph={"demands": {"7": {"3": -1}}}),
+            "x: graph.demands[7][3] = -1: must be a number from 0 to 2^62",
+        ),
         (read_htsim, "Nodes 8\n", "x: lacks 'tiers' before the first tier"),
-        (read_htsim, "Nodes eight\n", "x:1: Nodes: a whole number from 1 to 2^31 - 1 required, given eight"),
+        (
+            read_htsim,
+            "Nodes eight\n",
+            "x:1: Nodes: a whole number from 1 to 2^31 - 1 required, given eight",
+        ),
         (read_htsim, "Nods 8\n", "x:1: unknown word 'Nods': did you mean 'nodes'?"),
-        (read_htsim, LEAF_SPINE + "Radix_Down 4\n", "x:14: Radix_Down stands twice, first in line 12"),
+        (
+            read_htsim,
+            LEAF_SPINE + "Radix_Down 4\n",
+            "x:14: Radix_Down stands twice, first in line 12",
+        ),
         (read_htsim, LEAF_SPINE + "Tier 1\n", "x:14: Tier 1: stands twice"),
         (read_htsim, LEAF_SPINE.replace("Tier 1", "Tier 2"), "x: lacks 'Tier 1' of 2 tiers"),
-        (read_htsim, LEAF_SPINE.replace("Radix_Up 2", "Radix_Up 4"), "x:7: Radix_Down 8 over Radix_Up 4 of tier 0 must be Oversubscribed 4"),
-        (read_htsim, LEAF_SPINE.replace("Podsize 32", "Podsize 30"), "x:3: Podsize 30 must divide the 32 nodes"),
-        (read_htsim, LEAF_SPINE.replace("Radix_Down 4", "Radix_Down 2"), "x:12: 32 hosts in 1 pods at these speeds need 8 links up, so Radix_Down 2 of tier 1 gives 4 switches a pod with Bundle 1; Radix_Up of tier 0 is 2"),
-        (read_htsim, THREE_TIERS.replace("bundle 2", "bundle 1"), "x:18: 16 links up from tier 1 over Radix_Down 4 of tier 2 give 4 core switches for 2 aggregation switches a pod with Bundle 1; Radix_Up of tier 1 is 4"),
+        (
+            read_htsim,
+            LEAF_SPINE.replace("Radix_Up 2", "Radix_Up 4"),
+            "x:7: Radix_Down 8 over Radix_Up 4 of tier 0 must be Oversubscribed 4",
+        ),
+        (
+            read_htsim,
+            LEAF_SPINE.replace("Podsize 32", "Podsize 30"),
+            "x:3: Podsize 30 must divide the 32 nodes",
+        ),
+        (
+            read_htsim,
+            LEAF_SPINE.replace("Radix_Down 4", "Radix_Down 2"),
+            "x:12: 32 hosts in 1 pods at these speeds need 8 links up, so Radix_Down 2 of tier 1 "
+            "gives 4 switches a pod with Bundle 1; Radix_Up of tier 0 is 2",
+        ),
+        (
+            read_htsim,
+            THREE_TIERS.replace("bundle 2", "bundle 1"),
+            "x:18: 16 links up from tier 1 over Radix_Down 4 of tier 2 give 4 core switches for 2 "
+            "aggregation switches a pod with Bundle 1; Radix_Up of tier 1 is 4",
+        ),
         (read_htsim, LEAF_SPINE.replace("Nodes 32", f"Nodes {2**30}"), f"x:1: Nodes {2**30}: "),
-        (read_anynet, "router 0 nodes 1\n", "x:1: 'nodes': 'node N', 'router N' or a link's latency required"),
-        (read_anynet, "router 0\nrouter x node 1\n", "x:2: router 'x': a number from 0 to 2^31 - 1 required"),
-        (read_anynet, "node 0 node 1\n", "x:1: joins node 0 to node 1; a node is joined to a router"),
+        (
+            read_anynet,
+            "router 0 nodes 1\n",
+            "x:1: 'nodes': 'node N', 'router N' or a link's latency required",
+        ),
+        (
+            read_anynet,
+            "router 0\nrouter x node 1\n",
+            "x:2: router 'x': a number from 0 to 2^31 - 1 required",
+        ),
+        (
+            read_anynet,
+            "node 0 node 1\n",
+            "x:1: joins node 0 to node 1; a node is joined to a router",
+        ),
         (read_anynet, "router 0 router 0\n", "x:1: joins router 0 to itself"),
-        (read_anynet, "router 0 router 1\n", "x: all 2 names are routers; at least 1 node required"),
+        (
+            read_anynet,
+            "router 0 router 1\n",
+            "x: all 2 names are routers; at least 1 node required",
+        ),
         (read_anynet, "\n", "x: joins nothing"),
     ],
-)  # fmt: skip
-def test_errors_name_file_place_and_rule(reader: Callable[[str, str], object], text: str, line: str) -> None:
+)
+def test_errors_name_file_place_and_rule(
+    reader: Callable[[str, str], object], text: str, line: str
+) -> None:
     with pytest.raises(InputError) as raised:
         reader(text, "x")
     assert str(raised.value).startswith(line)
 
 
 READERS: dict[str, Callable[[str, str], Any]] = {
-    "a.json": read_node_link, "demands.json": read_demands, "a.topo": read_htsim, "a.anynet": read_anynet,
-}  # fmt: skip
+    "a.json": read_node_link,
+    "demands.json": read_demands,
+    "a.topo": read_htsim,
+    "a.anynet": read_anynet,
+}
 
 
 @settings(max_examples=120)

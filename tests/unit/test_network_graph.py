@@ -1,4 +1,5 @@
-"""Graphs: GraphML, GML and edge lists to networks, shortest paths by the rule, route tables, and located errors."""
+"""Graphs: GraphML, GML and edge lists to networks, shortest paths by the rule, route tables, and
+located errors."""
 
 from __future__ import annotations
 
@@ -59,8 +60,24 @@ def links(topology: Topology) -> list[tuple[int, int]]:
 
 def test_edge_list_with_switches_widths_and_rates() -> None:
     topology = read_edge_list(TREE).to_topology(5e9)
-    assert (topology.kind, topology.nodes, topology.endpoints, topology.labels) == ("graph", 6, 4, ())
-    assert links(topology) == [(0, 4), (1, 4), (2, 5), (3, 5), (4, 0), (4, 1), (4, 5), (5, 2), (5, 3), (5, 4)]
+    assert (topology.kind, topology.nodes, topology.endpoints, topology.labels) == (
+        "graph",
+        6,
+        4,
+        (),
+    )
+    assert links(topology) == [
+        (0, 4),
+        (1, 4),
+        (2, 5),
+        (3, 5),
+        (4, 0),
+        (4, 1),
+        (4, 5),
+        (5, 2),
+        (5, 3),
+        (5, 4),
+    ]
     assert topology.widths().tolist() == [1, 1, 1, 1, 1, 1, 2, 1, 1, 2]
     assert topology.link_rate_Bps is not None
     # only 0-4 has its own rate, the others take the machine's
@@ -87,7 +104,11 @@ def test_parallel_edges_add_up_their_widths() -> None:
 
 
 def test_directed_edges_go_one_way() -> None:
-    assert links(read_edge_list("directed\n0 1\n1 2\n2 0\n").to_topology(1e9)) == [(0, 1), (1, 2), (2, 0)]
+    assert links(read_edge_list("directed\n0 1\n1 2\n2 0\n").to_topology(1e9)) == [
+        (0, 1),
+        (1, 2),
+        (2, 0),
+    ]
 
 
 def test_graphml() -> None:
@@ -120,11 +141,23 @@ def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
         (read_edge_list, "0 1\n2\n", "x:2: an edge needs two nodes, has 1"),
         (read_edge_list, "0 1 3\n", "x:1: '3': expected width=N or rate=RATE after the two nodes"),
         (read_edge_list, "0 1 widht=3\n", "x:1: unknown word 'widht': did you mean 'width'?"),
-        (read_edge_list, "0 1 width=0\n", "x:1: width '0': must be a whole number from 1 to 2^31 - 1"),
-        (read_edge_list, "0 1 rate=-1GB/s\n", "x:1: rate '-1GB/s': must be above 0 B/s, is -1e+09 B/s"),
+        (
+            read_edge_list,
+            "0 1 width=0\n",
+            "x:1: width '0': must be a whole number from 1 to 2^31 - 1",
+        ),
+        (
+            read_edge_list,
+            "0 1 rate=-1GB/s\n",
+            "x:1: rate '-1GB/s': must be above 0 B/s, is -1e+09 B/s",
+        ),
         (read_edge_list, "0 1\n1 1\n", "x:2: edge joins node '1' to itself"),
         (read_edge_list, "endpoints 5\n0 1\n", "x: endpoints 5: the edges name only 2 nodes"),
-        (read_edge_list, "endpoints none\n0 1\n", "x:1: 'endpoints' must be followed by a whole number of at least 1"),
+        (
+            read_edge_list,
+            "endpoints none\n0 1\n",
+            "x:1: 'endpoints' must be followed by a whole number of at least 1",
+        ),
         (read_edge_list, "# nothing\n", "x: has no edges"),
         (read_graphml, "<graphml><graph>", "x:1: no well-formed XML: no element found"),
         (read_graphml, "<graphml/>", "x: has no <graph>"),
@@ -134,7 +167,11 @@ def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
             "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>",
             "x:3: edge to unknown node 'b'",
         ),
-        (read_graphml, "<graphml><graph>\n<node/></graph></graphml>", "x:2: <node> lacks its attribute 'id'"),
+        (
+            read_graphml,
+            "<graphml><graph>\n<node/></graph></graphml>",
+            "x:2: <node> lacks its attribute 'id'",
+        ),
         (
             read_graphml,
             "<graphml><graph><node id='a'/>\n<node id='a'/></graph></graphml>",
@@ -147,10 +184,15 @@ def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
         ),
         (
             read_graphml,
-            "<graphml><key id='type' for='node'/><graph><node id='a'><data key='type'>switch</data></node></graph></graphml>",
+            "<graphml><key id='type' for='node'/><graph><node id='a'><data "
+            "key='type'>switch</data></node></graph></graphml>",
             "x: 1 node, all switches; at least 1 endpoint required",
         ),
-        (read_gml, "graph [\n node [ id 1 ]\n", "x:2: ends inside a list or after a key; the file is cut short"),
+        (
+            read_gml,
+            "graph [\n node [ id 1 ]\n",
+            "x:2: ends inside a list or after a key; the file is cut short",
+        ),
         (read_gml, "graph [\n node [ label 1 ]\n]", "x:2: node lacks its key 'id'"),
         (read_gml, "]", "x:1: ']' without a list that it ends"),
         (read_gml, "a 1", "x: has 0 graphs; one is required"),
@@ -174,7 +216,10 @@ def test_wrong_graphs(reader: Callable[[str, str], Graph], text: str, line: str)
             "directed\n0 1\n1 0\n0 2\n",
             "x: disconnected: node 2 cannot reach node 0; every endpoint must reach every other",
         ),
-        ("0 1 rate=1GB/s\n0 1 rate=2GB/s\n", "x:2: parallel links must have one rate, are 1e+09 B/s and 2e+09 B/s"),
+        (
+            "0 1 rate=1GB/s\n0 1 rate=2GB/s\n",
+            "x:2: parallel links must have one rate, are 1e+09 B/s and 2e+09 B/s",
+        ),
     ],
 )
 def test_graphs_that_do_not_fit(text: str, line: str) -> None:
@@ -194,7 +239,10 @@ def test_files_by_suffix(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_graph(tmp_path / "net.xyz")
     suffixes = ".graphml, .gml, .edges, .edgelist, .txt, .json, .topo, .anynet"
-    assert str(caught.value) == f"{tmp_path}/net.xyz: a graph's suffix must be one of {suffixes}, is '.xyz'"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}/net.xyz: a graph's suffix must be one of {suffixes}, is '.xyz'"
+    )
     (tmp_path / "bad.edges").write_bytes(b"0 1\xff")
     with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 3\)$"):
         read_graph(tmp_path / "bad.edges")
@@ -219,7 +267,11 @@ def test_next_hops_against_the_slow_definition(seed: int) -> None:
     for target in range(topology.nodes):
         hops = next_hops(topology, target)
         for node in range(topology.nodes):
-            nearer = [b for a, b in links(topology) if a == node and distance[b, target] == distance[node, target] - 1]
+            nearer = [
+                b
+                for a, b in links(topology)
+                if a == node and distance[b, target] == distance[node, target] - 1
+            ]
             assert hops[node] == (min(nearer) if node != target else -1)
 
 
@@ -233,7 +285,9 @@ def test_route_table_keeps_listed_paths_and_fills_in_the_others() -> None:
     for source in range(4):
         for target in range(4):
             pair = source * 4 + target
-            path = routing.table_links[routing.table_offsets[pair] : routing.table_offsets[pair + 1]].tolist()
+            path = routing.table_links[
+                routing.table_offsets[pair] : routing.table_offsets[pair + 1]
+            ].tolist()
             nodes = [pairs[link][0] for link in path] + ([pairs[path[-1]][1]] if path else [])
             if source == target:
                 assert not nodes

@@ -1,4 +1,7 @@
-"""Plans of networks on paper, by their families; pictures with titles; what shortest paths leave unused."""
+"""Plans of networks on paper, by their families; pictures with titles.
+
+What shortest paths leave unused.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,22 @@ from conset.report.style import svg_text
 from vector_pictures import texts, titles
 
 SMALL = (
-    "fat-tree:k=4", "fat-tree:k=4,levels=2,taper=2", "leaf-spine:leaves=3,spines=2,hosts=4", "slim-fly:q=3,nodes=1",
-    "dragonfly:groups=5,routers=2,nodes=2", "dragonfly:groups=2,routers=1,nodes=3", "rails:hosts=3,gpus=4",
-    "rails:hosts=4,gpus=2,leaf=2,spines=2", "hyperx:sides=3x4,nodes=2", "express-mesh:sides=5x3", "mesh:3x4,planes=2",
-    "torus:4x4,planes=3", "ring:5,planes=2", "hypercube:3,planes=2", "mesh:3x3,dead=4",
-)  # fmt: skip
+    "fat-tree:k=4",
+    "fat-tree:k=4,levels=2,taper=2",
+    "leaf-spine:leaves=3,spines=2,hosts=4",
+    "slim-fly:q=3,nodes=1",
+    "dragonfly:groups=5,routers=2,nodes=2",
+    "dragonfly:groups=2,routers=1,nodes=3",
+    "rails:hosts=3,gpus=4",
+    "rails:hosts=4,gpus=2,leaf=2,spines=2",
+    "hyperx:sides=3x4,nodes=2",
+    "express-mesh:sides=5x3",
+    "mesh:3x4,planes=2",
+    "torus:4x4,planes=3",
+    "ring:5,planes=2",
+    "hypercube:3,planes=2",
+    "mesh:3x3,dead=4",
+)
 LARGE = ("fat-tree:k=8", "fat-tree:k=16", "fat-tree:k=24", "dragonfly:groups=33,routers=16,nodes=4")
 
 
@@ -78,7 +92,12 @@ def test_a_tree_stands_in_levels_with_its_pods_as_bands() -> None:
         own = plan.place[topology.group == pod]
         assert (own > band.low).all()
         assert (own < band.high).all()
-    assert [note.text for note in plan.notes] == ["16 hosts", "8 edge switches", "8 agg switches", "4 core switches"]
+    assert [note.text for note in plan.notes] == [
+        "16 hosts",
+        "8 edge switches",
+        "8 agg switches",
+        "4 core switches",
+    ]
 
 
 def test_planes_stand_side_by_side_with_the_numbers_of_their_endpoints() -> None:
@@ -102,7 +121,9 @@ def test_large_networks_are_drawn_by_switches_or_parts_and_say_so(words: str) ->
         assert plan.shown.sum() == topology.nodes - topology.endpoints
         return
     # lines stand for all links between parts
-    outer = (topology.link_source >= topology.endpoints) & (topology.link_target >= topology.endpoints)
+    outer = (topology.link_source >= topology.endpoints) & (
+        topology.link_target >= topology.endpoints
+    )
     apart = outer & (plan.part[topology.link_source] != plan.part[topology.link_target])
     assert plan.count.sum() == apart.sum()
     assert plan.shown.all()
@@ -111,7 +132,10 @@ def test_large_networks_are_drawn_by_switches_or_parts_and_say_so(words: str) ->
 def test_a_map_keeps_west_to_the_left_and_north_up() -> None:
     from conset.machine.network.graph_files import read_gml
 
-    text = "graph [ node [ id 0 label 'W' lon -120 lat 40 ] node [ id 1 lon -75 lat 40 ] node [ id 2 lon -97 lat 48 ] "
+    text = (
+        "graph [ node [ id 0 label 'W' lon -120 lat 40 ] node [ id 1 lon -75 lat 40 ] node [ id "
+        "2 lon -97 lat 48 ] "
+    )
     text += "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
     plan = plan_of(read_gml(text).to_topology(1e9))
     assert plan.place[0, 0] < plan.place[2, 0] < plan.place[1, 0]
@@ -156,7 +180,9 @@ def test_loads_of_a_large_network_are_drawn_by_parts(monkeypatch: pytest.MonkeyP
     assert 'id="conset-loads"' in svg
 
 
-def slow_loads(topology: Topology) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
+def slow_loads(
+    topology: Topology,
+) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
     """Specification: message by message, down the shortest paths."""
     nodes = range(topology.nodes)
     ends = set(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
@@ -165,10 +191,18 @@ def slow_loads(topology: Topology) -> tuple[dict[tuple[int, int], float], dict[t
     for target in range(topology.endpoints):
         far = {target: 0}
         for distance in range(topology.nodes):
-            far.update({a: distance + 1 for a, b in ends if far.get(b) == distance and a not in far})
-        onward = {a: sorted(b for b in nodes if (a, b) in ends and far[b] == far[a] - 1) for a in nodes if a in far}
+            far.update(
+                {a: distance + 1 for a, b in ends if far.get(b) == distance and a not in far}
+            )
+        onward = {
+            a: sorted(b for b in nodes if (a, b) in ends and far[b] == far[a] - 1)
+            for a in nodes
+            if a in far
+        }
 
-        def walk(node: int, share: float, target: int = target, onward: dict[int, list[int]] = onward) -> None:
+        def walk(
+            node: int, share: float, target: int = target, onward: dict[int, list[int]] = onward
+        ) -> None:
             for after in onward[node] if node != target else ():
                 spread[node, after] += share / len(onward[node])
                 walk(after, share / len(onward[node]))
@@ -196,7 +230,8 @@ def test_shortest_paths_over_one_spine_warn_with_both_numbers() -> None:
     machine = parse_machine("leaf-spine:leaves=4,spines=4,hosts=4,routing=shortest-path")
     unused = unused_paths(machine.topology, machine.routing)
     assert unused is not None
-    # 4 hosts of a leaf send to 12 others: 48 over the one spine, 12 over each of four; 15 on a host's own link
+    # 4 hosts of a leaf send to 12 others: 48 over the one spine, 12 over each of four; 15 on a
+    # host's own link
     assert (unused.load, unused.spread, unused.rule) == (48, 15, "dmodk")
     assert len(machine.warnings) == 1
     assert "48 messages, 15 were" in machine.warnings[0]

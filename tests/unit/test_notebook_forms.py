@@ -1,4 +1,7 @@
-"""What notebooks show of nouns: facts, a small picture with its legend; sound HTML, whatever names are."""
+"""What notebooks show of nouns: facts, a small picture with its legend.
+
+Sound HTML, whatever names are.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def words_of(noun: Any) -> str:
 
 def fills(noun: Any) -> list[str]:
     """Of the legend's rectangles, from left to right."""
-    return [rect.get("fill", "") for rect in parsed(noun).iter("rect") if rect.get("fill") != "none"]
+    return [
+        rect.get("fill", "") for rect in parsed(noun).iter("rect") if rect.get("fill") != "none"
+    ]
 
 
 def test_a_thumbnail_has_a_legend_from_bright_to_dark() -> None:
@@ -65,12 +70,18 @@ def test_bounds() -> None:
 
 
 def test_predictions() -> None:
-    schedule = conset.compile("alltoall:size=1KiB", "paragon:4x4", method="coloring", sync="barrier")
+    schedule = conset.compile(
+        "alltoall:size=1KiB", "paragon:4x4", method="coloring", sync="barrier"
+    )
     timing = conset.predict(schedule)
     words = words_of(timing)
     assert f"by {timing.by} on paragon:4x4" in words
     assert timing.prediction.formula in words
-    heights = [float(rect.get("height", "")) for rect in parsed(timing).iter("rect") if rect.get("width") == "46"]
+    heights = [
+        float(rect.get("height", ""))
+        for rect in parsed(timing).iter("rect")
+        if rect.get("width") == "46"
+    ]
     times = [timing.terms[name] for name in timing.terms]
     assert np.array(heights) / sum(heights) == pytest.approx(np.array(times) / sum(times), abs=1e-3)
     assert "by formula on paragon:4x4" in words_of(timing.prediction)
@@ -96,7 +107,9 @@ def test_timelines() -> None:
     timeline = conset.simulate(schedule)
     words = words_of(timeline)
     assert timeline.model in words
-    most = max(int(((timeline.start_s <= t) & (timeline.end_s > t)).sum()) for t in timeline.start_s)
+    most = max(
+        int(((timeline.start_s <= t) & (timeline.end_s > t)).sum()) for t in timeline.start_s
+    )
     assert f"{most} messages under way at most" in words
     bare = replace(timeline, workload=None)
     assert "mean latency" in words_of(bare)

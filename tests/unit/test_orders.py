@@ -30,7 +30,9 @@ from slow_verifier import broken_rule
 
 Pairs = list[tuple[int, int]]
 ACYCLIC = st.lists(
-    st.tuples(st.integers(0, 11), st.integers(0, 11)).filter(lambda pair: pair[0] < pair[1]), min_size=1, max_size=30
+    st.tuples(st.integers(0, 11), st.integers(0, 11)).filter(lambda pair: pair[0] < pair[1]),
+    min_size=1,
+    max_size=30,
 )
 """Pairs of messages 0 … 11, the lower one first."""
 
@@ -47,8 +49,14 @@ def slow_chain(before: Pairs, weight: list[float]) -> tuple[list[int], float]:
     return best[end][1], best[end][0]
 
 
-@given(ACYCLIC, st.lists(st.sampled_from([0.0, 1.0, 1.5, 4.0]), min_size=12, max_size=12), st.sampled_from([1, 3, 64]))
-def test_the_longest_chain_is_that_of_the_slow_form(before: Pairs, weight: list[float], rounds: int) -> None:
+@given(
+    ACYCLIC,
+    st.lists(st.sampled_from([0.0, 1.0, 1.5, 4.0]), min_size=12, max_size=12),
+    st.sampled_from([1, 3, 64]),
+)
+def test_the_longest_chain_is_that_of_the_slow_form(
+    before: Pairs, weight: list[float], rounds: int
+) -> None:
     """Also where chains are longer than those that are followed together."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds_order, "ROUNDS", rounds)
@@ -67,27 +75,48 @@ def test_a_chain_of_many_messages() -> None:
     assert longest_chain(before, weight) == ([count, count + 1, count + 2], 3 * count)
 
 
-@given(ACYCLIC, st.permutations([0, 1, 1, 2, 3, 3, 3, 5, 6, 7, 8, 9, 10, 11]), st.booleans(), st.integers(0, 12))
-def test_every_part_follows_every_part(before: Pairs, parts: list[int], split: bool, left: int) -> None:
+@given(
+    ACYCLIC,
+    st.permutations([0, 1, 1, 2, 3, 3, 3, 5, 6, 7, 8, 9, 10, 11]),
+    st.booleans(),
+    st.integers(0, 12),
+)
+def test_every_part_follows_every_part(
+    before: Pairs, parts: list[int], split: bool, left: int
+) -> None:
     """Message 4 is not scheduled; whole messages take the short way to the same pairs."""
     message = np.array(parts if split else sorted(set(parts), key=parts.index), np.int32)[left:]
     first, second = order_of_transfers(np.array(before, np.int32), message)
     expected = [
-        (a, b) for i, j in before for a in np.flatnonzero(message == i) for b in np.flatnonzero(message == j)
-    ]  # fmt: skip
+        (a, b)
+        for i, j in before
+        for a in np.flatnonzero(message == i)
+        for b in np.flatnonzero(message == j)
+    ]
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected
     assert (first.dtype, second.dtype) == (np.int32, np.int32)
 
 
 def from_one(messages: int, before: Pairs) -> Pattern:
-    """Messages of rising sizes from rank 0, in turn to ranks 1 and 2: every two of them share a rank."""
+    """Messages of rising sizes from rank 0, in turn to ranks 1 and 2.
+
+    Every two of them share a rank.
+    """
     target = np.arange(messages) % 2 + 1
     size = np.arange(1, messages + 1) * 1000
-    return Pattern(3, np.array([0, messages, messages, messages]), target, size, np.array(before, np.int32))
+    return Pattern(
+        3, np.array([0, messages, messages, messages]), target, size, np.array(before, np.int32)
+    )
 
 
-@given(ACYCLIC, st.lists(st.integers(0, 4), min_size=12, max_size=12), st.sampled_from([[0, 5], [0, 2, 5]]))
-def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: list[int], batches: list[int]) -> None:
+@given(
+    ACYCLIC,
+    st.lists(st.integers(0, 4), min_size=12, max_size=12),
+    st.sampled_from([[0, 5], [0, 2, 5]]),
+)
+def test_chains_of_phases_add_up_what_messages_take_alone(
+    before: Pairs, phase: list[int], batches: list[int]
+) -> None:
     """Pairs with the second before the first do not count; a batch begins anew."""
     machine = parse_machine("crossbar:3,overhead=1us,port=1GB/s")
     order = np.argsort(phase, kind="stable").astype(np.int32)
@@ -98,7 +127,11 @@ def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: 
     batch = np.repeat(np.arange(len(batches) - 1), np.diff(batches))
     end: dict[int, float] = {}
     for m in order.tolist():
-        behind = [i for i, j in before if j == m and phase[i] <= phase[m] and batch[phase[i]] == batch[phase[m]]]
+        behind = [
+            i
+            for i, j in before
+            if j == m and phase[i] <= phase[m] and batch[phase[i]] == batch[phase[m]]
+        ]
         end[m] = max((end[i] for i in behind), default=0.0) + latency + (m + 1) * 1e-6
     for p in range(5):
         inside = [m for m in range(12) if batch[phase[m]] == batch[p] and phase[m] <= p]
@@ -108,12 +141,18 @@ def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: 
 
 @pytest.mark.parametrize("length", [3, 70, 200])
 def test_the_verifier_names_a_cycle_behind_a_long_chain(length: int) -> None:
-    """The last three of so many messages that follow one another go round, and ten more follow them."""
+    """The last three of so many messages that follow one another go round, and ten more follow
+    them."""
     messages = length + 10
     pattern = from_one(messages, [(k, k + 1) for k in range(messages - 1)])
     schedule = Schedule(
-        pattern, parse_machine("crossbar:3"), "by hand", Limits(), np.arange(messages + 1), np.arange(messages)
-    )  # fmt: skip
+        pattern,
+        parse_machine("crossbar:3"),
+        "by hand",
+        Limits(),
+        np.arange(messages + 1),
+        np.arange(messages),
+    )
     assert verify_document(document_of(schedule)).ok
     assert pattern.before is not None
     before = np.concatenate([pattern.before, [[length - 1, length - 3]]])
@@ -128,14 +167,19 @@ def test_the_verifier_names_a_cycle_behind_a_long_chain(length: int) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=4),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=4
+    ),
     st.permutations([0, 0, 1, 2]),
     st.booleans(),
 )
 def test_the_verifiers_agree_on_the_order_of_parts(
     placed: list[tuple[int, int, int]], message: list[int], timed: bool
 ) -> None:
-    """Message 0 in two parts, then 1, then 2, in at most two phases; windows short, many of them one instant."""
+    """Message 0 in two parts, then 1, then 2, in at most two phases.
+
+    Windows short, many of them one instant.
+    """
     ends = [(0, 1), (0, 2), (1, 2)]
     rows = [
         (p // 2, [*ends[m], 5 if m == 0 else 10, m], [float(start), float(start + length)])
@@ -145,9 +189,13 @@ def test_the_verifiers_agree_on_the_order_of_parts(
     times = [[window for p, _, window in rows if p == q] for q in range(2)]
     machine = machine_on(Topology.crossbar(3))
     wrong = document(
-        machine, [[*each, 10] for each in ends], phases, Limits(), before=[[0, 1], [1, 2]],
+        machine,
+        [[*each, 10] for each in ends],
+        phases,
+        Limits(),
+        before=[[0, 1], [1, 2]],
         timetable=times if timed else None,
-    )  # fmt: skip
+    )
     rules = {violation.rule for violation in verify_document(wrong, machine=machine).violations}
     assert ("order" in rules) == (broken_rule(wrong, machine) == "order")
 
@@ -164,7 +212,9 @@ def test_depths_count_the_longest_chain_before_a_message(before: Pairs) -> None:
 
 
 @given(ACYCLIC, st.sampled_from(["schedule", "random", "ascending", "rotated", "longest-first"]))
-def test_one_phase_of_all_messages_keeps_an_order_or_refuses_it(before: Pairs, posting: str) -> None:
+def test_one_phase_of_all_messages_keeps_an_order_or_refuses_it(
+    before: Pairs, posting: str
+) -> None:
     """Refused where no list of the rank that sends all has both orders."""
     pattern, machine = from_one(12, before), parse_machine("crossbar:3")
     options = SearchOptions(posting=posting)
@@ -172,11 +222,15 @@ def test_one_phase_of_all_messages_keeps_an_order_or_refuses_it(before: Pairs, p
     kept = all(listed.index(i) < listed.index(j) for i, j in before)
     problem = Problem(pattern, machine, Limits(), search=options)
     if not kept and posting not in ("schedule", "random"):
-        with pytest.raises(InputError, match=f"posting {posting} and the order of messages to agree, given message"):
+        with pytest.raises(
+            InputError, match=f"posting {posting} and the order of messages to agree, given message"
+        ):
             schedule_naive(problem)
         return
     phases = schedule_naive(problem)
-    schedule = Schedule(pattern, machine, "naive", Limits(), phases.offsets, phases.message, posting=posting)
+    schedule = Schedule(
+        pattern, machine, "naive", Limits(), phases.offsets, phases.message, posting=posting
+    )
     assert verify_document(document_of(schedule)).ok
 
 
@@ -185,7 +239,8 @@ def test_a_chain_inside_a_phase_comes_after_its_set_up(sync: str) -> None:
     machine = parse_machine("iwarp:3x2,node=60MB/s")
     pattern = Pattern.from_messages([0, 1, 3], [3, 2, 2], [64] * 3, 6, before=[(2, 0)])
     schedule = Schedule(pattern, machine, "connections", Limits(), [0, 3], [1, 2, 0], sync=sync)
-    # 8.8 us of set-up; 5.2 us each, 64 B at 40 MB/s, and hops of 0.2 us: one from 3 to 2, two from 0 to 3
+    # 8.8 us of set-up; 5.2 us each, 64 B at 40 MB/s, and hops of 0.2 us: one from 3 to 2, two from
+    # 0 to 3
     barrier_s = machine.costs_for("connections").synchronization.at(6) * (sync == "barrier")
     assert predict(schedule).time_s == pytest.approx(8.8e-6 + 7.0e-6 + 7.2e-6 + barrier_s)
     assert bound_schedule(schedule).time_s <= predict(schedule).time_s

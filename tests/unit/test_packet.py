@@ -1,4 +1,5 @@
-"""Packets: closed forms worked out by hand, what bounded buffers hold up, chance, and what `auto` makes of them."""
+"""Packets: closed forms worked out by hand, what bounded buffers hold up, chance, and what
+`auto` makes of them."""
 
 from __future__ import annotations
 
@@ -42,10 +43,13 @@ def ends_us(machine: Machine, *rows: tuple[int, int, int]) -> list[float]:
 @pytest.mark.parametrize("size", [1, 1000, 2500])
 def test_a_message_alone_takes_what_it_takes_in_flow(words: str, size: int) -> None:
     machine = conset.load_machine(
-        f"{words},link=1MB/s,port=2MB/s,packet=1000B,link_buffers=2000B,hop=3us,send_overhead=5us,receive_overhead=7us"
+        f"{words},link=1MB/s,port=2MB/s,packet=1000B,link_buffers=2000B,hop=3us,send_overhead=5us,"
+        "receive_overhead=7us"
     )
     alone = work(machine, (0, machine.topology.nodes - 1, size))
-    times = [find_model(name).simulate(alone, machine, Settings()).time_s for name in ("packet", "flow")]
+    times = [
+        find_model(name).simulate(alone, machine, Settings()).time_s for name in ("packet", "flow")
+    ]
     assert times[0] == pytest.approx(times[1], rel=1e-9)
 
 
@@ -79,7 +83,9 @@ def test_messages_of_one_node_leave_in_the_order_in_which_they_were_given() -> N
 
 def test_full_buffers_around_a_ring_are_a_deadlock_with_its_cycle() -> None:
     ring = graph_of(4, 4, [(k, (k + 1) % 4) for k in range(4)])
-    costs = conset.load_machine("ring:4,link=1MB/s,port=none,packet=1000B,link_buffers=1000B,hop=0").costs
+    costs = conset.load_machine(
+        "ring:4,link=1MB/s,port=none,packet=1000B,link_buffers=1000B,hop=0"
+    ).costs
     machine = Machine("ring", ring, Routing.default(ring), costs)
     rows = [(k, (k + 2) % 4, 5000) for k in range(4)]
     with pytest.raises(NoScheduleError, match="deadlock"):
@@ -109,17 +115,26 @@ def test_chance_delays_a_delivery_by_the_same_in_every_schedule(model: str) -> N
     longer = []
     for k in (5, 90):
         one = work(still, (int(pattern.source[k]), int(pattern.target[k]), 1000))
-        longer.append(simulate(one, late, Settings()).time_s - simulate(one, still, Settings()).time_s)
+        longer.append(
+            simulate(one, late, Settings()).time_s - simulate(one, still, Settings()).time_s
+        )
     assert min(longer) > 0
     assert longer[0] != longer[1]
     # after itself, message 5 is as late as alone, and not by what the second of a list would be
     one = work(still, (int(pattern.source[5]), int(pattern.target[5]), 1000))
-    assert simulate(one, late, Settings()).time_s - simulate(one, still, Settings()).time_s == longer[0]
+    assert (
+        simulate(one, late, Settings()).time_s - simulate(one, still, Settings()).time_s
+        == longer[0]
+    )
 
 
 def test_chance_has_its_mean() -> None:
-    still, late = (network(f"crossbar:64,port=1GB/s,jitter={jitter}") for jitter in ("0us", "200us"))
-    everything = [conset.compile("alltoall:size=1", machine, method="naive") for machine in (still, late)]
+    still, late = (
+        network(f"crossbar:64,port=1GB/s,jitter={jitter}") for jitter in ("0us", "200us")
+    )
+    everything = [
+        conset.compile("alltoall:size=1", machine, method="naive") for machine in (still, late)
+    ]
     mean = [conset.simulate(schedule, model="flow").mean_latency_s for schedule in everything]
     assert mean[1] - mean[0] == pytest.approx(200 * US, rel=0.05)
 
@@ -129,11 +144,16 @@ MEASURED = "synchronization=4.5ms,signal=1.2ms,overhead=200us,jitter=1ms,inject=
 
 
 def test_order_pays_where_buffers_push_back_and_nowhere_else() -> None:
-    # measured on such a mesh: posting everything 2.3 to 2.7 s, contention 1 with barriers 0.97 to 1.15 s
+    # measured on such a mesh: posting everything 2.3 to 2.7 s, contention 1 with barriers 0.97 to
+    # 1.15 s
     link = "link=2.39MB/s,port=2.39MB/s"
-    credit = conset.load_machine(f"mesh:4x4,{link},{MEASURED},model=packet,link_buffers=11584B,window=92672B")
+    credit = conset.load_machine(
+        f"mesh:4x4,{link},{MEASURED},model=packet,link_buffers=11584B,window=92672B"
+    )
     chosen = conset.compile("alltoall:size=128KiB", credit)
-    posted = conset.simulate(conset.compile("alltoall:size=128KiB", credit, method="naive"), model="packet").time_s
+    posted = conset.simulate(
+        conset.compile("alltoall:size=128KiB", credit, method="naive"), model="packet"
+    ).time_s
     assert chosen.sync.startswith("barrier")
     assert conset.simulate(chosen, model="packet").time_s < 0.5 * posted
     assert 2.2 < posted < 2.8
@@ -144,8 +164,11 @@ def test_order_pays_where_buffers_push_back_and_nowhere_else() -> None:
     assert "no order pays here" in (everything.report.verdict or {})["text"]
 
 
-def test_phases_of_a_measured_machine_are_kept_apart_where_that_is_next_to_nothing(tmp_path: Path) -> None:
-    # words of a calibration that saw no chance: by them `none` is 2 % faster, measured it took a third longer
+def test_phases_of_a_measured_machine_are_kept_apart_where_that_is_next_to_nothing(
+    tmp_path: Path,
+) -> None:
+    # words of a calibration that saw no chance: by them `none` is 2 % faster, measured it took a
+    # third longer
     words = """network = { kind = "mesh", sides = [4, 4] }
     [costs]
     model = { value = "packet", tag = "TAG", source = "a fit" }
@@ -167,7 +190,9 @@ def test_phases_of_a_measured_machine_are_kept_apart_where_that_is_next_to_nothi
 
 def test_where_links_lose_messages_their_tolerance_is_kept_and_no_model_claims_to_know() -> None:
     # 16 messages cross the busiest link in all, of which it bears two at a time
-    lossy = conset.load_machine("mesh:4x4,link=1MB/s,synchronization=1ms,jitter=10us,tolerance=2,blocking=1")
+    lossy = conset.load_machine(
+        "mesh:4x4,link=1MB/s,synchronization=1ms,jitter=10us,tolerance=2,blocking=1"
+    )
     chosen = conset.compile("alltoall:size=16KiB", lossy)
     # phases that may meet have half of it each
     most = int(phase_loads(chosen).link.max())
@@ -183,9 +208,13 @@ def test_the_checker_of_timelines_agrees_and_finds_a_delivery_that_is_too_early(
     machine = conset.load_machine(
         "mesh:4x4,link=1MB/s,port=2MB/s,packet=1000B,link_buffers=3000B,overhead=3us,jitter=9us"
     )
-    schedule = conset.compile("random:degree=3,size=log-uniform(1,9KiB)", machine, method="first-fit")
+    schedule = conset.compile(
+        "random:degree=3,size=log-uniform(1,9KiB)", machine, method="first-fit"
+    )
     played, settings = Workload.of_schedule(schedule), Settings(sync=sync, record=True)
     timeline = find_model("packet").simulate(played, machine, settings)
     assert check_timeline(timeline, played, machine, settings) == ()
-    early = replace(timeline, end_s=np.where(np.arange(played.messages) == 7, 0.5, 1.0) * timeline.end_s)
+    early = replace(
+        timeline, end_s=np.where(np.arange(played.messages) == 7, 0.5, 1.0) * timeline.end_s
+    )
     assert check_timeline(early, played, machine, settings)

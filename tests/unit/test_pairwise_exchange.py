@@ -1,4 +1,7 @@
-"""The Thakur text's exchanges and Scott's: against the pseudo-code line by line, on parts of patterns, and refusals."""
+"""The Thakur text's exchanges and Scott's.
+
+Against the pseudo-code line by line, on parts of patterns, and refusals.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,19 @@ def checked(pattern: Pattern, on: str, **options: object) -> Schedule:
 
 
 def pairs_of(schedule: Schedule) -> list[set[tuple[int, int]]]:
-    source, target = (ranks[schedule.message] for ranks in (schedule.pattern.source, schedule.pattern.target))
+    source, target = (
+        ranks[schedule.message] for ranks in (schedule.pattern.source, schedule.pattern.target)
+    )
     pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-    return [set(pairs[a:b]) for a, b in zip(schedule.phase_offsets, schedule.phase_offsets[1:], strict=False)]
+    return [
+        set(pairs[a:b])
+        for a, b in zip(schedule.phase_offsets, schedule.phase_offsets[1:], strict=False)
+    ]
 
 
 def figure(name: str, p: int, modulus: int | None = None) -> list[set[tuple[int, int]]]:
-    """The text's Figures 1, 2, 4 (with modulus q unless another is given) and 5, processor by processor."""
+    """The text's Figures 1, 2, 4 (with modulus q unless another is given) and 5, processor by
+    processor."""
     q = 1
     while q < p:
         q *= 2
@@ -58,7 +67,9 @@ def figure(name: str, p: int, modulus: int | None = None) -> list[set[tuple[int,
     return [step for step in steps if step]
 
 
-@pytest.mark.parametrize("mesh", [(1, 1), (1, 2), (3, 1), (2, 4), (3, 3), (4, 4), (4, 5), (3, 7), (1, 11), (8, 4)])
+@pytest.mark.parametrize(
+    "mesh", [(1, 1), (1, 2), (3, 1), (2, 4), (3, 3), (4, 4), (4, 5), (3, 7), (1, 11), (8, 4)]
+)
 @pytest.mark.parametrize("method", ["pex", "pex-gen", "pex-gen-shift", "gen"])
 def test_steps_are_those_of_the_figures(method: str, mesh: tuple[int, int]) -> None:
     p = mesh[0] * mesh[1]
@@ -69,7 +80,10 @@ def test_steps_are_those_of_the_figures(method: str, mesh: tuple[int, int]) -> N
 
 
 def test_the_modulus_that_is_printed_breaks_the_symmetry() -> None:
-    """20 ranks: shift 6. With `mod p` ranks message themselves and partners disagree; with `mod q` they are 6 to 25."""
+    """20 ranks: shift 6.
+
+    With `mod p` ranks message themselves and partners disagree; with `mod q` they are 6 to 25.
+    """
     printed, read = figure("pex-gen-shift", 20, 20), figure("pex-gen-shift", 20)
     assert any(x == y for step in printed for x, y in step)
     assert any((y, x) not in step for step in printed for x, y in step)
@@ -124,19 +138,29 @@ def test_pex_requires_powers_of_two(on: str, words: str) -> None:
 @pytest.mark.parametrize("method", ["pex", "pex-gen", "pex-gen-shift", "gen", "scott"])
 def test_ranks_that_share_a_node_are_refused(method: str) -> None:
     pattern = parse_pattern("alltoall", ranks=32)
-    with pytest.raises(InputError, match=f"method {method} requires one rank per node, given 2 ranks on node 0"):
+    with pytest.raises(
+        InputError, match=f"method {method} requires one rank per node, given 2 ranks on node 0"
+    ):
         checked(pattern, "mesh:4x4", method=method, ranks_per_node=2)
 
 
 @pytest.mark.parametrize(
     ("on", "given"),
     [
-        ("mesh:6x6", "mesh 6x6"), ("mesh:4x8", "mesh 4x8"), ("torus:8x8", "torus 8x8"), ("ring:16", "ring 16"),
-        ("hypercube:4", "hypercube 2x2x2x2"), ("mesh:4x4,dead=3", "graph 15 nodes"), ("mesh:4x4x4", "mesh 4x4x4"),
+        ("mesh:6x6", "mesh 6x6"),
+        ("mesh:4x8", "mesh 4x8"),
+        ("torus:8x8", "torus 8x8"),
+        ("ring:16", "ring 16"),
+        ("hypercube:4", "hypercube 2x2x2x2"),
+        ("mesh:4x4,dead=3", "graph 15 nodes"),
+        ("mesh:4x4x4", "mesh 4x4x4"),
     ],
-)  # fmt: skip
+)
 def test_scott_requires_a_square_mesh_of_side_4m(on: str, given: str) -> None:
-    with pytest.raises(InputError, match=f"method scott requires an n x n mesh with n divisible by 4, given {given}"):
+    with pytest.raises(
+        InputError,
+        match=f"method scott requires an n x n mesh with n divisible by 4, given {given}",
+    ):
         compiled("alltoall", on, method="scott")
 
 
@@ -146,7 +170,12 @@ def test_scott_takes_a_torus_whose_routes_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("placement", ["identity", "random"])
 def test_scott_takes_parts_of_an_exchange_and_any_placement(placement: str) -> None:
-    assert compiled("random:degree=5", "mesh:8x8", method="scott", placement=placement, seed=3).phases <= 128
-    assert compiled("alltoall", "mesh:8x8", method="scott", placement=placement, seed=3).phases == 128
+    assert (
+        compiled("random:degree=5", "mesh:8x8", method="scott", placement=placement, seed=3).phases
+        <= 128
+    )
+    assert (
+        compiled("alltoall", "mesh:8x8", method="scott", placement=placement, seed=3).phases == 128
+    )
     few = parse_pattern("alltoall", ranks=10)
     checked(few, "mesh:4x4", method="scott", placement=placement)

@@ -1,4 +1,5 @@
-"""Pictures of steps: one axis up for panels that show the same, room for formulas above counts, one legend."""
+"""Pictures of steps: one axis up for panels that show the same, room for formulas above counts,
+one legend."""
 
 from __future__ import annotations
 

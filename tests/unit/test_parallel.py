@@ -12,7 +12,9 @@ from conset_papers.parallel import on_threads
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_stand_in_the_order_of_the_items(threads: int) -> None:
-    assert on_threads(lambda n: n * n, list(range(40)), cost=float, threads=threads) == [n * n for n in range(40)]
+    assert on_threads(lambda n: n * n, list(range(40)), cost=float, threads=threads) == [
+        n * n for n in range(40)
+    ]
 
 
 def test_the_longest_starts_first() -> None:

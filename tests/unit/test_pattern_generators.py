@@ -104,14 +104,18 @@ def test_messages_on_networks(spec: str, topology: Topology, messages: int) -> N
 def test_tornado_follows_every_side() -> None:
     # (x, y) to (x + 3 mod 8, y + 1 mod 4)
     pattern = parse_pattern("tornado", topology=Topology.torus(8, 4))
-    assert pairs(pattern) == {(4 * x + y, 4 * ((x + 3) % 8) + (y + 1) % 4) for x in range(8) for y in range(4)}
+    assert pairs(pattern) == {
+        (4 * x + y, 4 * ((x + 3) % 8) + (y + 1) % 4) for x in range(8) for y in range(4)
+    }
 
 
 def test_tornado_goes_over_the_ranks_without_a_side_above_2() -> None:
     expected = pairs(parse_pattern("shift:by=7,ranks=16"))
     assert pairs(parse_pattern("tornado", topology=Topology.hypercube(4))) == expected
     assert pairs(parse_pattern("tornado:ranks=16", topology=Topology.torus(8, 8))) == expected
-    assert pairs(parse_pattern("tornado", topology=Topology.mesh(2, 2))) == pairs(parse_pattern("shift:ranks=4"))
+    assert pairs(parse_pattern("tornado", topology=Topology.mesh(2, 2))) == pairs(
+        parse_pattern("shift:ranks=4")
+    )
 
 
 def test_several_ranks_a_node_keep_their_number() -> None:
@@ -119,7 +123,9 @@ def test_several_ranks_a_node_keep_their_number() -> None:
     pattern = parse_pattern("neighbor", topology=Topology.mesh(3), ranks=6)
     assert pairs(pattern) == both((0, 2), (1, 3), (2, 4), (3, 5))
     rows = parse_pattern("rows", topology=Topology.mesh(2, 2), ranks=8)
-    assert pairs(rows) == {(a, b) for row in (range(4), range(4, 8)) for a in row for b in row if a != b}
+    assert pairs(rows) == {
+        (a, b) for row in (range(4), range(4, 8)) for a in row for b in row if a != b
+    }
 
 
 def test_neighbors_in_a_graph_are_the_nearest_endpoints() -> None:
@@ -132,7 +138,9 @@ def test_neighbors_in_a_graph_are_the_nearest_endpoints() -> None:
 
 def test_direct_neighbors_in_a_graph() -> None:
     source, target = np.array([[0, 1], [1, 2], [2, 0]], np.int32).T
-    assert pairs(parse_pattern("neighbor", topology=Topology("graph", (), 3, 3, source, target))) == {
+    assert pairs(
+        parse_pattern("neighbor", topology=Topology("graph", (), 3, 3, source, target))
+    ) == {
         (0, 1),
         (1, 2),
         (2, 0),
@@ -141,7 +149,12 @@ def test_direct_neighbors_in_a_graph() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "local"),
-    [("transpose:ranks=9", 3), ("shuffle:ranks=8", 2), ("shift:by=0,ranks=5", 5), ("gather:ranks=5", 0)],
+    [
+        ("transpose:ranks=9", 3),
+        ("shuffle:ranks=8", 2),
+        ("shift:by=0,ranks=5", 5),
+        ("gather:ranks=5", 0),
+    ],
 )
 def test_ranks_mapped_to_themselves_are_local(spec: str, local: int) -> None:
     assert parse_pattern(f"{spec},size=10").local_bytes == 10 * local
@@ -155,14 +168,32 @@ def test_ranks_mapped_to_themselves_are_local(spec: str, local: int) -> None:
         ("bit-reverse:ranks=12", "bit-reverse: requires a power of two of ranks, given 12"),
         ("bit-complement:ranks=6", "bit-complement: requires a power of two of ranks, given 6"),
         ("shuffle:ranks=3", "shuffle: requires a power of two of ranks, given 3"),
-        ("random:degree=16,ranks=16", "random: requires a degree of at most ranks - 1 = 15, given 16"),
-        ("random-rows:degree=5,ranks=4", "random-rows: requires a degree of at most ranks - 1 = 3, given 5"),
-        ("power-law:degree=4,ranks=4", "power-law: requires a degree of at most ranks - 1 = 3, given 4"),
+        (
+            "random:degree=16,ranks=16",
+            "random: requires a degree of at most ranks - 1 = 15, given 16",
+        ),
+        (
+            "random-rows:degree=5,ranks=4",
+            "random-rows: requires a degree of at most ranks - 1 = 3, given 5",
+        ),
+        (
+            "power-law:degree=4,ranks=4",
+            "power-law: requires a degree of at most ranks - 1 = 3, given 4",
+        ),
         ("hotspot:to=16,ranks=16", "hotspot: requires to = a rank from 0 to 15, given 16"),
         ("scatter:root=4,ranks=4", "scatter: requires root = a rank from 0 to 3, given 4"),
-        ("stencil:sides=4x5,ranks=16", "stencil: requires sides that multiply to 16 ranks, given 4x5 = 20"),
-        ("columns:sides=16,ranks=16", "columns: requires at least two sides, given 16 ranks and no network"),
-        ("alltoall:ranks=100000", "alltoall: requires at most 2147483647 messages, given 9999900000"),
+        (
+            "stencil:sides=4x5,ranks=16",
+            "stencil: requires sides that multiply to 16 ranks, given 4x5 = 20",
+        ),
+        (
+            "columns:sides=16,ranks=16",
+            "columns: requires at least two sides, given 16 ranks and no network",
+        ),
+        (
+            "alltoall:ranks=100000",
+            "alltoall: requires at most 2147483647 messages, given 9999900000",
+        ),
     ],
 )
 def test_outside_the_domain(spec: str, line: str) -> None:
@@ -171,14 +202,23 @@ def test_outside_the_domain(spec: str, line: str) -> None:
     assert str(caught.value) == line
 
 
-@pytest.mark.parametrize(("ranks", "degree", "alpha"), [(6, 2, 1.6), (6, 5, 1.0), (9, 3, 50.0), (7, 0, 1.6)])
-def test_pairs_of_a_power_law_are_as_likely_as_stated(ranks: int, degree: int, alpha: float) -> None:
-    """How often each pair of expected degrees is an edge, over many drawings, against min(1, w[i] w[j] / sum)."""
+@pytest.mark.parametrize(
+    ("ranks", "degree", "alpha"), [(6, 2, 1.6), (6, 5, 1.0), (9, 3, 50.0), (7, 0, 1.6)]
+)
+def test_pairs_of_a_power_law_are_as_likely_as_stated(
+    ranks: int, degree: int, alpha: float
+) -> None:
+    """How often each pair of expected degrees is an edge, over many drawings, against min(1,
+    w[i] w[j] / sum)."""
     drawings = 3000
     met = np.zeros((ranks, ranks))
     for seed in range(drawings):
-        pattern = parse_pattern(f"power-law:degree={degree},alpha={alpha},ranks={ranks},size=1", seed=seed)
-        by_weight = np.random.default_rng(seed).permutation(ranks)  # the first choice of every drawing
+        pattern = parse_pattern(
+            f"power-law:degree={degree},alpha={alpha},ranks={ranks},size=1", seed=seed
+        )
+        by_weight = np.random.default_rng(seed).permutation(
+            ranks
+        )  # the first choice of every drawing
         edges = pattern.matrix()[np.ix_(by_weight, by_weight)]
         assert np.array_equal(edges, edges.T)
         met += edges
@@ -220,13 +260,19 @@ def test_an_alpha_out_of_range_is_refused(value: str, line: str) -> None:
 @pytest.mark.parametrize("topology", [Topology.hypercube(4), Topology.crossbar(16)])
 def test_coordinates_need_a_box(spec: str, topology: Topology) -> None:
     with pytest.raises(
-        InputError, match=f"{spec}: requires sides= or a mesh, torus or ring .*, given 16 ranks on {topology.kind}"
+        InputError,
+        match=(
+            f"{spec}: requires sides= or a mesh, torus or ring .*, given 16 ranks on "
+            f"{topology.kind}"
+        ),
     ):
         parse_pattern(spec, topology=topology)
 
 
 def test_ranks_must_fill_the_network() -> None:
-    with pytest.raises(InputError, match="neighbor: requires a multiple of 16 ranks, given 10 ranks on torus 4x4"):
+    with pytest.raises(
+        InputError, match="neighbor: requires a multiple of 16 ranks, given 10 ranks on torus 4x4"
+    ):
         parse_pattern("neighbor:ranks=10", topology=TORUS)
 
 
@@ -248,7 +294,9 @@ def test_a_message_to_the_own_rank_is_refused_wherever_it_stands(at: int) -> Non
     """Two million ranks send one message each: more than one block of the check."""
     target = np.arange(1, 2_000_001, dtype=np.int32) % 2_000_000
     target[at] = at
-    with pytest.raises(InputError, match=rf"target\[{at}\] = {at}: a message to its own rank is local_bytes"):
+    with pytest.raises(
+        InputError, match=rf"target\[{at}\] = {at}: a message to its own rank is local_bytes"
+    ):
         Pattern(2_000_000, np.arange(2_000_001), target, np.broadcast_to(np.int64(1), 2_000_000))
 
 
@@ -276,8 +324,9 @@ def test_large_random_patterns_are_quick() -> None:
 def test_random_link_loads_on_a_cube_are_those_of_switched_circulants() -> None:
     """Mean largest e-cube link load of d-regular patterns on 64 nodes.
 
-    Source: 50 samples each of relabelled circulants followed by 100 to 200 random switches a message: 9.24 at d = 8,
-    14.7 at d = 16, 23.3 at d = 32, spread about 1 a sample; two means of 50 and 40 samples differ by less than 0.6.
+    Source: 50 samples each of relabelled circulants followed by 100 to 200 random switches a
+    message: 9.24 at d = 8, 14.7 at d = 16, 23.3 at d = 32, spread about 1 a sample; two means of 50
+    and 40 samples differ by less than 0.6.
     """
     for degree, mean in ((8, 9.24), (16, 14.7), (32, 23.3)):
         loads = []

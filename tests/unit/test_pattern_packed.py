@@ -1,4 +1,7 @@
-"""Packed messages: put together from several pieces and taken apart; in patterns, files and what is played."""
+"""Packed messages: put together from several pieces and taken apart.
+
+In patterns, files and what is played.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,13 @@ from conset.models.timeline_file import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.models import json_schema
-from conset.schedule.files.schedule import document_of, read_document, read_schedule, to_schedule, write_schedule
+from conset.schedule.files.schedule import (
+    document_of,
+    read_document,
+    read_schedule,
+    to_schedule,
+    write_schedule,
+)
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document
 from conset.verification.timeline.check import check_timeline
@@ -34,7 +43,9 @@ def pattern(packed: list[bool] | None, **more: Any) -> Pattern:
 
 
 def schedule(packed: list[bool] | None, **more: Any) -> Schedule:
-    return Schedule(pattern(packed), MACHINE, "by hand", Limits(), np.array([0, 3, 4]), np.arange(4), **more)
+    return Schedule(
+        pattern(packed), MACHINE, "by hand", Limits(), np.array([0, 3, 4]), np.arange(4), **more
+    )
 
 
 def test_a_pattern_is_what_it_says_of_packed_messages() -> None:
@@ -52,7 +63,9 @@ def test_a_pattern_is_what_it_says_of_packed_messages() -> None:
 
 
 def test_messages_are_sorted_with_what_is_packed() -> None:
-    back = Pattern.from_messages(SOURCE[::-1], TARGET[::-1], SIZE[::-1], 4, packed=[True, False, False, False])
+    back = Pattern.from_messages(
+        SOURCE[::-1], TARGET[::-1], SIZE[::-1], 4, packed=[True, False, False, False]
+    )
     assert back == pattern([False, False, False, True])
 
 
@@ -63,7 +76,9 @@ def test_a_sum_of_duplicates_is_packed_where_one_is() -> None:
     assert found.size.tolist() == [17, 10]
     assert found.packed is not None
     assert found.packed.tolist() == [True, False]
-    apart = Pattern.from_messages([0, 0, 1], [1, 1, 0], [8, 9, 5], packed=[False, True, False], before=[[1, 2]])
+    apart = Pattern.from_messages(
+        [0, 0, 1], [1, 1, 0], [8, 9, 5], packed=[False, True, False], before=[[1, 2]]
+    )
     assert apart.size.tolist() == [8, 9, 5]
     assert apart.packed is not None
     assert apart.packed.tolist() == [False, True, False]
@@ -73,7 +88,9 @@ def test_a_sum_of_duplicates_is_packed_where_one_is() -> None:
 @pytest.mark.parametrize("packed", [[True], [True] * 5, [[True]] * 4])
 def test_packed_of_another_shape_is_refused(packed: list[Any]) -> None:
     for make in (pattern, lambda packed: replace(pattern(None), packed=packed)):
-        with pytest.raises(InputError, match=r"^packed has shape \(.*\): must be \(4,\), one for each message$"):
+        with pytest.raises(
+            InputError, match=r"^packed has shape \(.*\): must be \(4,\), one for each message$"
+        ):
             make(packed)
 
 
@@ -82,13 +99,17 @@ def test_packed_that_is_no_truth_is_refused() -> None:
         pattern([0, 1, 2, 3])  # type: ignore[list-item]
     with pytest.raises(InputError, match=r"^packed: true or false required, given int64$"):
         Workload([0], [1], [8], 2, packed=np.array([1]))
-    with pytest.raises(InputError, match=r"^packed has shape \(2,\): must be \(1,\) as source, or \(0,\)$"):
+    with pytest.raises(
+        InputError, match=r"^packed has shape \(2,\): must be \(1,\) as source, or \(0,\)$"
+    ):
         Workload([0], [1], [8], 2, packed=np.array([True, False]))
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 @pytest.mark.parametrize("packed", [None, [True, False, False, True], [True] * 4])
-def test_a_schedule_file_keeps_what_is_packed(tmp_path: Path, suffix: str, packed: list[bool] | None) -> None:
+def test_a_schedule_file_keeps_what_is_packed(
+    tmp_path: Path, suffix: str, packed: list[bool] | None
+) -> None:
     made = schedule(packed)
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     write_schedule(made, paths[0])
@@ -111,14 +132,21 @@ def test_the_schema_has_it() -> None:
 
 
 def test_messages_of_a_file_stand_in_any_order() -> None:
-    """By source 3, 1, 0, 0: the file's messages 0 and 3 are those of 3 → 0 and of the second from 0."""
+    """By source 3, 1, 0, 0.
+
+    The file's messages 0 and 3 are those of 3 → 0 and of the second from 0.
+    """
     document = document_of(schedule([False, True, False, True]))
     order = np.array([3, 2, 0, 1])
     place = np.argsort(order)
     moved = replace(
-        document, source=document.source[order], target=document.target[order], size=document.size[order],
-        transfer_message=place[document.transfer_message], packed=np.array([0, 3]),
-    )  # fmt: skip
+        document,
+        source=document.source[order],
+        target=document.target[order],
+        size=document.size[order],
+        transfer_message=place[document.transfer_message],
+        packed=np.array([0, 3]),
+    )
     assert to_schedule(moved).pattern == schedule([False, True, False, True]).pattern
 
 
@@ -133,7 +161,10 @@ def test_a_packed_message_that_is_none_is_refused(index: int) -> None:
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 def test_a_timeline_file_can_be_checked_alone(tmp_path: Path, suffix: str) -> None:
-    work, settings = Workload.of_schedule(schedule([True, False, False, True])), Settings(sync="barrier")
+    work, settings = (
+        Workload.of_schedule(schedule([True, False, False, True])),
+        Settings(sync="barrier"),
+    )
     timeline = simulate_flow(work, MACHINE, settings)
     write_timeline(timeline, tmp_path / f"a.{suffix}", machine=MACHINE, settings=settings)
     found = read_record(tmp_path / f"a.{suffix}")
@@ -148,14 +179,18 @@ def test_parts_are_packed_as_their_messages() -> None:
     """Bytes are copied once, in however many parts."""
     whole = schedule([True, False, False, False], sync="none")
     parts = replace(
-        whole, message=np.array([0, 0, 1, 2, 3]), parts=np.array([400, 600, 2000, 3000, 4000]),
+        whole,
+        message=np.array([0, 0, 1, 2, 3]),
+        parts=np.array([400, 600, 2000, 3000, 4000]),
         phase_offsets=np.array([0, 2, 5]),
-    )  # fmt: skip
+    )
     assert parts.packed is not None
     assert parts.packed.tolist() == [True, True, False, False, False]
     assert Workload.of_schedule(parts).packed.tolist() == parts.packed.tolist()
     costs = MACHINE.costs
-    assert costs.copies(parts.size, parts.packed).sum() == pytest.approx(costs.copies(whole.size, whole.packed).sum())
+    assert costs.copies(parts.size, parts.packed).sum() == pytest.approx(
+        costs.copies(whole.size, whole.packed).sum()
+    )
 
 
 def test_a_cycle_is_named_however_many_pairs_there_are() -> None:
@@ -167,7 +202,12 @@ def test_a_cycle_is_named_however_many_pairs_there_are() -> None:
     assert made.before is not None
     assert len(made.before) == count - 1
     shuffled = np.random.default_rng(0).permutation(np.concatenate([chain, chain]))
-    assert Pattern.from_messages(np.zeros(count, int), ends + 1, np.ones(count, int), before=shuffled) == made
+    assert (
+        Pattern.from_messages(np.zeros(count, int), ends + 1, np.ones(count, int), before=shuffled)
+        == made
+    )
     back = np.concatenate([chain, [[count - 2, count - 5]]])
-    with pytest.raises(InputError, match=r"^before: the order is cyclic: message \d+( before \d+){4}$"):
+    with pytest.raises(
+        InputError, match=r"^before: the order is cyclic: message \d+( before \d+){4}$"
+    ):
         Pattern.from_messages(np.zeros(count, int), ends + 1, np.ones(count, int), before=back)

@@ -13,8 +13,10 @@ from conset.pattern.readers.table import READERS
 from conset.pattern.spec import DISTRIBUTIONS, Sizes, input_path, parse_pattern, parse_sizes
 
 MESHES = (
-    ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .xdmf .xmf .xml .f3grid .mdpa .post"
-    " .dato .dat .tec .node .ele .ugrid .wkt .cgns .h5m .hmf .med .e .exo .ex2 .gz .mesh .graph .mgraph"
+    ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .xdmf .xmf .xml "
+    ".f3grid .mdpa .post"
+    " .dato .dat .tec .node .ele .ugrid .wkt .cgns .h5m .hmf .med .e .exo .ex2 .gz .mesh "
+    ".graph .mgraph"
 )
 
 
@@ -70,8 +72,8 @@ def test_sizes(text: str, sizes: Sizes) -> None:
 def test_distributions_have_the_moments_of_their_definition() -> None:
     """Standard errors of 40,000 draws are below half the tolerances.
 
-    uniform(1, 9) has mean 5. log-uniform(a, b) has a median of sqrt(a b). lognormal(m, s) has median m, and its
-    logarithm deviation s.
+    uniform(1, 9) has mean 5. log-uniform(a, b) has a median of sqrt(a b). lognormal(m, s) has
+    median m, and its logarithm deviation s.
     """
     random = np.random.default_rng(1)
     assert abs(parse_sizes("uniform(1,9)").draw(40_000, random).mean() - 5) < 0.06
@@ -83,7 +85,11 @@ def test_distributions_have_the_moments_of_their_definition() -> None:
 
 
 def test_uniform_reaches_both_ends() -> None:
-    assert set(parse_sizes("uniform(3,5)").draw(200, np.random.default_rng(0)).tolist()) == {3, 4, 5}
+    assert set(parse_sizes("uniform(3,5)").draw(200, np.random.default_rng(0)).tolist()) == {
+        3,
+        4,
+        5,
+    }
 
 
 def test_sizes_are_at_least_one_byte() -> None:
@@ -99,12 +105,19 @@ def test_sizes_are_at_least_one_byte() -> None:
         ("random:degree=-1", "degree = -1: must be at least 0"),
         ("random:degree=x", "degree 'x': a whole number required"),
         ("random:degree=1.5", "degree '1.5': a whole number required"),
-        ("random:3", "pattern 'random:3': option '3': key=value required, keys: degree, size, seed, ranks"),
+        (
+            "random:3",
+            "pattern 'random:3': option '3': key=value required, keys: degree, size, seed, ranks",
+        ),
         (
             "random:degree=",
-            "pattern 'random:degree=': option 'degree=': key=value required, keys: degree, size, seed, ranks",
+            "pattern 'random:degree=': option 'degree=': key=value required, keys: degree, "
+            "size, seed, ranks",
         ),
-        ("alltoall:size=1,size=2", "pattern 'alltoall:size=1,size=2': option 'size' is given twice"),
+        (
+            "alltoall:size=1,size=2",
+            "pattern 'alltoall:size=1,size=2': option 'size' is given twice",
+        ),
         ("alltoall:ranks=0", "ranks = 0: must be at least 1"),
         ("alltoall:ranks=20000000", "ranks = 20000000: must be at most 16777216"),
         ("alltoall:seed=-1", "seed = -1: must be at least 0"),
@@ -118,13 +131,28 @@ def test_sizes_are_at_least_one_byte() -> None:
         ("alltoall:size=nan", "size 'nan': must be finite"),
         ("alltoall:size=1e30", "size '1e30': must be at most 2^62 B, is 1e+30 B"),
         ("alltoall:size=4kib", "size '4kib': unknown unit 'kib': did you mean 'KiB'?"),
-        ("alltoall:size=unifrm(1,2)", "unknown distribution of sizes 'unifrm': did you mean 'uniform'?"),
+        (
+            "alltoall:size=unifrm(1,2)",
+            "unknown distribution of sizes 'unifrm': did you mean 'uniform'?",
+        ),
         ("alltoall:size=uniform", "size 'uniform': write uniform(a,b)"),
-        ("alltoall:size=uniform(5)", "size 'uniform(5)': uniform takes 2 arguments (a, b), given 1"),
-        ("alltoall:size=uniform(5,2)", "size 'uniform(5,2)': a must be at most b, a is 5 B and b is 2 B"),
+        (
+            "alltoall:size=uniform(5)",
+            "size 'uniform(5)': uniform takes 2 arguments (a, b), given 1",
+        ),
+        (
+            "alltoall:size=uniform(5,2)",
+            "size 'uniform(5,2)': a must be at most b, a is 5 B and b is 2 B",
+        ),
         ("alltoall:size=uniform(0,2)", "size a '0': must be at least 1 B, is 0 B"),
-        ("alltoall:size=lognormal(8,x)", "size 'lognormal(8,x)': sigma must be a number, given 'x'"),
-        ("alltoall:size=lognormal(8,-1)", "size 'lognormal(8,-1)': sigma must be finite and at least 0, is -1"),
+        (
+            "alltoall:size=lognormal(8,x)",
+            "size 'lognormal(8,x)': sigma must be a number, given 'x'",
+        ),
+        (
+            "alltoall:size=lognormal(8,-1)",
+            "size 'lognormal(8,-1)': sigma must be finite and at least 0, is -1",
+        ),
     ],
 )
 def test_wrong_words(spec: str, line: str) -> None:
@@ -165,7 +193,15 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     (tmp_path / "list.data").write_text("1")
     (tmp_path / "random").write_text("1")
-    for spec in ("alltoall", "random", "random:degree=3", "alltoal", "stencil:sides=4x4", "", "nothing.data"):
+    for spec in (
+        "alltoall",
+        "random",
+        "random:degree=3",
+        "alltoal",
+        "stencil:sides=4x4",
+        "",
+        "nothing.data",
+    ):
         assert input_path(spec) is None
     for name in (
         "x.csv",
@@ -190,7 +226,9 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("x.data", "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack " + MESHES),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str) -> None:
+def test_files_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.mtx").touch()
     (tmp_path / "folder.csv").mkdir()

@@ -1,4 +1,7 @@
-"""Pictures mean the same everywhere: dark is more, width is bytes, logarithms are named, hue alone tells nothing."""
+"""Pictures mean the same everywhere.
+
+Dark is more, width is bytes, logarithms are named, hue alone tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,27 @@ from conset.machine.network.routing import Routing
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.report import campaign_pictures, picture_blocks, picture_stages, plan_drawing, simulated, style
+from conset.report import (
+    campaign_pictures,
+    picture_blocks,
+    picture_stages,
+    plan_drawing,
+    simulated,
+    style,
+)
 from conset.report.comparison import picture_compare
 from conset.report.curve import picture_curve
 from conset.report.machine import picture_machine
 from conset.report.pattern import picture_pattern, rank_bytes, skew_of
 from conset.report.picture_schedule import LANES, picture_phase, picture_schedule
 from conset.report.picture_timeline import marked_phases, picture_timeline
-from conset.report.regions import describe_winner, picture_regions, regions_lines, regions_markdown, regions_table
+from conset.report.regions import (
+    describe_winner,
+    picture_regions,
+    regions_lines,
+    regions_markdown,
+    regions_table,
+)
 from conset.report.timeline_view import OVERHEAD, WAITING, TimelineView
 from conset.report.tradeoff import draw_tradeoff
 from conset.schedule.schedule import Schedule
@@ -43,10 +59,20 @@ from vector_pictures import drawn, texts, titles
 
 NAIVE = CompileOptions(method="naive")
 FAMILIES = (
-    "mesh:4x4", "torus:3x3", "ring:6", "hypercube:4", "crossbar:5", "fat-tree:k=4",
-    "leaf-spine:leaves=3,spines=2,hosts=4", "dragonfly:groups=5,routers=2,nodes=2", "rails:hosts=3,gpus=4",
-    "hyperx:sides=3x4,nodes=2", "slim-fly:q=3,nodes=1", "express-mesh:sides=5x3", "mesh:3x4,planes=2",
-)  # fmt: skip
+    "mesh:4x4",
+    "torus:3x3",
+    "ring:6",
+    "hypercube:4",
+    "crossbar:5",
+    "fat-tree:k=4",
+    "leaf-spine:leaves=3,spines=2,hosts=4",
+    "dragonfly:groups=5,routers=2,nodes=2",
+    "rails:hosts=3,gpus=4",
+    "hyperx:sides=3x4,nodes=2",
+    "slim-fly:q=3,nodes=1",
+    "express-mesh:sides=5x3",
+    "mesh:3x4,planes=2",
+)
 
 
 def skewed() -> Pattern:
@@ -56,7 +82,9 @@ def skewed() -> Pattern:
 
 
 @cache
-def schedule_of(pattern: str = "alltoall:size=2KiB", machine: str = "mesh:4x4", method: str = "first-fit") -> Schedule:
+def schedule_of(
+    pattern: str = "alltoall:size=2KiB", machine: str = "mesh:4x4", method: str = "first-fit"
+) -> Schedule:
     return conset.compile(pattern, machine, method=method)
 
 
@@ -68,32 +96,52 @@ def view_of(sync: str = "barrier") -> TimelineView:
 
 @cache
 def random_map() -> Regions:
-    return chart_regions("random", parse_machine("ipsc860:16"), ["naive", "rs-n", "lp"], NAIVE, sizes=(64, 16384))
+    return chart_regions(
+        "random", parse_machine("ipsc860:16"), ["naive", "rs-n", "lp"], NAIVE, sizes=(64, 16384)
+    )
 
 
 @cache
 def stages() -> Any:
     pattern = parse_pattern("alltoall", ranks=16)
-    return compare_stages(pattern, parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), combines=(), by="flow")
+    return compare_stages(
+        pattern, parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), combines=(), by="flow"
+    )
 
 
 @cache
 def curve() -> Any:
-    return trace_curve(parse_pattern("alltoall:size=1KiB", ranks=16), parse_machine("paragon:4x4"), CompileOptions())
+    return trace_curve(
+        parse_pattern("alltoall:size=1KiB", ranks=16),
+        parse_machine("paragon:4x4"),
+        CompileOptions(),
+    )
 
 
 def compared() -> Any:
     bound = {"phases": 3, "phases_witness": "rank 0 sends 3 messages", "time_s": 1e-5}
     terms = {"transfer": 1e-5, "setup": 5e-6, "synchronization": 1e-5}
-    row = {"method": "lp", "sync": "local", "phases": 21, "bound": bound, "predicted_s": 2.5e-5, "terms": terms}
+    row = {
+        "method": "lp",
+        "sync": "local",
+        "phases": 21,
+        "bound": bound,
+        "predicted_s": 2.5e-5,
+        "terms": terms,
+    }
     return picture_compare([row], title="one")
 
 
 PICTURES: dict[str, Callable[[], Any]] = {
-    **{f"network {words}": partial(lambda words: picture_machine(parse_machine(words)), words) for words in FAMILIES},
+    **{
+        f"network {words}": partial(lambda words: picture_machine(parse_machine(words)), words)
+        for words in FAMILIES
+    },
     "pattern": lambda: picture_pattern(skewed()),
     "schedule": lambda: picture_schedule(schedule_of()),
-    "schedule of sizes": lambda: picture_schedule(conset.compile(skewed(), "ring:8", method="first-fit")),
+    "schedule of sizes": lambda: picture_schedule(
+        conset.compile(skewed(), "ring:8", method="first-fit")
+    ),
     "phase": lambda: picture_phase(schedule_of(), 0),
     "phase with shared links": lambda: picture_phase(schedule_of(method="naive"), 0),
     "phase of a graph": lambda: picture_phase(schedule_of("shift:by=3", "fat-tree:k=4"), 0),
@@ -140,7 +188,10 @@ def test_dark_is_more_in_every_matrix() -> None:
     ):
         image = figure.axes[0].images[0]
         values = np.asarray(image.get_array(), float)
-        rising = [lightness(image.cmap(image.norm(value))) for value in np.unique(values[np.isfinite(values)])]
+        rising = [
+            lightness(image.cmap(image.norm(value)))
+            for value in np.unique(values[np.isfinite(values)])
+        ]
         assert (np.diff(rising) < 0).all()
         for less, more in cells:
             assert values[less] < values[more]
@@ -149,7 +200,9 @@ def test_dark_is_more_in_every_matrix() -> None:
 def test_numbers_in_cells_can_be_read() -> None:
     axes = picture_schedule(schedule_of()).axes[0]
     image = axes.images[0]
-    behind = {image.cmap(image.norm(float(text.get_text()))): text.get_color() for text in axes.texts}
+    behind = {
+        image.cmap(image.norm(float(text.get_text()))): text.get_color() for text in axes.texts
+    }
     assert set(behind.values()) == {style.INK, style.PAPER}
     for colour, ink in behind.items():
         assert contrast(colour, ink) >= 3.9
@@ -157,13 +210,20 @@ def test_numbers_in_cells_can_be_read() -> None:
 
 def contrast(one: Any, other: Any) -> float:
     """WCAG 2.1."""
-    linear = [linear_rgb(np.asarray(to_rgb(colour))) @ (0.2126, 0.7152, 0.0722) for colour in (one, other)]
+    linear = [
+        linear_rgb(np.asarray(to_rgb(colour))) @ (0.2126, 0.7152, 0.0722) for colour in (one, other)
+    ]
     return float((max(linear) + 0.05) / (min(linear) + 0.05))
 
 
 def loads(figure: Any) -> LineCollection:
     """The collection of loaded links."""
-    return next(each for axes in figure.axes for each in axes.collections if each.get_gid() == "conset-loads")
+    return next(
+        each
+        for axes in figure.axes
+        for each in axes.collections
+        if each.get_gid() == "conset-loads"
+    )
 
 
 def two_sizes(method: str) -> Schedule:
@@ -235,7 +295,9 @@ def test_ends_of_phases_are_marked_and_numbered() -> None:
     unit = 1e-3 if "[ms]" in figure.axes[3].get_xlabel() else 1e-6
     for panel in figure.axes[:4]:
         places = {
-            round(float(line.get_xdata()[0]) * unit, 12) for line in panel.lines if len(set(line.get_xdata())) == 1
+            round(float(line.get_xdata()[0]) * unit, 12)
+            for line in panel.lines
+            if len(set(line.get_xdata())) == 1
         }
         assert {round(float(end), 12) for end in view.timeline.phase_end_s} <= places
 
@@ -251,7 +313,9 @@ def test_of_many_phases_every_kth_is_marked() -> None:
 def uniform_map(**more: Any) -> Regions:
     cells = tuple(
         Cell(degree, size, "lp", "none", 1.0, "naive", margin, {"lp": 1.0, "naive": 1 + margin})
-        for (degree, size), margin in zip([(2, 64), (2, 128), (4, 64), (4, 128)], (0.1, 0.2, 0.3, 0.4), strict=True)
+        for (degree, size), margin in zip(
+            [(2, 64), (2, 128), (4, 64), (4, 128)], (0.1, 0.2, 0.3, 0.4), strict=True
+        )
     )
     return Regions((2, 4), (64, 128), ("lp", "naive"), 1.0, cells, **more)
 
@@ -261,7 +325,11 @@ def test_a_map_with_one_winner_says_so_in_a_sentence() -> None:
     sentence = "lp is best everywhere: the next method takes 10 % to 40 % longer"
     assert describe_winner(one) == sentence
     assert regions_lines(one)[0] == sentence
-    assert [row.count("lp") for row in regions_markdown(one, title="t").splitlines() if row.startswith("| 2")] == [0]
+    assert [
+        row.count("lp")
+        for row in regions_markdown(one, title="t").splitlines()
+        if row.startswith("| 2")
+    ] == [0]
     assert list(regions_table(one).columns[1].cells) == ["10 %", "30 %"]
     words = drawn(lambda: picture_regions(one, title="t"))
     assert "lp" not in words
@@ -274,12 +342,19 @@ def test_phases_and_bound_are_written_together() -> None:
 
 
 def test_links_of_different_rates_are_told_apart() -> None:
-    words = drawn(lambda: picture_machine(parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,rates=25GB/s;100GB/s")))
+    words = drawn(
+        lambda: picture_machine(
+            parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,rates=25GB/s;100GB/s")
+        )
+    )
     assert {"25 GB/s", "100 GB/s"} <= set(words)
 
 
 def test_nodes_of_graph_files_have_their_own_names_and_rates() -> None:
-    text = 'graph [ node [ id 0 label "Denver" ] node [ id 1 label "Kansas City" ] node [ id 2 label "Houston" ] '
+    text = (
+        'graph [ node [ id 0 label "Denver" ] node [ id 1 label "Kansas City" ] node [ id 2 '
+        'label "Houston" ] '
+    )
     text += "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
     topology = read_gml(text).to_topology(1e9)
     rates = np.where(topology.link_source + topology.link_target == 1, 1e9, 4e9)
@@ -295,16 +370,31 @@ def test_nodes_of_graph_files_have_their_own_names_and_rates() -> None:
 SIGHT = {
     "normal": np.eye(3),
     "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
     ),
     "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
     ),
     "tritanopia": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
     ),
 }
-"""Linear RGB to what is seen: Machado, Oliveira, Fernandes 2009, severity 1 (doi 10.1109/TVCG.2009.113)."""
+"""Linear RGB to what is seen.
+
+Machado, Oliveira, Fernandes 2009, severity 1 (doi 10.1109/TVCG.2009.113).
+"""
 
 
 def linear_rgb(rgb: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -312,17 +402,32 @@ def linear_rgb(rgb: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def oklab(rgb: np.ndarray[Any, Any], sight: str = "normal") -> np.ndarray[Any, Any]:
-    """shape=(colours, 3): Oklab (Ottosson 2020) of sRGB as an eye sees it; distances are near those perceived."""
+    """shape=(colours, 3): Oklab (Ottosson 2020) of sRGB as an eye sees it.
+
+    Distances are near those perceived.
+    """
     seen = np.clip(linear_rgb(rgb) @ SIGHT[sight].T, 0, 1)
-    cones = seen @ np.array(
-        [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566],
-         [0.0883024619, 0.2817188376, 0.6299787005]]
-    ).T  # fmt: skip
+    cones = (
+        seen
+        @ np.array(
+            [
+                [0.4122214708, 0.5363325363, 0.0514459929],
+                [0.2119034982, 0.6806995451, 0.1073969566],
+                [0.0883024619, 0.2817188376, 0.6299787005],
+            ]
+        ).T
+    )
     root = np.cbrt(cones)
-    return np.asarray(root @ np.array(
-        [[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099],
-         [0.0259040371, 0.7827717662, -0.8086757660]]
-    ).T)  # fmt: skip
+    return np.asarray(
+        root
+        @ np.array(
+            [
+                [0.2104542553, 0.7936177850, -0.0040720468],
+                [1.9779984951, -2.4285922050, 0.4505937099],
+                [0.0259040371, 0.7827717662, -0.8086757660],
+            ]
+        ).T
+    )
 
 
 MODELS = ("predicted", "flow", "wormhole", "flit", "measured")
@@ -330,9 +435,18 @@ PALETTES: dict[str, list[Any]] = {
     "marks": [style.ACCENT, style.BOUND, style.AMBER, style.SLATE, style.PAPER],
     "terms of a time beside its bound": [*style.TERM_COLOURS.values(), style.BOUND, style.PAPER],
     "parts of a switch": [*picture_blocks.COLOURS.values(), style.PAPER],
-    "contenders beside predictions": [*campaign_pictures.COLOURS.values(), style.BOUND, style.PAPER],
+    "contenders beside predictions": [
+        *campaign_pictures.COLOURS.values(),
+        style.BOUND,
+        style.PAPER,
+    ],
     "parts of a message's life": [style.ACCENT, WAITING, OVERHEAD, style.BOUND, style.PAPER],
-    "senders and receivers of a bundle": [picture_stages.FROM, picture_stages.TO, style.BOUND, style.PAPER],
+    "senders and receivers of a bundle": [
+        picture_stages.FROM,
+        picture_stages.TO,
+        style.BOUND,
+        style.PAPER,
+    ],
     "formula, models, measured": [simulated._colour(name, MODELS) for name in MODELS],
     "switches and links": [plan_drawing.SWITCH, plan_drawing.LINK, style.ACCENT, style.PAPER],
 }
@@ -344,7 +458,10 @@ LEAST = 0.1
 @pytest.mark.parametrize("name", list(PALETTES))
 def test_kinds_are_told_apart_by_every_eye(name: str, sight: str) -> None:
     colours = oklab(np.array([to_rgb(colour) for colour in PALETTES[name]]), sight)
-    least = min((float(np.linalg.norm(a - b)), i, j) for (i, a), (j, b) in combinations(enumerate(colours), 2))
+    least = min(
+        (float(np.linalg.norm(a - b)), i, j)
+        for (i, a), (j, b) in combinations(enumerate(colours), 2)
+    )
     assert least[0] >= LEAST, (PALETTES[name][least[1]], PALETTES[name][least[2]])
 
 

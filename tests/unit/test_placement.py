@@ -49,7 +49,9 @@ def test_gray_with_several_ranks_a_node_and_on_a_hypercube() -> None:
 
 
 def test_random_is_seeded_and_crowds_no_node() -> None:
-    one, same, other = (place("random", ranks=20, topology=MESH, ranks_per_node=2, seed=s) for s in (1, 1, 2))
+    one, same, other = (
+        place("random", ranks=20, topology=MESH, ranks_per_node=2, seed=s) for s in (1, 1, 2)
+    )
     assert one is not None
     assert same is not None
     assert other is not None
@@ -71,11 +73,17 @@ def test_files(tmp_path: Path, text: str) -> None:
     [
         ("3\n1\n", "{path}: 2 node ids for 3 ranks"),
         ("3\n16\n1\n", "{path}:2: node 16 of rank 1: must be from 0 to 15"),
-        ("3\n1\n\n3\n", "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 rank a node (ranks_per_node)"),
+        (
+            "3\n1\n\n3\n",
+            "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 rank a node (ranks_per_node)",
+        ),
         ("3\nx\n1\n", "{path}:2: 'x': one node id per line required"),
         ("[3, 1, -1]", "{path}: [2]: node -1 of rank 2: must be from 0 to 15"),
         ("[3, 1, 1.5]", "{path}: [2] = 1.5: a node id required"),
-        ("[3, 1", "{path}: is no complete JSON list: Expecting ',' delimiter: line 1 column 6 (char 5)"),
+        (
+            "[3, 1",
+            "{path}: is no complete JSON list: Expecting ',' delimiter: line 1 column 6 (char 5)",
+        ),
         ("", "{path}: is empty"),
     ],
 )
@@ -97,7 +105,12 @@ def test_wrong_names_and_domains() -> None:
     for name, topology, kind, line in (
         ("grey", MESH, UsageError, "unknown placement 'grey': did you mean 'gray'?"),
         ("nodes.txt", MESH, InputError, "nodes.txt: no such file"),
-        ("gray", Topology.mesh(4, 6), InputError, "placement gray: side 1 of the network is 6: must be a power of two"),
+        (
+            "gray",
+            Topology.mesh(4, 6),
+            InputError,
+            "placement gray: side 1 of the network is 6: must be a power of two",
+        ),
         (
             "gray",
             Topology.crossbar(8),

@@ -1,8 +1,9 @@
-"""What placements save on halo exchanges of finite-element meshes, whole compiles, each schedule verified.
+"""What placements save on halo exchanges of finite-element meshes, whole compiles, each schedule
+verified.
 
-The meshes are those of the ConSet text as the notes on connection sets regenerate them (section 4): m11k, 10,000 random
-and 1,000 evenly spaced boundary points of the unit square; q20k, hexahedra 25 × 40 × 20. Parts are METIS's, so bounds
-are asserted, not its exact counts.
+The meshes are those of the ConSet text as the notes on connection sets regenerate them (section 4):
+m11k, 10,000 random and 1,000 evenly spaced boundary points of the unit square; q20k, hexahedra 25 ×
+40 × 20. Parts are METIS's, so bounds are asserted, not its exact counts.
 """
 
 from __future__ import annotations
@@ -41,10 +42,14 @@ def m11k() -> Pattern:
 
     along, zero = np.arange(250) / 250, np.zeros(250)
     border = [(along, zero), (zero + 1, along), (1 - along, zero + 1), (zero, 1 - along)]
-    points = np.concatenate([np.random.default_rng(1).random((10_000, 2)), *(np.stack(side, 1) for side in border)])
+    points = np.concatenate(
+        [np.random.default_rng(1).random((10_000, 2)), *(np.stack(side, 1) for side in border)]
+    )
     mesh = Delaunay(points)
     assert len(mesh.simplices) == 20_998, "as Table 4 of the text"
-    return halo(mesh.simplices.astype(np.int64), [[int(c) for c in row if c >= 0] for row in mesh.neighbors])
+    return halo(
+        mesh.simplices.astype(np.int64), [[int(c) for c in row if c >= 0] for row in mesh.neighbors]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +82,10 @@ def test_annealing_cuts_a_quarter_of_the_channels_of_triangles(m11k: Pattern) ->
 
 
 def test_annealing_saves_a_phase_of_hexahedra(q20k: Pattern) -> None:
-    """Notes, section 4, and `result_fem_phases.csv`: q20k in 4 phases of 12 channels as numbered, 3 annealed."""
+    """Notes, section 4, and `result_fem_phases.csv`.
+
+    Q20k in 4 phases of 12 channels as numbered, 3 annealed.
+    """
     phases = {}
     for name in ("identity", "annealed", "auto"):
         request = CompileOptions(method="connections", placement=name, objective="phases")

@@ -24,7 +24,9 @@ from hand_made_orders import ordered_schedule
 from slow_exchange import buffers_of, slow_exchange
 
 
-def schedule_of(pattern: Pattern, phases: list[list[int]], parts: list[int] | None = None, **more: object) -> Schedule:
+def schedule_of(
+    pattern: Pattern, phases: list[list[int]], parts: list[int] | None = None, **more: object
+) -> Schedule:
     """A schedule on a crossbar whose phase p holds the messages `phases[p]`."""
     topology = Topology.crossbar(pattern.ranks)
     machine = Machine(f"crossbar:{pattern.ranks}", topology, Routing.default(topology))
@@ -44,7 +46,8 @@ def test_buffers_follow_the_order_of_peers() -> None:
     assert plan.send_bytes.tolist() == [30, 30, 40]
     assert plan.receive_bytes.tolist() == [40, 10, 50]
     assert plan.sends.offsets.tolist() == [0, 2, 3, 4]
-    # rank 0 sends message 1 (to 2) in phase 0 from byte 10, then message 0 (to 1) in phase 1 from byte 0
+    # rank 0 sends message 1 (to 2) in phase 0 from byte 10, then message 0 (to 1) in phase 1 from
+    # byte 0
     assert plan.sends.peer.tolist() == [2, 1, 2, 0]
     assert plan.sends.offset.tolist() == [10, 0, 0, 0]
     # rank 2 receives from 0 at byte 0 and from 1 at byte 20, both in phase 0
@@ -55,7 +58,8 @@ def test_buffers_follow_the_order_of_peers() -> None:
 
 
 def test_parts_are_consecutive_ranges_in_phase_order() -> None:
-    # message 1 (20 B) as 5 in phase 0, then 8 and 7 in phase 1; it starts at byte 10 of rank 0, byte 0 of rank 2
+    # message 1 (20 B) as 5 in phase 0, then 8 and 7 in phase 1; it starts at byte 10 of rank 0,
+    # byte 0 of rank 2
     schedule = schedule_of(THREE, [[1, 0], [1, 2, 1], [3]], [5, 10, 8, 30, 7, 40])
     plan = plan_schedule(schedule, "local")
     rows = plan.sends.of(0)
@@ -66,7 +70,11 @@ def test_parts_are_consecutive_ranges_in_phase_order() -> None:
     assert plan.receives.peer[rows].tolist() == [0, 0, 1, 0]
     assert plan.receives.offset[rows].tolist() == [0, 5, 20, 13]
     sends, receives = plan.pair_ranges(2)
-    assert (receives.peer.tolist(), receives.offset.tolist(), receives.bytes.tolist()) == ([0, 1], [0, 20], [20, 30])
+    assert (receives.peer.tolist(), receives.offset.tolist(), receives.bytes.tolist()) == (
+        [0, 1],
+        [0, 20],
+        [20, 30],
+    )
     assert (sends.peer.tolist(), sends.bytes.tolist()) == ([0], [40])
 
 
@@ -96,9 +104,15 @@ def test_random_plans_cover_both_buffers_exactly() -> None:
         n = int(rng.integers(2, 9))
         source, target = np.divmod(np.arange(n * n), n)
         pattern = Pattern.from_messages(source, target, rng.integers(0, 50, n * n), n)
-        phases = [np.flatnonzero(p).tolist() for p in np.eye(4, dtype=bool)[rng.integers(0, 4, pattern.messages)].T]
+        phases = [
+            np.flatnonzero(p).tolist()
+            for p in np.eye(4, dtype=bool)[rng.integers(0, 4, pattern.messages)].T
+        ]
         plan = plan_schedule(schedule_of(pattern, phases), "barrier:2")
-        for operations, size in ((plan.sends, plan.send_bytes), (plan.receives, plan.receive_bytes)):
+        for operations, size in (
+            (plan.sends, plan.send_bytes),
+            (plan.receives, plan.receive_bytes),
+        ):
             for r in range(n):
                 rows = operations.of(r)
                 covered = np.zeros(size[r], int)
@@ -122,7 +136,8 @@ def test_saved_plan_is_the_same(tmp_path) -> None:  # type: ignore[no-untyped-de
 def test_transfer_above_an_int_is_refused() -> None:
     pattern = Pattern.from_messages([0], [1], [2**31], 2)
     with pytest.raises(
-        InputError, match=r"transfer 0 \(message 0\) has 2147483648 bytes: MPI carries at most 2147483647"
+        InputError,
+        match=r"transfer 0 \(message 0\) has 2147483648 bytes: MPI carries at most 2147483647",
     ):
         plan_schedule(schedule_of(pattern, [[0]]))
     assert plan_schedule(schedule_of(pattern, [[0, 0]], [2**31 - 1, 1])).transfers == 2
@@ -136,7 +151,8 @@ def test_parts_must_add_up() -> None:
 
 
 CASES = {
-    # the ends of the message that follows 0 → 1; what has the need; 0: the receive of the first, 2: its send
+    # the ends of the message that follows 0 → 1; what has the need; 0: the receive of the first, 2:
+    # its send
     "receive, then send": ((1, 2), "needs", [0]),
     "send, then send": ((0, 2), "needs", [2]),
     "receive, then receive": ((2, 1), "signals", [0]),
@@ -164,12 +180,15 @@ CASES = {
 def test_what_a_policy_does_not_keep_is_waited_for(
     case: str, sync: str, phases: list[list[int]], waits: tuple[str, ...]
 ) -> None:
-    """Where the second message leaves the shared rank its send waits, else its source is signalled."""
+    """Where the second message leaves the shared rank its send waits, else its source is
+    signalled."""
     (source, target), kind, needed = CASES[case]
     pattern = Pattern.from_messages([0, source], [1, target], [8, 8], 3, before=[[0, 1]])
     assert pattern.before is not None
     i, j = pattern.before[0].tolist()
-    plan = plan_schedule(schedule_of(pattern, [[(i, j)[m] for m in phase] for phase in phases]), sync)
+    plan = plan_schedule(
+        schedule_of(pattern, [[(i, j)[m] for m in phase] for phase in phases]), sync
+    )
     expected = kind if kind in waits else None
     assert [name for name in ("needs", "signals") if getattr(plan, name) is not None] == (
         [expected] if expected else []
@@ -186,19 +205,26 @@ def test_what_a_policy_does_not_keep_is_waited_for(
 
 @pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:2"])
 @pytest.mark.parametrize("phases", [[[1], [0]], [[1, 0]]])
-def test_the_order_of_the_transfers_is_that_of_the_messages(sync: str, phases: list[list[int]]) -> None:
+def test_the_order_of_the_transfers_is_that_of_the_messages(
+    sync: str, phases: list[list[int]]
+) -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     with pytest.raises(
-        InputError, match=r"before\[0\]: message 0 .* must end before message 1 .* or earlier in the same"
+        InputError,
+        match=r"before\[0\]: message 0 .* must end before message 1 .* or earlier in the same",
     ):
         plan_schedule(schedule_of(pattern, phases), sync)
 
 
 @given(
-    seed=st.integers(0, 2**32 - 1), phases=st.integers(1, 4), in_flight=st.sampled_from([None, 1, 2]),
+    seed=st.integers(0, 2**32 - 1),
+    phases=st.integers(1, 4),
+    in_flight=st.sampled_from([None, 1, 2]),
     sync=st.sampled_from(["none", "local", "ready", "barrier", "barrier:2"]),
-)  # fmt: skip
-def test_ranks_with_an_order_end_and_deliver(seed: int, phases: int, in_flight: int | None, sync: str) -> None:
+)
+def test_ranks_with_an_order_end_and_deliver(
+    seed: int, phases: int, in_flight: int | None, sync: str
+) -> None:
     """Whatever goes first of what may go; `check_plan` has found no circle of waits."""
     schedule = ordered_schedule(seed, phases)
     assert verify_schedule(schedule).ok
@@ -210,13 +236,17 @@ def test_ranks_with_an_order_end_and_deliver(seed: int, phases: int, in_flight: 
 
 @pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier"])
 def test_signals_that_wait_for_each_other_are_a_circle(sync: str) -> None:
-    """0 → 1, then 2 → 1, then 2 → 0; where rank 0 needs the last before it sends the first, they wait for ever."""
+    """0 → 1, then 2 → 1, then 2 → 0.
+
+    Where rank 0 needs the last before it sends the first, they wait for ever.
+    """
     pattern = Pattern.from_messages([0, 2, 2], [1, 0, 1], [8] * 3, 3, before=[[0, 2]])
     plan = plan_schedule(schedule_of(pattern, [[0, 1, 2]]), sync)
     assert plan.signals is not None
     check_plan(plan)
     behind = plan_schedule(schedule_of(pattern, [[0, 2, 1]]), sync)
-    # the first receive is that of rank 0, from rank 2: its send stands behind the one that rank 1 signals
+    # the first receive is that of rank 0, from rank 2: its send stands behind the one that rank 1
+    # signals
     assert (behind.receives.rank[0], behind.receives.peer[0]) == (0, 2)
     circle = replace(behind, needs=Needs(np.array([0, 1, 1, 1]), np.array([0])))
     with pytest.raises(VerificationError, match="the waits form a cycle"):
@@ -236,4 +266,7 @@ def test_every_part_of_a_message_needs_every_part_of_the_one_before() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 9], 3, before=[[0, 1]])
     plan = plan_schedule(schedule_of(pattern, [[0, 0], [1, 1]], [3, 5, 4, 5]), "none")
     assert plan.needs is not None
-    assert (plan.needs.offsets.tolist(), plan.needs.operation.tolist()) == ([0, 0, 0, 2, 4], [0, 1, 0, 1])
+    assert (plan.needs.offsets.tolist(), plan.needs.operation.tolist()) == (
+        [0, 0, 0, 2, 4],
+        [0, 1, 0, 1],
+    )

@@ -20,10 +20,16 @@ def operations(rows: list[list[Row]]) -> Operations:
 
 
 def plan_of(
-    sends: list[list[Row]], receives: list[list[Row]], sync: str, phases: int = 4, in_flight: int | None = None
+    sends: list[list[Row]],
+    receives: list[list[Row]],
+    sync: str,
+    phases: int = 4,
+    in_flight: int | None = None,
 ) -> Plan:
     sizes = np.full(len(sends), 100)
-    return Plan(phases, parse_sync(sync), operations(sends), operations(receives), sizes, sizes, in_flight)
+    return Plan(
+        phases, parse_sync(sync), operations(sends), operations(receives), sizes, sizes, in_flight
+    )
 
 
 SYNCS = ("none", "local", "ready", "barrier", "barrier:2", "barrier:100")
@@ -33,7 +39,10 @@ SYNCS = ("none", "local", "ready", "barrier", "barrier:2", "barrier:100")
 def test_a_ring_ends_under_every_policy(sync: str) -> None:
     # r → r+1 in phase 0, r → r+2 in phase 2
     sends = [[(0, (r + 1) % 4, 0, 8, r), (2, (r + 2) % 4, 8, 8, 4 + r)] for r in range(4)]
-    receives = [[(0, (r - 1) % 4, 0, 8, (r - 1) % 4), (2, (r - 2) % 4, 8, 8, 4 + (r - 2) % 4)] for r in range(4)]
+    receives = [
+        [(0, (r - 1) % 4, 0, 8, (r - 1) % 4), (2, (r - 2) % 4, 8, 8, 4 + (r - 2) % 4)]
+        for r in range(4)
+    ]
     check_plan(plan_of(sends, receives, sync))
 
 
@@ -55,12 +64,15 @@ def test_the_same_plan_ends_where_both_phases_are_one_step() -> None:
     for sync in ("none", "barrier:2"):
         check_plan(plan_of(sends, receives, sync))
     with pytest.raises(VerificationError, match="phases 0 to 1 waits for"):
-        check_plan(plan_of([[(2, *row[1:]) for row in own] for own in sends], receives, "barrier:2"))
+        check_plan(
+            plan_of([[(2, *row[1:]) for row in own] for own in sends], receives, "barrier:2")
+        )
 
 
 @pytest.mark.parametrize("sync", ["local", "ready", "barrier"])
 def test_sends_in_the_phase_before_their_receives_are_a_cycle(sync: str) -> None:
-    # a send that is not eager ends when the receive is posted, and each posts its own after its send has ended
+    # a send that is not eager ends when the receive is posted, and each posts its own after its
+    # send has ended
     sends = [[(0, 1, 0, 8, 0)], [(0, 0, 0, 8, 1)]]
     receives = [[(1, 1, 0, 8, 1)], [(1, 0, 0, 8, 0)]]
     with pytest.raises(VerificationError, match="the waits form a cycle"):
@@ -93,7 +105,8 @@ def test_a_cycle_through_three_ranks_is_named() -> None:
 
 
 def test_a_ready_signal_given_too_late_is_a_cycle() -> None:
-    # rank 0 sends to 1 in phase 0, which 1 expects in phase 1; 1 sends to 0 in phase 1 what 0 expects in phase 0
+    # rank 0 sends to 1 in phase 0, which 1 expects in phase 1; 1 sends to 0 in phase 1 what 0
+    # expects in phase 0
     sends = [[(0, 1, 0, 8, 0)], [(1, 0, 0, 8, 1)]]
     receives = [[(0, 1, 0, 8, 1)], [(1, 0, 0, 8, 0)]]
     check_plan(plan_of(sends, receives, "local"))
@@ -108,10 +121,15 @@ def test_a_ready_signal_given_too_late_is_a_cycle() -> None:
 
 
 def test_missing_receive() -> None:
-    with pytest.raises(VerificationError, match=r"rank 0's send to rank 1 \(phase 0, transfer 0, 8 B\) has no receive"):
+    with pytest.raises(
+        VerificationError,
+        match=r"rank 0's send to rank 1 \(phase 0, transfer 0, 8 B\) has no receive",
+    ):
         check_plan(plan_of([[(0, 1, 0, 8, 0)], []], [[], []], "none"))
     with pytest.raises(VerificationError, match=r"rank 1's send to rank 2 .* has no receive"):
-        check_plan(plan_of([[], [(0, 2, 0, 8, 0)], [(0, 0, 0, 8, 1)]], [[(0, 2, 0, 8, 1)], [], []], "none"))
+        check_plan(
+            plan_of([[], [(0, 2, 0, 8, 0)], [(0, 0, 0, 8, 1)]], [[(0, 2, 0, 8, 1)], [], []], "none")
+        )
 
 
 def test_missing_send() -> None:
@@ -126,7 +144,9 @@ def test_wrong_size() -> None:
 
 def test_two_parts_of_a_pair_in_different_orders() -> None:
     sends = [[(0, 1, 0, 8, 0), (0, 1, 8, 8, 1)], []]
-    with pytest.raises(VerificationError, match="transfer must agree, the two sides of a pair need one order"):
+    with pytest.raises(
+        VerificationError, match="transfer must agree, the two sides of a pair need one order"
+    ):
         check_plan(plan_of(sends, [[], [(0, 0, 8, 8, 1), (0, 0, 0, 8, 0)]], "none"))
     check_plan(plan_of(sends, [[], [(0, 0, 0, 8, 0), (0, 0, 8, 8, 1)]], "none"))
 

@@ -38,13 +38,20 @@ signal 9 (Killed).
         ({"PMI_RANK": "x", "PMI_SIZE": "16"}, None),
     ],
 )
-def test_a_running_job_is_seen_in_the_environment(environment: dict[str, str], job: tuple[int, int] | None) -> None:
+def test_a_running_job_is_seen_in_the_environment(
+    environment: dict[str, str], job: tuple[int, int] | None
+) -> None:
     assert find_job(environment) == job
 
 
 def test_launchers() -> None:
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
-    assert find_launcher("mpiexec --oversubscribe -x 'A=b c'") == ["mpiexec", "--oversubscribe", "-x", "A=b c"]
+    assert find_launcher("mpiexec --oversubscribe -x 'A=b c'") == [
+        "mpiexec",
+        "--oversubscribe",
+        "-x",
+        "A=b c",
+    ]
     for wrong in ("", "  ", "mpiexec 'x"):
         with pytest.raises(UsageError, match="mpiexec"):
             find_launcher(wrong)
@@ -60,12 +67,20 @@ def test_launchers() -> None:
             "a rank died (status 1), the others were ended",
         ),
         (
-            JobEnd(4, False, MPICH_KILLED, "noise\nconset: rank 3: phase 1\nconset: rank 4: phase 1\n"),
+            JobEnd(
+                4, False, MPICH_KILLED, "noise\nconset: rank 3: phase 1\nconset: rank 4: phase 1\n"
+            ),
             "rank 3: phase 1",
         ),
         (JobEnd(-15, True, "", ""), "the job did not end within 7 s and was ended"),
-        (JobEnd(0, False, "", ""), "the job ended with status 0 and left no result: it printed nothing"),
-        (JobEnd(2, False, "", "usage: x\nno such option\n\n"), "status 2 and left no result: no such option"),
+        (
+            JobEnd(0, False, "", ""),
+            "the job ended with status 0 and left no result: it printed nothing",
+        ),
+        (
+            JobEnd(2, False, "", "usage: x\nno such option\n\n"),
+            "status 2 and left no result: no such option",
+        ),
     ],
 )
 def test_why_a_job_left_no_result(ended: JobEnd, text: str) -> None:

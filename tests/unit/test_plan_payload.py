@@ -43,7 +43,10 @@ def test_the_first_wrong_byte_is_named() -> None:
     received = expected.copy()
     assert describe_wrong(received, expected, ranges) == (0, "")
     received[[12, 15]] = 0xFF
-    assert describe_wrong(received, expected, ranges) == (2, "byte 2 from rank 7 is 0xff, must be 0x0c")
+    assert describe_wrong(received, expected, ranges) == (
+        2,
+        "byte 2 from rank 7 is 0xff, must be 0x0c",
+    )
 
 
 def test_ratio_of_paired_times() -> None:

@@ -1,4 +1,7 @@
-"""Plans of programs: where parts lie on their way, what is copied, what waits; and the replay that checks it."""
+"""Plans of programs: where parts lie on their way, what is copied, what waits.
+
+And the replay that checks it.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +79,15 @@ def test_what_arrives_together_is_sent_on_from_where_it_is() -> None:
     plan = plan_program(forwarding(Paths(pattern, [[0, 1, 2], [0, 1, 3]])))
     assert (plan.packs, plan.unpacks) == (None, None)
     assert operations_of(plan.sends, 1) == [(2, 0, 6, True), (3, 6, 7, True)]
-    assert [operations_of(plan.receives, rank) for rank in (2, 3)] == [[(1, 0, 6, False)], [(1, 0, 7, False)]]
+    assert [operations_of(plan.receives, rank) for rank in (2, 3)] == [
+        [(1, 0, 6, False)],
+        [(1, 0, 7, False)],
+    ]
 
 
 def test_neighbours_are_copied_at_once() -> None:
-    # rank 0 packs messages to 1 and 3, and to 4 and 5, without that to 2: two copies for four messages
+    # rank 0 packs messages to 1 and 3, and to 4 and 5, without that to 2: two copies for four
+    # messages
     pattern = Pattern.from_messages([0] * 5, [1, 2, 3, 4, 5], [3, 4, 5, 6, 7], 6)
     by_one = [[0, 1, 1], [0, 0, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5]]
     plan = plan_program(forwarding(Paths(pattern, by_one)))
@@ -97,7 +104,10 @@ def test_a_direct_program_is_the_direct_exchange() -> None:
     for side in ("sends", "receives"):
         for each in fields(Operations):
             if each.name != "work":
-                assert (getattr(getattr(plan, side), each.name) == getattr(getattr(own, side), each.name)).all()
+                assert (
+                    getattr(getattr(plan, side), each.name)
+                    == getattr(getattr(own, side), each.name)
+                ).all()
 
 
 def test_a_message_may_pass_its_ends() -> None:
@@ -136,7 +146,8 @@ def test_no_messages() -> None:
 
 
 def test_work_areas_of_a_box() -> None:
-    # complete exchange of 16 ranks on 4 × 4: what a rank packs and what it holds for others are known
+    # complete exchange of 16 ranks on 4 × 4: what a rank packs and what it holds for others are
+    # known
     source, target = np.divmod(np.arange(256), 16)
     pattern = Pattern.from_messages(source, target, np.full(256, 8), 16)
     plan = plan_program(forwarding(box(pattern, (4, 4))))
@@ -145,8 +156,8 @@ def test_work_areas_of_a_box() -> None:
     # stage 1: every bundle of four messages, three of which came by the three bundles of stage 0
     assert plan.needs.count == 16 * 3 * 3
     assert plan.work_bytes is not None
-    # 3 arrivals of 4 messages, 3 packs of 4 and 3 arrivals that are unpacked; bundles of stage 0 are in the order of
-    # their targets, as the send buffer is, and are sent from there
+    # 3 arrivals of 4 messages, 3 packs of 4 and 3 arrivals that are unpacked; bundles of stage 0
+    # are in the order of their targets, as the send buffer is, and are sent from there
     assert plan.work_bytes.tolist() == [36 * 8] * 16
     assert plan.packs is not None
     assert plan.packs.count == 16 * 3 * 4
@@ -180,27 +191,45 @@ def test_the_replay_names_what_is_wrong() -> None:
     check_delivery(plan, RELAY)
     assert plan.packs is not None
     assert plan.unpacks is not None
-    refused(replace(plan, needs=None), RELAY, "rank 1's send to rank 2 .* reads 6 B of which 0 are there")
+    refused(
+        replace(plan, needs=None),
+        RELAY,
+        "rank 1's send to rank 2 .* reads 6 B of which 0 are there",
+    )
     swapped = replace(plan.packs, source=plan.packs.source[::-1], work=plan.packs.work[::-1])
     refused(replace(plan, packs=swapped), RELAY, "a send reads 6 B at byte 0 of an area of 5 B")
-    refused(replace(plan, unpacks=replace(plan.unpacks, source=plan.unpacks.source + 1)), RELAY, "another position")
+    refused(
+        replace(plan, unpacks=replace(plan.unpacks, source=plan.unpacks.source + 1)),
+        RELAY,
+        "another position",
+    )
     late = replace(plan.unpacks, offsets=[0, 0, 0], work=[], source=[], target=[], bytes=[])
     refused(replace(plan, unpacks=late), RELAY, "4 B never arrive")
-    refused(plan, Pattern.from_messages([0, 0, 1], [1, 2, 2], [4, 5, 6], 3), "rank 0's send buffer has 10 B")
+    refused(
+        plan,
+        Pattern.from_messages([0, 0, 1], [1, 2, 2], [4, 5, 6], 3),
+        "rank 0's send buffer has 10 B",
+    )
     refused(plan, Pattern.from_messages([0], [1], [4], 2), "of 3 ranks, the pattern has 2")
     # the right bytes by the wrong name: 0→2 and 1→2 change places
-    again = replace(plan, receives=replace(plan.receives, offset=[0, 1]), receive_bytes=np.array([0, 4, 12]))
+    again = replace(
+        plan, receives=replace(plan.receives, offset=[0, 1]), receive_bytes=np.array([0, 4, 12])
+    )
     refused(again, RELAY, "rank 2's receive buffer has 12 B")
 
 
 def test_bytes_that_another_send_has_packed_are_not_there() -> None:
     # rank 0 packs the same two messages for two bundles; one reads what the other has packed
     pattern = Pattern.from_messages([0] * 5, [1, 2, 3, 4, 5], [8] * 5, 6)
-    plan = plan_program(forwarding(Paths(pattern, [[0, 1, 1], [0, 2, 2], [0, 1, 3], [0, 2, 4], [0, 0, 5]])))
+    plan = plan_program(
+        forwarding(Paths(pattern, [[0, 1, 1], [0, 2, 2], [0, 1, 3], [0, 2, 4], [0, 0, 5]]))
+    )
     assert plan.packs is not None
     assert plan.sends.of(0) == slice(0, 3)
     refused(
-        replace(plan, sends=replace(plan.sends, offset=[16, 0, *plan.sends.offset[2:]])), pattern, "nothing it needs"
+        replace(plan, sends=replace(plan.sends, offset=[16, 0, *plan.sends.offset[2:]])),
+        pattern,
+        "nothing it needs",
     )
 
 
@@ -218,7 +247,9 @@ def test_plain_schedules_are_replayed_too() -> None:
     offset = plan.receives.offset.copy()
     same = np.flatnonzero((np.diff(plan.receives.rank) == 0) & (np.diff(plan.receives.bytes) == 0))
     offset[[same[0], same[0] + 1]] = offset[[same[0] + 1, same[0]]]
-    refused(replace(plan, receives=replace(plan.receives, offset=offset)), pattern, "another message")
+    refused(
+        replace(plan, receives=replace(plan.receives, offset=offset)), pattern, "another message"
+    )
 
 
 def changed(rng: np.random.Generator, plan: Plan) -> Plan:
@@ -237,15 +268,20 @@ def changed(rng: np.random.Generator, plan: Plan) -> Plan:
         sends, receives = plan.sends, plan.receives
         other = int(np.flatnonzero(receives.transfer == sends.transfer[k])[0])
         by = int(rng.choice([-1, 1]))
-        return replace(plan, sends=replace(sends, bytes=added(sends.bytes, k, by)),
-                       receives=replace(receives, bytes=added(receives.bytes, other, by)))  # fmt: skip
+        return replace(
+            plan,
+            sends=replace(sends, bytes=added(sends.bytes, k, by)),
+            receives=replace(receives, bytes=added(receives.bytes, other, by)),
+        )
     noun = getattr(plan, side)
     count = noun.count
     k = int(rng.integers(count))
     if isinstance(noun, Operations):
         name = str(rng.choice(["offset", "bytes", "peer", "work", "transfer"]))
         if name == "work":
-            return replace(plan, **{side: replace(noun, work=noun.in_work ^ (np.arange(count) == k))})
+            return replace(
+                plan, **{side: replace(noun, work=noun.in_work ^ (np.arange(count) == k))}
+            )
         by = int(rng.integers(1, plan.ranks)) if name == "peer" else int(rng.choice([-5, -1, 1, 7]))
         values = added(getattr(noun, name), k, by)
         if name == "peer":
@@ -257,7 +293,12 @@ def changed(rng: np.random.Generator, plan: Plan) -> Plan:
     if name == "work":
         return replace(plan, **{side: replace(noun, work=noun.work ^ (np.arange(count) == k))})
     return replace(
-        plan, **{side: replace(noun, **{name: added(getattr(noun, name), k, int(rng.choice([-3, -1, 1, 2])))})}
+        plan,
+        **{
+            side: replace(
+                noun, **{name: added(getattr(noun, name), k, int(rng.choice([-3, -1, 1, 2])))}
+            )
+        },
     )
 
 
@@ -270,16 +311,26 @@ def added(values: NDArray[Any], k: int, by: int) -> NDArray[Any]:
 def without(rows: Any, k: int) -> Any:
     """Copies or needs without number `k`."""
     offsets = rows.offsets - (rows.offsets > k)
-    return replace(rows, offsets=offsets, **{
-        each.name: np.delete(getattr(rows, each.name), k) for each in fields(rows) if each.name != "offsets"
-    })  # fmt: skip
+    return replace(
+        rows,
+        offsets=offsets,
+        **{
+            each.name: np.delete(getattr(rows, each.name), k)
+            for each in fields(rows)
+            if each.name != "offsets"
+        },
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_every_mutant_is_caught(seed: int) -> None:
     rng = np.random.default_rng(seed)
     pattern, plan = random_pattern(7, rng), None
-    while plan is None or None in (plan.packs, plan.unpacks, plan.needs):  # of which there are mutants too
+    while plan is None or None in (
+        plan.packs,
+        plan.unpacks,
+        plan.needs,
+    ):  # of which there are mutants too
         plan = plan_program(forwarding(random_paths(pattern, 3, rng, cut=seed % 2 == 0), rng))
     missed = []
     for number in range(100):
@@ -301,9 +352,13 @@ def blocks(*parts: tuple[str, int], on: str = "mesh:2x2") -> Program:
     options = CompileOptions(method="first-fit")
 
     def pattern(text: str) -> Pattern:
-        return parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints, seed=0)
+        return parse_pattern(
+            text, topology=machine.topology, ranks=machine.topology.endpoints, seed=0
+        )
 
-    return compile_program([BlockSpec(text, pattern(text), count, options) for text, count in parts], machine, options)
+    return compile_program(
+        [BlockSpec(text, pattern(text), count, options) for text, count in parts], machine, options
+    )
 
 
 @pytest.mark.parametrize("sync", POLICIES)
@@ -338,7 +393,11 @@ def test_the_baseline_of_a_program_that_forwards_is_the_direct_exchange() -> Non
     program = forwarding(random_paths(pattern, 3, rng))
     baseline, plan = plan_baseline(program), plan_program(program)
     check_delivery(baseline, pattern)
-    assert (baseline.phases, str(baseline.sync), baseline.transfers) == (1, "none", pattern.messages)
+    assert (baseline.phases, str(baseline.sync), baseline.transfers) == (
+        1,
+        "none",
+        pattern.messages,
+    )
     assert (baseline.send_bytes == plan.send_bytes).all()
     assert (baseline.receive_bytes == plan.receive_bytes).all()
 

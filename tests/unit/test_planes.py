@@ -1,4 +1,7 @@
-"""Planes: several copies of a regular network; the rule of planes against pencil and verifier, compiled schedules."""
+"""Planes: several copies of a regular network.
+
+The rule of planes against pencil and verifier, compiled schedules.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,18 @@ def test_two_meshes_have_every_link_twice_and_a_way_up_and_down() -> None:
     assert topology.family == "mesh:2x3,planes=2"
     assert topology.level is not None
     assert topology.group is not None
-    assert (topology.level.tolist(), topology.group.tolist()) == ([0] * 6 + [1] * 12, [-1] * 6 + [0] * 6 + [1] * 6)
+    assert (topology.level.tolist(), topology.group.tolist()) == (
+        [0] * 6 + [1] * 12,
+        [-1] * 6 + [0] * 6 + [1] * 6,
+    )
     assert (topology.labels[5], topology.labels[17]) == ("(1, 2)", "(1, 2) in plane 1")
-    wide = dict(zip(zip(topology.link_source, topology.link_target, strict=True), topology.widths(), strict=True))
+    wide = dict(
+        zip(
+            zip(topology.link_source, topology.link_target, strict=True),
+            topology.widths(),
+            strict=True,
+        )
+    )
     assert (wide[0, 6], wide[12, 0], wide[6, 7]) == (5, 5, 1)
 
 
@@ -48,7 +60,10 @@ def test_the_rule_takes_the_plane_of_source_plus_target() -> None:
 
 
 @settings(max_examples=20)
-@given(st.sampled_from(["mesh:3x4", "torus:4x4", "torus:4x4,tie=plus", "ring:5", "hypercube:3"]), st.integers(2, 4))
+@given(
+    st.sampled_from(["mesh:3x4", "torus:4x4", "torus:4x4,tie=plus", "ring:5", "hypercube:3"]),
+    st.integers(2, 4),
+)
 def test_the_verifier_expands_the_same_routes(network: str, count: int) -> None:
     machine = parse_machine(f"{network},planes={count}")
     ends = machine.topology.endpoints
@@ -57,7 +72,11 @@ def test_the_verifier_expands_the_same_routes(network: str, count: int) -> None:
     position, link = formula_walk(machine, target).hops(np.arange(source.size), source, target)
     start, stop = (end[link].tolist() for end in machine.topology.ends)
     walked = set(zip(position.tolist(), start, stop, strict=True))
-    steps = [(k, *pair) for k in range(source.size) for pair in _steps(nodes[offsets[k] : offsets[k + 1]].tolist())]
+    steps = [
+        (k, *pair)
+        for k in range(source.size)
+        for pair in _steps(nodes[offsets[k] : offsets[k + 1]].tolist())
+    ]
     assert walked == set(steps)
     assert len(steps) == position.size
 
@@ -73,7 +92,8 @@ def compiled(network: str, method: str, pattern: str = "alltoall", **options: in
 
 
 def test_bounded_contention_takes_half_the_phases_on_two_meshes() -> None:
-    # n³/4c phases on one mesh (Bokhari, Nicol, Table 2: 128 for 8 x 8); two meshes bear two of them at once
+    # n³/4c phases on one mesh (Bokhari, Nicol, Table 2: 128 for 8 x 8); two meshes bear two of them
+    # at once
     assert compiled("mesh:8x8", "bounded").phases == 128
     schedule = compiled("mesh:8x8,planes=2", "bounded")
     assert schedule.phases == 64
@@ -84,7 +104,8 @@ def test_bounded_contention_takes_half_the_phases_on_two_meshes() -> None:
     assert bounds.phases_class.endswith("the network's routes in any plane")
     for model in ("flow", "wormhole"):
         assert bounds.time_s <= conset.simulate(schedule, model=model).time_s
-    # all in plane 0 is a choice of planes too, of the same class; a route that leaves its plane is of none
+    # all in plane 0 is a choice of planes too, of the same class; a route that leaves its plane is
+    # of none
     nodes = schedule.route_nodes
     assert nodes is not None
     moved = np.where(nodes >= 128, nodes - 64, nodes).astype(np.int32)
@@ -97,14 +118,18 @@ def test_bounded_contention_takes_half_the_phases_on_two_meshes() -> None:
     assert used.tolist() == [-1, 0, 1]
 
 
-@pytest.mark.parametrize("method", ["first-fit", "rs-nl", "gen", "negotiated", "naive", "event-list", "connections"])
+@pytest.mark.parametrize(
+    "method", ["first-fit", "rs-nl", "gen", "negotiated", "naive", "event-list", "connections"]
+)
 def test_methods_over_planes_take_no_more_phases(method: str) -> None:
     assert compiled("mesh:4x4,planes=2", method).phases <= compiled("mesh:4x4", method).phases
 
 
 @settings(max_examples=25)
 @given(st.integers(2, 3), st.integers(1, 3), st.integers(0, 10**6))
-def test_any_pattern_keeps_its_limits_in_every_plane(count: int, contention: int, seed: int) -> None:
+def test_any_pattern_keeps_its_limits_in_every_plane(
+    count: int, contention: int, seed: int
+) -> None:
     random = np.random.default_rng(seed)
     source, target = random.integers(0, 9, (2, 40))
     apart = source != target
@@ -121,7 +146,11 @@ def test_any_pattern_keeps_its_limits_in_every_plane(count: int, contention: int
 
 def _ordered(source: np.ndarray, target: np.ndarray) -> list[tuple[int, int]]:
     """Pairs of neighbours in the list that share a rank."""
-    return [(k, k + 1) for k in range(source.size - 1) if {source[k], target[k]} & {source[k + 1], target[k + 1]}]
+    return [
+        (k, k + 1)
+        for k in range(source.size - 1)
+        if {source[k], target[k]} & {source[k + 1], target[k + 1]}
+    ]
 
 
 def test_a_message_on_a_wrong_plane_is_found() -> None:
@@ -138,8 +167,13 @@ def test_a_record_says_planes_and_no_link() -> None:
     record = record_of(machine)
     assert isinstance(record, dict)
     assert record["network"] == {
-        "kind": "torus", "sides": [4, 4], "width": 1, "planes": 3, "routing": "planes", "tie": "plus"
-    }  # fmt: skip
+        "kind": "torus",
+        "sides": [4, 4],
+        "width": 1,
+        "planes": 3,
+        "routing": "planes",
+        "tie": "plus",
+    }
     assert same_machine(machine_of_record(json.loads(json.dumps(record))), machine)
 
 

@@ -1,4 +1,5 @@
-"""The posting order of every rank and its sends in flight, as a schedule says them and a file keeps them."""
+"""The posting order of every rank and its sends in flight, as a schedule says them and a file
+keeps them."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ from conset.verification import verify_document, verify_schedule
 from hand_made import machine_on
 
 MESH = machine_on(Topology.mesh(2, 3), "mesh:2x3")
-PATTERN = Pattern.from_messages([3, 3, 3, 3, 1, 1, 1], [0, 1, 4, 5, 0, 2, 5], [7, 9, 7, 1, 4, 4, 4], 6)
+PATTERN = Pattern.from_messages(
+    [3, 3, 3, 3, 1, 1, 1], [0, 1, 4, 5, 0, 2, 5], [7, 9, 7, 1, 4, 4, 4], 6
+)
 
 
 def posted(pattern: Pattern, order: str, seed: int = 0, **where: Any) -> dict[int, list[int]]:
@@ -42,8 +45,16 @@ def posted(pattern: Pattern, order: str, seed: int = 0, **where: Any) -> dict[in
 def naive(order: str, **changes: Any) -> Schedule:
     message = order_messages(PATTERN, order, 5, topology=MESH.topology)
     return Schedule(
-        PATTERN, MESH, "naive", Limits(), [0, 7], message, sync="none", posting=order, **changes  # type: ignore[arg-type]
-    )  # fmt: skip
+        PATTERN,
+        MESH,
+        "naive",
+        Limits(),
+        [0, 7],
+        message,
+        sync="none",
+        posting=order,
+        **changes,  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +64,11 @@ def naive(order: str, **changes: Any) -> Schedule:
         ("ascending", [0, 1, 4, 5], [0, 2, 5]),
         ("rotated", [4, 5, 0, 1], [2, 5, 0]),
         ("longest-first", [1, 4, 0, 5], [2, 5, 0]),
-        ("pairwise", [1, 0, 5, 4], [0, 2, 5]),  # 3 xor 1, 0, 5, 4 = 2, 3, 6, 7; 1 xor 0, 2, 5 = 1, 3, 4
+        (
+            "pairwise",
+            [1, 0, 5, 4],
+            [0, 2, 5],
+        ),  # 3 xor 1, 0, 5, 4 = 2, 3, 6, 7; 1 xor 0, 2, 5 = 1, 3, 4
     ],
 )
 def test_orders(order: str, three: list[int], one: list[int]) -> None:
@@ -77,21 +92,33 @@ def test_dimension_posts_neighbours_up_and_down_one_dimension_after_the_other() 
     torus = Topology.torus(4, 4)
     around = [5 + 4, 5 - 4, 5 + 1, 5 - 1, 5 + 2, 10]
     pattern = Pattern.from_messages([5] * 6, around, [1] * 6, 16)
-    assert posted(pattern, "dimension", topology=torus)[5] == [6, 7, 4, 9, 10, 1]  # +x, 2x, -x, then one up in y
+    assert posted(pattern, "dimension", topology=torus)[5] == [
+        6,
+        7,
+        4,
+        9,
+        10,
+        1,
+    ]  # +x, 2x, -x, then one up in y
     swapped = np.arange(16, dtype=np.int32)
     swapped[[6, 9]] = swapped[[9, 6]]
     assert posted(pattern, "dimension", topology=torus, placement=swapped)[5] == [9, 7, 4, 6, 10, 1]
     with pytest.raises(
-        InputError, match="posting dimension: requires a mesh, torus, ring or hypercube, given crossbar"
+        InputError,
+        match="posting dimension: requires a mesh, torus, ring or hypercube, given crossbar",
     ):
         order_messages(pattern, "dimension", topology=Topology.crossbar(16))
 
 
 def test_dimension_is_verified_by_coordinates() -> None:
-    schedule = conset.compile("random:degree=5", "torus:3x4", posting="dimension", placement="random", seed=3)
+    schedule = conset.compile(
+        "random:degree=5", "torus:3x4", posting="dimension", placement="random", seed=3
+    )
     assert (schedule.method, schedule.posting) == ("naive", "dimension")
     assert verify_schedule(schedule).ok
-    assert {v.rule for v in verify_schedule(replace(schedule, posting="rotated")).violations} == {"posting"}
+    assert {v.rule for v in verify_schedule(replace(schedule, posting="rotated")).violations} == {
+        "posting"
+    }
     other = replace(naive("rotated"), posting="dimension")
     assert {v.rule for v in verify_schedule(other).violations} == {"posting"}
 
@@ -104,7 +131,10 @@ def test_lists_that_are_asked_for_keep_an_order_of_messages(posting: str) -> Non
     before = np.stack([step, np.arange(16, 32)], axis=1)
     pattern = Pattern.from_messages(source, target, [64] * 32, 16, before=before)
     problem = Problem(
-        pattern, machine_on(Topology.torus(4, 4), "torus:4x4"), Limits(), search=SearchOptions(posting=posting)
+        pattern,
+        machine_on(Topology.torus(4, 4), "torus:4x4"),
+        Limits(),
+        search=SearchOptions(posting=posting),
     )
     place = np.argsort(schedule_naive(problem).message)
     assert pattern.before is not None
@@ -121,10 +151,15 @@ def test_naive_posts_as_it_is_asked(order: str) -> None:
     problem = Problem(PATTERN, MESH, Limits(), search=SearchOptions(seed=5, posting=order))
     phases = schedule_naive(problem)
     assert phases.offsets.tolist() == [0, 7]
-    assert phases.message.tolist() == order_messages(PATTERN, order, 5, topology=MESH.topology).tolist()
+    assert (
+        phases.message.tolist()
+        == order_messages(PATTERN, order, 5, topology=MESH.topology).tolist()
+    )
 
 
-def test_simulate_keeps_in_flight_what_the_schedule_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_keeps_in_flight_what_the_schedule_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "s.json"
 
     def simulated(in_flight: Any, machine: str, *words: str) -> tuple[Any, float]:
@@ -158,7 +193,9 @@ def test_simulate_keeps_in_flight_what_the_schedule_says(tmp_path: Path, capsys:
         ({"in_flight": 1, "posting": "random"}, {"in_flight", "posting"}),
     ],
 )
-def test_a_file_says_what_was_said(tmp_path: Path, suffix: str, words: dict[str, Any], keys: set[str]) -> None:
+def test_a_file_says_what_was_said(
+    tmp_path: Path, suffix: str, words: dict[str, Any], keys: set[str]
+) -> None:
     path = tmp_path / f"s.{suffix}"
     schedule = replace(naive("schedule"), **words)
     write_schedule(schedule, path)
@@ -187,7 +224,12 @@ def test_a_file_says_what_was_said(tmp_path: Path, suffix: str, words: dict[str,
 )
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 def test_unknown_values_in_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str, key: str, value: Any, words: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    suffix: str,
+    key: str,
+    value: Any,
+    words: str,
 ) -> None:
     path = tmp_path / f"s.{suffix}"
     write_schedule(naive("schedule"), path)
@@ -218,7 +260,9 @@ def test_the_verifier_agrees_with_every_order(order: str) -> None:
 @pytest.mark.parametrize("made", POSTINGS)
 def test_the_verifier_sees_a_list_in_another_order(claimed: str, made: str) -> None:
     schedule = replace(
-        naive("schedule"), message=order_messages(PATTERN, made, 5, topology=MESH.topology), posting=claimed
+        naive("schedule"),
+        message=order_messages(PATTERN, made, 5, topology=MESH.topology),
+        posting=claimed,
     )
     real, said = (posted(PATTERN, order, 5, topology=MESH.topology) for order in (made, claimed))
     found = verify_schedule(schedule)

@@ -1,4 +1,7 @@
-"""`predict`: by the machine's model, by another, by formula; what stands in, and that the output says so."""
+"""`predict`: by the machine's model, by another, by formula.
+
+What stands in, and that the output says so.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ def schedule_of(on: str, pattern: str = "alltoall:size=9KiB", **options: Any) ->
     return api.compile(pattern, on, **{"method": "lp", **options})
 
 
-@pytest.mark.parametrize("on", ["paragon:4x4", "ipsc860:16", "iwarp:4x4", "mesh:4x4", "crossbar:8,model=circuit"])
+@pytest.mark.parametrize(
+    "on", ["paragon:4x4", "ipsc860:16", "iwarp:4x4", "mesh:4x4", "crossbar:8,model=circuit"]
+)
 @pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:4"])
 def test_the_machines_model_decides_and_phases_and_terms_add_up(on: str, sync: str) -> None:
     schedule = replace(schedule_of(on), sync=sync)
@@ -42,12 +47,19 @@ def test_by_formula_is_the_prediction() -> None:
     schedule = schedule_of("paragon:4x4")
     said, formula = time_schedule(schedule, by="formula").to_object(), predict(schedule).to_object()
     assert {key: said[key] for key in formula} == formula
-    assert (said["by"], said["formula_s"], said["stands_in"]) == ("formula", formula["time_s"], None)
+    assert (said["by"], said["formula_s"], said["stands_in"]) == (
+        "formula",
+        formula["time_s"],
+        None,
+    )
 
 
 def test_sends_in_flight_of_the_schedule_and_another_machine_count() -> None:
     schedule = replace(schedule_of("paragon:4x4"), sync="none", in_flight=1)
-    assert time_schedule(schedule).time_s == api.simulate(schedule, model="wormhole", in_flight=1).time_s
+    assert (
+        time_schedule(schedule).time_s
+        == api.simulate(schedule, model="wormhole", in_flight=1).time_s
+    )
     assert time_schedule(schedule).time_s > time_schedule(replace(schedule, in_flight=3)).time_s
     bare = api.load_machine("mesh:4x4")
     moved = time_schedule(schedule, machine=bare)
@@ -65,7 +77,9 @@ def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("conset.studies.compare.times.WORK", 100)
     timing = time_schedule(schedule)
     assert (timing.by, timing.time_s) == ("formula", predict(schedule).time_s)
-    assert timing.stands_in.startswith("the formula stands in for wormhole, which takes more than 100 steps")
+    assert timing.stands_in.startswith(
+        "the formula stands in for wormhole, which takes more than 100 steps"
+    )
     assert time_schedule(schedule, by="wormhole").by == "wormhole"
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
     monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200})
@@ -91,7 +105,21 @@ def test_the_formula_stands_in_for_what_cannot_run_unless_the_model_was_asked_fo
 
 def test_the_command_says_by_what(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.json"
-    assert run(["compile", "alltoall:size=9KiB", "--on", "paragon:4x4", "--method", "lp", "-o", str(file)]) == 0
+    assert (
+        run(
+            [
+                "compile",
+                "alltoall:size=9KiB",
+                "--on",
+                "paragon:4x4",
+                "--method",
+                "lp",
+                "-o",
+                str(file),
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     found = {}
     for by in (None, "formula", "flow", "wormhole", "circuit"):
@@ -111,10 +139,17 @@ def test_the_command_says_by_what(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "did you mean 'flow'" in capsys.readouterr().err
 
 
-def test_a_program_is_predicted_by_formula_and_by_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two repetitions in one context: the formula adds them up, in a model the second does not wait for the first."""
+def test_a_program_is_predicted_by_formula_and_by_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two repetitions in one context.
+
+    The formula adds them up, in a model the second does not wait for the first.
+    """
     words = tmp_path / "p.toml"
-    words.write_text('[[block]]\nname = "a"\npattern = "shift:by=1"\nrepeat = 2\n', encoding="utf-8")
+    words.write_text(
+        '[[block]]\nname = "a"\npattern = "shift:by=1"\nrepeat = 2\n', encoding="utf-8"
+    )
     file = tmp_path / "p.json"
     assert run(["compile", str(words), "--on", "mesh:2x2", "-o", str(file)]) == 0
     capsys.readouterr()

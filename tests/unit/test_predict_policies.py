@@ -1,4 +1,7 @@
-"""Predictions worked out with a pencil: who wins, what a half-duplex node takes, what is warned about."""
+"""Predictions worked out with a pencil.
+
+Who wins, what a half-duplex node takes, what is warned about.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,28 @@ def machine_of(topology: Topology, **costs: object) -> Machine:
     return Machine(topology.kind, topology, Routing.default(topology), Costs(**costs))  # type: ignore[arg-type]
 
 
-def schedule_of(machine: Machine, phases: list[list[tuple[int, int, int]]], sync: str = "barrier") -> Schedule:
+def schedule_of(
+    machine: Machine, phases: list[list[tuple[int, int, int]]], sync: str = "barrier"
+) -> Schedule:
     """Phases of (source, target, bytes); no pair twice."""
     rows = [row for phase in phases for row in phase]
     pattern = Pattern.from_messages(*np.array(rows).reshape(-1, 3).T, machine.topology.endpoints)
-    index = {(int(s), int(t)): m for m, (s, t) in enumerate(zip(pattern.source, pattern.target, strict=True))}
+    index = {
+        (int(s), int(t)): m
+        for m, (s, t) in enumerate(zip(pattern.source, pattern.target, strict=True))
+    }
     message = [index[s, t] for s, t, _ in rows]
     offsets = np.cumsum([0, *map(len, phases)])
-    return Schedule(pattern, machine, "hand", Limits(), offsets, np.array(message, np.int32), sync=sync)
+    return Schedule(
+        pattern, machine, "hand", Limits(), offsets, np.array(message, np.int32), sync=sync
+    )
 
 
 def shared_link(**costs: object) -> Schedule:
     """Two messages of 10 B over the middle link of a line, 1 B/s, in a phase each."""
-    return schedule_of(machine_of(Topology.mesh(4), link_Bps=1.0, **costs), [[(0, 2, 10)], [(1, 3, 10)]])
+    return schedule_of(
+        machine_of(Topology.mesh(4), link_Bps=1.0, **costs), [[(0, 2, 10)], [(1, 3, 10)]]
+    )
 
 
 def test_naive_wins_where_barriers_are_dear() -> None:
@@ -45,7 +57,9 @@ def test_naive_wins_where_barriers_are_dear() -> None:
 
 def test_naive_loses_where_messages_block_each_other() -> None:
     schedule = shared_link(synchronization=Synchronization(5.0), blocking=1.0)
-    assert predict(schedule, sync="none").time_s == 40, "20 B/(1 B/s), twice as long with 2 where 1 passes unharmed"
+    assert predict(schedule, sync="none").time_s == 40, (
+        "20 B/(1 B/s), twice as long with 2 where 1 passes unharmed"
+    )
     assert predict(schedule, sync="local").time_s == 20, "each phase has its own load"
     assert predict(schedule).time_s == 25
     assert predict(schedule, sync="barrier:2").time_s == 40
@@ -54,11 +68,19 @@ def test_naive_loses_where_messages_block_each_other() -> None:
 
 
 def test_terms_phases_and_witness_of_a_barrier_schedule() -> None:
-    """Set-up 0.5 s, latency 2 s; out of node 0: 10/5 = 2 s; into node 3: 2 · 20/5 = 8 s; out of node 2: 5/5 = 1 s."""
+    """Set-up 0.5 s, latency 2 s; out of node 0: 10/5 = 2 s; into node 3: 2 · 20/5 = 8 s.
+
+    Out of node 2: 5/5 = 1 s.
+    """
     machine = machine_of(
-        Topology.crossbar(4), inject=Steps((1.0,)), eject=Steps((1.0,)), port_out_Bps=5.0, port_in_Bps=5.0,
-        synchronization=Synchronization(1.0, 2.0), setup_s=0.5,
-    )  # fmt: skip
+        Topology.crossbar(4),
+        inject=Steps((1.0,)),
+        eject=Steps((1.0,)),
+        port_out_Bps=5.0,
+        port_in_Bps=5.0,
+        synchronization=Synchronization(1.0, 2.0),
+        setup_s=0.5,
+    )
     schedule = schedule_of(machine, [[(0, 1, 10)], [(1, 3, 20), (2, 3, 20)], [(2, 0, 5)]])
     prediction = predict(schedule)
     assert prediction.phase_s == pytest.approx([4.5, 15.5, 8.5]), (
@@ -70,15 +92,21 @@ def test_terms_phases_and_witness_of_a_barrier_schedule() -> None:
     entered = replace(machine, costs=replace(machine.costs, first_barrier=True))
     assert predict(schedule, machine=entered).phase_s == pytest.approx([9.5, 15.5, 8.5])
     pairs = predict(schedule, machine=entered, sync="barrier:2")
-    assert pairs.terms == {"synchronization": 10.0, "setup": 1.0, "transfer": 13.0}, "a set-up before the busiest port"
+    assert pairs.terms == {"synchronization": 10.0, "setup": 1.0, "transfer": 13.0}, (
+        "a set-up before the busiest port"
+    )
     assert pairs.phase_s == pytest.approx([9.5, 6, 8.5]), "what each phase adds to its group"
     assert pairs.witness == "phases 0 to 1: port into node 3"
     together = predict(schedule, sync="none")
     assert together.terms == {"synchronization": 0.0, "setup": 0.5, "transfer": 10.0}
     assert together.witness == "all phases: port into node 3"
     apart = predict(schedule, sync="local")
-    assert apart.phase_s == pytest.approx([4.5, 11 - 4.5, 14 - 11]), "1 → 3 from 5 s on, 2 → 0 when 2 → 3 is over"
-    assert apart.terms == {"synchronization": 0.0, "setup": 1.0, "transfer": 13.0}, "two phases of node 0"
+    assert apart.phase_s == pytest.approx([4.5, 11 - 4.5, 14 - 11]), (
+        "1 → 3 from 5 s on, 2 → 0 when 2 → 3 is over"
+    )
+    assert apart.terms == {"synchronization": 0.0, "setup": 1.0, "transfer": 13.0}, (
+        "two phases of node 0"
+    )
     assert apart.witness == "all phases: waiting for partners up to node 0"
 
 
@@ -91,11 +119,20 @@ def test_ready_adds_a_signal_before_what_waits_for_it() -> None:
 
 
 def half_duplex() -> Machine:
-    """In the image of the iPSC/860: one rate in and out together, a synchronized exchange counts half."""
+    """In the image of the iPSC/860.
+
+    One rate in and out together, a synchronized exchange counts half.
+    """
     return machine_of(
-        Topology.hypercube(2), inject=Steps((3.0,)), eject=Steps((3.0,)), port_out_Bps=1.0, port_in_Bps=1.0,
-        node_Bps=1.0, exchange_weight=0.5, exchange_syncs=("ready",),
-    )  # fmt: skip
+        Topology.hypercube(2),
+        inject=Steps((3.0,)),
+        eject=Steps((3.0,)),
+        port_out_Bps=1.0,
+        port_in_Bps=1.0,
+        node_Bps=1.0,
+        exchange_weight=0.5,
+        exchange_syncs=("ready",),
+    )
 
 
 def test_an_exchange_of_a_half_duplex_node() -> None:
@@ -103,39 +140,68 @@ def test_an_exchange_of_a_half_duplex_node() -> None:
     assert predict(exchange, sync="ready").time_s == 6 + 10, "both directions overlap"
     assert predict(exchange, sync="local").time_s == 6 + 20, "not synchronized: one after the other"
     uneven = schedule_of(half_duplex(), [[(0, 1, 10), (1, 0, 4)]])
-    assert predict(uneven, sync="ready").time_s == 6 + 10, "4 of 10 bytes meet, the longer message decides"
+    assert predict(uneven, sync="ready").time_s == 6 + 10, (
+        "4 of 10 bytes meet, the longer message decides"
+    )
     apart = schedule_of(half_duplex(), [[(0, 1, 10)], [(1, 0, 10)]])
     assert predict(apart, sync="ready").time_s == 2 * (6 + 10), "in different phases nothing meets"
     ring = schedule_of(half_duplex(), [[(0, 1, 10), (1, 3, 10), (3, 0, 10)]])
-    assert predict(ring, sync="ready").time_s == 6 + 20, "a permutation that is no exchange takes two units"
+    assert predict(ring, sync="ready").time_s == 6 + 20, (
+        "a permutation that is no exchange takes two units"
+    )
     assert predict(ring, sync="ready").witness == "phase 0: both ports of node 0"
     crowd = schedule_of(half_duplex(), [[(0, 1, 10), (1, 0, 10), (0, 2, 10), (2, 0, 10)]])
-    assert predict(crowd, sync="ready").time_s == 6 + 40, "a node with two partners at once synchronizes with neither"
+    assert predict(crowd, sync="ready").time_s == 6 + 40, (
+        "a node with two partners at once synchronizes with neither"
+    )
 
 
 def test_width_and_rates_of_links() -> None:
     wide = machine_of(Topology.mesh(4, width=2), link_Bps=1.0, blocking=1.0)
-    assert predict(schedule_of(wide, [[(0, 2, 10), (1, 3, 10)]])).time_s == 10, "two messages on a link of width 2"
+    assert predict(schedule_of(wide, [[(0, 2, 10), (1, 3, 10)]])).time_s == 10, (
+        "two messages on a link of width 2"
+    )
 
 
 def test_nothing_to_send_takes_no_time() -> None:
-    machine = machine_of(Topology.mesh(2), setup_s=1.0, synchronization=Synchronization(1.0), first_barrier=True)
+    machine = machine_of(
+        Topology.mesh(2), setup_s=1.0, synchronization=Synchronization(1.0), first_barrier=True
+    )
     empty = Schedule(
-        Pattern.from_messages([], [], [], 2), machine, "hand", Limits(), np.array([0]), np.zeros(0, np.int32)
+        Pattern.from_messages([], [], [], 2),
+        machine,
+        "hand",
+        Limits(),
+        np.array([0]),
+        np.zeros(0, np.int32),
     )
     for sync in ("none", "local", "ready", "barrier", "barrier:4"):
         prediction = predict(empty, sync=sync)
-        assert (prediction.time_s, prediction.phase_s.size, prediction.witness) == (0.0, 0, "no messages")
+        assert (prediction.time_s, prediction.phase_s.size, prediction.witness) == (
+            0.0,
+            0,
+            "no messages",
+        )
 
 
 def test_messages_inside_a_node_are_copied_and_have_no_latency() -> None:
     machine = machine_of(
-        Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)), send_overhead=Steps((2.0,)),
-        receive_overhead=Steps((3.0,)), copy_Bps=50.0,
-    )  # fmt: skip
+        Topology.mesh(2),
+        setup_s=1.0,
+        inject=Steps((7.0,)),
+        send_overhead=Steps((2.0,)),
+        receive_overhead=Steps((3.0,)),
+        copy_Bps=50.0,
+    )
     pattern = Pattern.from_messages([0], [1], [100], 2)
     inside = Schedule(
-        pattern, machine, "hand", Limits(), np.array([0, 1]), np.array([0]), placement=np.array([1, 1], np.int32)
+        pattern,
+        machine,
+        "hand",
+        Limits(),
+        np.array([0, 1]),
+        np.array([0]),
+        placement=np.array([1, 1], np.int32),
     )
     prediction = predict(inside)
     assert (prediction.time_s, prediction.witness_kind) == (1 + 2 + 100 / 50 + 3, "message")
@@ -155,7 +221,8 @@ def test_warnings() -> None:
 
 
 def test_another_machine_keeps_routes_only_on_the_same_network() -> None:
-    """A detour over node 3 of the way from 0 to 1 loads other links than the machine's own route."""
+    """A detour over node 3 of the way from 0 to 1 loads other links than the machine's own
+    route."""
     ring = machine_of(Topology.ring(4), link_Bps=1.0)
     schedule = schedule_of(ring, [[(0, 1, 10)]])
     detour = replace(schedule, route_offsets=np.array([0, 4]), route_nodes=np.array([0, 3, 2, 1]))

@@ -1,4 +1,5 @@
-"""Programs: blocks, shared contexts, switches counted by executing them, the verifier by mutation, files, commands."""
+"""Programs: blocks, shared contexts, switches counted by executing them, the verifier by
+mutation, files, commands."""
 
 from __future__ import annotations
 
@@ -27,7 +28,12 @@ from conset.models.formula.programs import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import StageDocument
-from conset.schedule.files.program import document_of_program, read_program_document, to_program, write_program_document
+from conset.schedule.files.program import (
+    document_of_program,
+    read_program_document,
+    to_program,
+    write_program_document,
+)
 from conset.schedule.files.schedule import read_document, read_schedule, to_schedule, write_schedule
 from conset.schedule.files.sniff import Sniffed, sniff
 from conset.schedule.program import Program, Stage
@@ -37,7 +43,9 @@ IWARP = parse_machine("iwarp:4x4")
 CONNECTIONS = CompileOptions("connections")
 
 
-def words(machine: Machine, *blocks: tuple[str, int], request: CompileOptions = CONNECTIONS) -> list[BlockSpec]:
+def words(
+    machine: Machine, *blocks: tuple[str, int], request: CompileOptions = CONNECTIONS
+) -> list[BlockSpec]:
     def pattern(text: str) -> Pattern:
         return parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
 
@@ -74,7 +82,10 @@ def test_a_block_of_one_phase_stays_open() -> None:
 
 
 def test_a_repeated_block_turns_round() -> None:
-    """An all-to-all on 16 nodes with 12 channels has several phases P: 7 · (P - 1) switches, not 7 · P - 1."""
+    """An all-to-all on 16 nodes with 12 channels has several phases P.
+
+    7 · (P - 1) switches, not 7 · P - 1.
+    """
     program = compile_program(words(IWARP, ("alltoall", 7)), IWARP, CONNECTIONS)
     phases = program.schedules[0].phases
     assert phases > 1
@@ -84,8 +95,13 @@ def test_a_repeated_block_turns_round() -> None:
 
 
 def test_what_fits_together_is_open_together() -> None:
-    """A shift takes at most 2 + 4 channels of a node beside the 8 of the neighbours: 12, and both in one context."""
-    program = compile_program(words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("neighbor", 1)), IWARP, CONNECTIONS)
+    """A shift takes at most 2 + 4 channels of a node beside the 8 of the neighbours.
+
+    12, and both in one context.
+    """
+    program = compile_program(
+        words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("neighbor", 1)), IWARP, CONNECTIONS
+    )
     assert len(program.schedules) == 2, "equal blocks are compiled once"
     assert program.figures()["contexts"] == 1
     assert (program.switches, program.switches_apart) == (0, 2)
@@ -93,14 +109,17 @@ def test_what_fits_together_is_open_together() -> None:
 
 
 def test_equal_connections_are_open_once() -> None:
-    """Neighbours twice with other sizes take 8 channels together, and one node sends to each neighbour once."""
+    """Neighbours twice with other sizes take 8 channels together, and one node sends to each
+    neighbour once."""
     machine = parse_machine("mesh:4x4")
     request = CompileOptions("coloring")
     both = words(machine, ("shift:by=1,size=1KiB", 1), ("shift:by=1,size=2KiB", 1), request=request)
     program = compile_program(both, machine, request)
     assert len(program.schedules) == 2
     assert program.switches == 0, "send 1 and receive 1 hold: it is the same permutation"
-    other = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
+    other = compile_program(
+        words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request
+    )
     assert other.switches == 1, "two permutations are not open together under send 1"
     check(program)
     check(other)
@@ -124,7 +143,9 @@ def test_an_order_forbids_to_turn() -> None:
     machine = parse_machine("crossbar:3")
     ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     program = compile_program(
-        [BlockSpec("chain", ordered, 4, CompileOptions("first-fit"))], machine, CompileOptions("first-fit")
+        [BlockSpec("chain", ordered, 4, CompileOptions("first-fit"))],
+        machine,
+        CompileOptions("first-fit"),
     )
     assert not program.stages[0].turns
     assert program.switches == program.switches_apart == 7
@@ -136,9 +157,15 @@ def test_an_order_forbids_to_turn() -> None:
 @st.composite
 def programs(draw: st.DrawFn) -> Program:
     machine = draw(st.sampled_from([IWARP, parse_machine("mesh:3x3"), parse_machine("crossbar:5")]))
-    method = "connections" if machine is IWARP else draw(st.sampled_from(["first-fit", "coloring", "negotiated"]))
+    method = (
+        "connections"
+        if machine is IWARP
+        else draw(st.sampled_from(["first-fit", "coloring", "negotiated"]))
+    )
     limits = draw(st.sampled_from([None, "duplex=exchange"])) if method == "first-fit" else None
-    request = CompileOptions(method, limits=limits, placement=draw(st.sampled_from(["identity", "annealed"])))
+    request = CompileOptions(
+        method, limits=limits, placement=draw(st.sampled_from(["identity", "annealed"]))
+    )
     ranks = machine.topology.endpoints
     blocks = []
     for k in range(draw(st.integers(1, 5))):
@@ -159,12 +186,16 @@ def test_any_program_verifies_and_counts_its_switches(program: Program) -> None:
 @given(programs())
 def test_a_program_never_takes_longer_than_its_blocks_apart(program: Program) -> None:
     apart = sum(
-        block.repeat * predict(program.schedules[block.schedule], sync="barrier").time_s for block in program.stages
+        block.repeat * predict(program.schedules[block.schedule], sync="barrier").time_s
+        for block in program.stages
     )
     costs = program.machine.costs
     barrier = costs.synchronization.at(program.machine.topology.endpoints)
     # apart, no barrier stands between blocks
-    assert predict_program(program).time_s <= apart + barrier * sum(block.repeat for block in program.stages) + 1e-12
+    assert (
+        predict_program(program).time_s
+        <= apart + barrier * sum(block.repeat for block in program.stages) + 1e-12
+    )
 
 
 def test_the_formula_by_hand() -> None:
@@ -196,7 +227,9 @@ def test_reordered_phases_keep_parts_routes_channels_and_times() -> None:
 
 @pytest.fixture(scope="module")
 def shared() -> Program:
-    return compile_program(words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("alltoall", 2)), IWARP, CONNECTIONS)
+    return compile_program(
+        words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("alltoall", 2)), IWARP, CONNECTIONS
+    )
 
 
 def rules(document: Any) -> set[str]:
@@ -209,15 +242,27 @@ def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
     document = document_of_program(shared)
     assert verify_program(document).ok
     blocks, contexts = document.stages, document.contexts
-    assert rules(replace(document, stages=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-stage"}
-    assert rules(replace(document, stages=(replace(blocks[0], repeat=0), *blocks[1:]))) == {"program-stage"}
-    assert rules(replace(document, stages=blocks[:2])) == {"program-stage"}, "a schedule that no stage runs"
+    assert rules(replace(document, stages=(replace(blocks[0], schedule=9), *blocks[1:]))) == {
+        "program-stage"
+    }
+    assert rules(replace(document, stages=(replace(blocks[0], repeat=0), *blocks[1:]))) == {
+        "program-stage"
+    }
+    assert rules(replace(document, stages=blocks[:2])) == {"program-stage"}, (
+        "a schedule that no stage runs"
+    )
     assert rules(replace(document, stages=(*blocks, blocks[0]))) == {"program-figures"}
-    assert rules(replace(document, figures={**document.figures, "volume": 1.0})) == {"program-figures"}
+    assert rules(replace(document, figures={**document.figures, "volume": 1.0})) == {
+        "program-figures"
+    }
     assert rules(replace(document, staging_limit_B=0)) == {"program-staging"}
     assert rules(replace(document, contexts=contexts[:2])) == {"program-context"}
-    assert rules(replace(document, contexts=(*contexts[:2], contexts[2][1:]))) == {"program-context"}
-    assert rules(replace(document, figures={**document.figures, "switches": 0})) == {"program-figures"}
+    assert rules(replace(document, contexts=(*contexts[:2], contexts[2][1:]))) == {
+        "program-context"
+    }
+    assert rules(replace(document, figures={**document.figures, "switches": 0})) == {
+        "program-figures"
+    }
     assert rules(replace(document, machine="iwarp:8x8")) == {"program-machine"}
     moved = replace(document.schedules[1], placement=np.arange(16)[::-1])
     assert "program-machine" in rules(
@@ -229,29 +274,42 @@ def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
     # everything in one context: the all-to-all alone fills 12 channels in several phases
     crowd = tuple((0,) * len(phases) for phases in contexts)
     found = rules(replace(document, contexts=crowd))
-    assert {"program-limit", "program-channel"} <= found <= {"program-limit", "program-channel", "program-figures"}
+    assert (
+        {"program-limit", "program-channel"}
+        <= found
+        <= {"program-limit", "program-channel", "program-figures"}
+    )
     assert found <= set(PROGRAM_RULES)
 
 
 def test_a_crowded_context_is_told_with_both_numbers() -> None:
     machine = parse_machine("mesh:4x4")
     request = CompileOptions("coloring")
-    program = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
+    program = compile_program(
+        words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request
+    )
     document = replace(document_of_program(program), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(document).violations]
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
-    exchange = CompileOptions("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
+    exchange = CompileOptions(
+        "first-fit", limits="duplex=exchange,send=none,receive=none,link=none"
+    )
     pair = [
-        BlockSpec(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
+        BlockSpec(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange)
+        for a, b in ((0, 1), (1, 2), (1, 0))
     ]
     program = compile_program(pair, machine, exchange)
     check(program)
     assert program.contexts[0] != program.contexts[1]
     crowded = replace(document_of_program(program), contexts=((0,), (0,), (0,)))
-    assert any("sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations)
+    assert any(
+        "sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations
+    )
 
 
-@pytest.mark.parametrize("spec", ["iwarp:8x8", "mesh:4x4,link=40MB/s", "ring:8,link=40MB/s,port=80MB/s"])
+@pytest.mark.parametrize(
+    "spec", ["iwarp:8x8", "mesh:4x4,link=40MB/s", "ring:8,link=40MB/s,port=80MB/s"]
+)
 @pytest.mark.parametrize("method", ["connections", "auto"])
 def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: str) -> None:
     """Both shifts together put three connections on a link of 40 MB/s."""
@@ -273,7 +331,10 @@ def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: s
     assert rules(replace(crowded, schedules=less)) == {"program-figures"}
     slow = CompileOptions(method, min_bandwidth="13MB/s")
     assert (
-        compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=slow), machine, slow).switches == 0
+        compile_program(
+            words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=slow), machine, slow
+        ).switches
+        == 0
     )
 
 
@@ -282,7 +343,9 @@ def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
     rates.write_text("source,target,rate\n0,1,30MB/s\n")
     pattern = parse_pattern("shift:by=1", topology=IWARP.topology, ranks=16)
     for asked, stated in ((str(rates), [30e6] + [0.0] * 15), ("10MB/s", 10e6)):
-        schedule = compile_pattern(pattern, IWARP, CompileOptions("connections", min_bandwidth=asked))
+        schedule = compile_pattern(
+            pattern, IWARP, CompileOptions("connections", min_bandwidth=asked)
+        )
         for suffix in (".json", ".npz"):
             path = tmp_path / f"a{suffix}"
             write_schedule(schedule, path)
@@ -293,9 +356,12 @@ def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
             assert again is not None
             np.testing.assert_array_equal(again, np.broadcast_to(stated, 16))
     turned = replace(
-        document, min_bandwidth_Bps=[*range(16)], source=document.source[::-1], target=document.target[::-1],
+        document,
+        min_bandwidth_Bps=[*range(16)],
+        source=document.source[::-1],
+        target=document.target[::-1],
         transfer_message=15 - document.transfer_message,
-    )  # fmt: skip
+    )
     asked_of = to_schedule(turned).min_bandwidth_Bps
     assert asked_of is not None
     assert asked_of.tolist() == [*range(16)][::-1]
@@ -319,7 +385,9 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
         assert [schedule.phases for schedule in program.schedules] == [1, 1]
         assert program.switches == switches
         check(program)
-    document = compile_program([BlockSpec("a", twice, 1, request), BlockSpec("b", other, 1, request)], machine, request)
+    document = compile_program(
+        [BlockSpec("a", twice, 1, request), BlockSpec("b", other, 1, request)], machine, request
+    )
     crowded = replace(document_of_program(document), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(crowded).violations]
     assert "context 0: send of node 0: 3 connections, at most 2" in texts
@@ -336,13 +404,17 @@ def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
     document = document_of_program(program)
     one = document.schedules[1]
     assert one.channels is not None
-    moved = replace(document, schedules=(document.schedules[0], replace(one, channels=one.channels + 2)))
+    moved = replace(
+        document, schedules=(document.schedules[0], replace(one, channels=one.channels + 2))
+    )
     texts = [(v.rule, v.text) for v in verify_program(moved).violations]
     words = "context 0: the connection 0 → 1 has channels [0, 0] in one phase, [2, 2] in another"
     assert texts == [("program-channel", words)]
 
 
-@pytest.mark.parametrize(("repeat", "wrong"), [(2**62 // 8192, False), (2**62 // 8192 + 1, True), (2**80, True)])
+@pytest.mark.parametrize(
+    ("repeat", "wrong"), [(2**62 // 8192, False), (2**62 // 8192 + 1, True), (2**80, True)]
+)
 def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> None:
     """8 KiB a repetition: 2^62 B in all, and more; a block runs at most 2^31 - 1 times in a row."""
     machine = parse_machine("crossbar:8")
@@ -357,7 +429,9 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
         assert program.figures()["bytes"] == times * size
         more = replace(document, stages=(replace(document.stages[0], repeat=times + 1),))
         assert rules(more) == {"program-stage"}
-        assert rules(replace(document, stages=(replace(document.stages[0], repeat=2**31),))) == {"program-stage"}
+        assert rules(replace(document, stages=(replace(document.stages[0], repeat=2**31),))) == {
+            "program-stage"
+        }
         with pytest.raises(InputError, match="together send"):
             to_program(more)
     else:
@@ -366,7 +440,10 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
 
 
 def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:
-    """Neighbours and shift are open together: the verifier replayed their tables; here the numbers differ."""
+    """Neighbours and shift are open together: the verifier replayed their tables.
+
+    Here the numbers differ.
+    """
     taken: dict[tuple[int, int], bytes] = {}
     for k in (0, 1):
         schedule = shared.schedules[k]
@@ -376,8 +453,13 @@ def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:
         assert channels is not None
         assert channels.max() < 12
         for low, high in pairwise(offsets):
-            for node, channel in zip(nodes[low:high].tolist(), channels[low:high].tolist(), strict=True):
-                assert taken.setdefault((node, channel), nodes[low:high].tobytes()) == nodes[low:high].tobytes()
+            for node, channel in zip(
+                nodes[low:high].tolist(), channels[low:high].tolist(), strict=True
+            ):
+                assert (
+                    taken.setdefault((node, channel), nodes[low:high].tobytes())
+                    == nodes[low:high].tobytes()
+                )
     assert shared.contexts[0] == shared.contexts[1]
 
 
@@ -393,23 +475,44 @@ def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
     write_program_document(document_of_program(again), second)
     assert second.read_bytes() == path.read_bytes()
     assert list(json.loads(path.read_text())) == [
-        "schema", "machine", "sync", "stages", "figures", "manifest"
-    ]  # fmt: skip
+        "schema",
+        "machine",
+        "sync",
+        "stages",
+        "figures",
+        "manifest",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("[[block]]\npattern = 'alltoall'\nrepeats = 2\n", "block 1: unknown key 'repeats': did you mean 'repeat'?"),
+        (
+            "[[block]]\npattern = 'alltoall'\nrepeats = 2\n",
+            "block 1: unknown key 'repeats': did you mean 'repeat'?",
+        ),
         ("[[block]]\nrepeat = 2\n", "block 1: key 'pattern' is missing"),
-        ("[[block]]\npattern = 'alltoall'\nrepeat = 0\n", "block 1: repeat = 0: must be at least 1"),
-        ("[[block]]\npattern = 'alltoall'\nrepeat = 1.5\n", "block 1: repeat = 1.5: must be a whole number"),
+        (
+            "[[block]]\npattern = 'alltoall'\nrepeat = 0\n",
+            "block 1: repeat = 0: must be at least 1",
+        ),
+        (
+            "[[block]]\npattern = 'alltoall'\nrepeat = 1.5\n",
+            "block 1: repeat = 1.5: must be a whole number",
+        ),
         ("[[block]]\npattern = 7\n", "block 1: pattern = 7: must be text"),
-        ("[[block]]\npattern = 'alltoal'\n", "block 1: unknown pattern 'alltoal': did you mean 'alltoall'?"),
-        ("[block]\npattern = 'alltoall'\n", "one or more [[block]] tables and nothing else required, given block"),
+        (
+            "[[block]]\npattern = 'alltoal'\n",
+            "block 1: unknown pattern 'alltoal': did you mean 'alltoall'?",
+        ),
+        (
+            "[block]\npattern = 'alltoall'\n",
+            "one or more [[block]] tables and nothing else required, given block",
+        ),
         ("name = 'x'\n", "one or more [[block]] tables and nothing else required, given name"),
         (
-            "[[block]]\npattern = 'alltoall:ranks=4'\n[[block]]\npattern = 'alltoall:ranks=5'\nname = 'b'\n",
+            "[[block]]\npattern = 'alltoall:ranks=4'\n[[block]]\npattern = 'alltoall:ranks=5'\n"
+            "name = 'b'\n",
             "block 2 'b' has 5 ranks, block 1 'alltoall:ranks=4' has 4",
         ),
     ],
@@ -429,7 +532,17 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "[[block]]\nname = 'halo'\npattern = 'neighbor:ranks=16'\nrepeat = 10\n"
         "[[block]]\npattern = 'alltoall'\nmethod = 'coloring'\nrepeat = 2\n"
     )
-    arguments = ["compile", str(words_file), "--on", "mesh:4x4", "--method", "first-fit", "-o", str(file), "--json"]
+    arguments = [
+        "compile",
+        str(words_file),
+        "--on",
+        "mesh:4x4",
+        "--method",
+        "first-fit",
+        "-o",
+        str(file),
+        "--json",
+    ]
     assert run(arguments) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["schema"] == "conset/program@1"
@@ -443,7 +556,9 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "70 phases executed" in capsys.readouterr().out
     assert run(["predict", str(file), "--set", "synchronization=1ms", "--json"]) == 0
     predicted = json.loads(capsys.readouterr().out)
-    assert predicted["terms"]["synchronization"] == pytest.approx(1e-3 * summary["figures"]["switches"])
+    assert predicted["terms"]["synchronization"] == pytest.approx(
+        1e-3 * summary["figures"]["switches"]
+    )
     assert run(["show", str(file)]) == 0
     assert "forth and back" in capsys.readouterr().out
     file.write_text(file.read_text().replace('"switches": ', '"switches": 1'))

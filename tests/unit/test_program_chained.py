@@ -43,7 +43,9 @@ def routed(draw: st.DrawFn) -> Paths:
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     cells = np.flatnonzero(~np.eye(ranks, dtype=bool).ravel())
     chosen = rng.permutation(cells)[: draw(st.integers(1, min(40, cells.size)))]
-    pattern = Pattern.from_messages(chosen // ranks, chosen % ranks, rng.integers(1, 3000, chosen.size), ranks)
+    pattern = Pattern.from_messages(
+        chosen // ranks, chosen % ranks, rng.integers(1, 3000, chosen.size), ranks
+    )
     stages = draw(st.integers(1, 4))
     inner = rng.integers(0, ranks, (pattern.messages, stages - 1))
     stay = rng.random(inner.shape) < draw(st.sampled_from([0.0, 0.5, 0.9]))
@@ -75,7 +77,9 @@ def test_bundles_follow_from_positions(paths: Paths) -> None:
             assert len(parts) == len(by_hand[pair])
             assert pattern.size[b] == paths.pattern.size[parts].sum()
             rows = paths.positions[parts]
-            travels = [(int(row[min(stage + 2, paths.stages)]), int(row[-1]), int(row[0])) for row in rows]
+            travels = [
+                (int(row[min(stage + 2, paths.stages)]), int(row[-1]), int(row[0])) for row in rows
+            ]
             assert travels == sorted(travels), "what travels on together lies together"
         packed = [len(by_hand[pair]) > 1 for pair in pairs]
         assert (pattern.packed is None and not any(packed)) or pattern.packed.tolist() == packed
@@ -105,7 +109,11 @@ def test_a_chained_program_waits_for_what_it_needs_and_nothing_else(paths: Paths
     stage_ends = np.cumsum([schedule.phases for schedule in program.schedules])
     for k, message in enumerate(whole.message.tolist()):
         stage = int(np.searchsorted(stage_ends, whole.phase_of[k], side="right"))
-        names[message] = (stage, int(whole.pattern.source[message]), int(whole.pattern.target[message]))
+        names[message] = (
+            stage,
+            int(whole.pattern.source[message]),
+            int(whole.pattern.target[message]),
+        )
     before = [] if whole.pattern.before is None else whole.pattern.before.tolist()
     assert {(names[i], names[j]) for i, j in before} == needs_by_hand(paths)
     again = unchained(whole, paths)
@@ -113,7 +121,11 @@ def test_a_chained_program_waits_for_what_it_needs_and_nothing_else(paths: Paths
     assert chained(again) == whole
 
 
-@given(routed(), st.sampled_from(["none", "local", "ready", "barrier"]), st.sampled_from(["flow", "wormhole"]))
+@given(
+    routed(),
+    st.sampled_from(["none", "local", "ready", "barrier"]),
+    st.sampled_from(["flow", "wormhole"]),
+)
 def test_nothing_is_passed_on_before_it_arrived(paths: Paths, sync: str, model: str) -> None:
     machine = parse_machine(f"ring:{max(paths.pattern.ranks, 3)},overhead=2us,in_flight=2")
     _, whole = compile_along(paths, machine, FIRST_FIT, None, Manifest())
@@ -137,28 +149,36 @@ def test_a_program_of_one_stage_is_the_schedule(method: str) -> None:
 
 
 def test_blocks_run_again_and_again() -> None:
-    """Three repetitions forth, back and forth: phases 0 1 | 1 0 | 0 1, of which neighbours of one context are one."""
+    """Three repetitions forth, back and forth.
+
+    Phases 0 1 | 1 0 | 0 1, of which neighbours of one context are one.
+    """
     machine = parse_machine("torus:4x4,setup=1us")
     options = CompileOptions("first-fit")
     pattern = parse_pattern("shift:by=5", topology=machine.topology, ranks=16)
     other = parse_pattern("random:degree=2", topology=machine.topology, ranks=16)
     program = compile_program(
         [BlockSpec("a", other, 3, options), BlockSpec("b", pattern, 1, options)], machine, options
-    )  # fmt: skip
+    )
     whole = chained(program)
     assert whole.pattern.messages == 3 * other.messages + pattern.messages
     assert whole.pattern.bytes == 3 * other.bytes + pattern.bytes
     assert whole.phases == program.switches + 1
     assert whole.sync == "barrier"
     sent = np.bincount(whole.pattern.source, whole.size[np.argsort(whole.message)], minlength=16)
-    expected = 3 * np.bincount(other.source, other.size, minlength=16) + np.bincount(pattern.source, pattern.size)
+    expected = 3 * np.bincount(other.source, other.size, minlength=16) + np.bincount(
+        pattern.source, pattern.size
+    )
     assert (sent == expected).all()
     assert api.simulate(whole).messages == whole.pattern.messages
 
 
 def test_the_paragon_forwards_small_messages() -> None:
-    """Rows, then columns, of a complete exchange on 8x8: 4.40 ms at 256 B where everything is posted (11.0 ms by the
-    best direct schedule by formula, 8.29 by what the machine's model chooses); at 4 KiB the direct schedule wins."""
+    """Rows, then columns, of a complete exchange on 8x8.
+
+    4.40 ms at 256 B where everything is posted (11.0 ms by the best direct schedule by formula,
+    8.29 by what the machine's model chooses); at 4 KiB the direct schedule wins.
+    """
     machine = parse_machine("paragon:8x8")
     times = {}
     for size in (256, 4096):
@@ -166,7 +186,9 @@ def test_the_paragon_forwards_small_messages() -> None:
         _, posted = compile_along(
             rows_then_columns(machine, pattern), machine, CompileOptions("naive"), None, Manifest()
         )
-        _, best = compile_along(rows_then_columns(machine, pattern), machine, CompileOptions(), None, Manifest())
+        _, best = compile_along(
+            rows_then_columns(machine, pattern), machine, CompileOptions(), None, Manifest()
+        )
         straight = compile_pattern(pattern, machine)
         assert best.report is not None
         assert straight.report is not None
@@ -189,7 +211,13 @@ def test_parts_of_messages_travel_apart() -> None:
     """Message 2 of 30 B in two parts: 10 B over rank 1, 20 B at once."""
     positions = np.array([[0, 0, 2], [1, 1, 2], [2, 1, 0], [2, 0, 0]])
     pattern = Pattern.from_messages([0, 1, 2], [2, 2, 0], [10, 20, 30], 3)
-    paths = Paths(pattern, positions, np.array([0, 1, 2, 2]), np.array([0, 0, 0, 10]), np.array([10, 20, 10, 20]))
+    paths = Paths(
+        pattern,
+        positions,
+        np.array([0, 1, 2, 2]),
+        np.array([0, 0, 0, 10]),
+        np.array([10, 20, 10, 20]),
+    )
     assert paths.bundles(0).pattern.size.tolist() == [20, 10]
     assert paths.bundles(1).pattern.size.tolist() == [10, 10, 20]
 
@@ -200,11 +228,17 @@ def test_parts_of_messages_travel_apart() -> None:
         ([[0, 2], [1, 2], [2, 1]], {}, r"positions\[2, -1\] = 1: its target is rank 0"),
         ([[0, 2], [0, 2], [2, 0]], {}, r"positions\[1, 0\] = 0: its source is rank 1"),
         ([[0, 2], [1, 2]], {}, r"positions has shape \(2, 2\): one row for each of 3 parts"),
-        ([[0, 3, 2], [1, 1, 2], [2, 2, 0]], {}, r"positions\[0, 1\] = 3: must be a rank from 0 to 2"),
+        (
+            [[0, 3, 2], [1, 1, 2], [2, 2, 0]],
+            {},
+            r"positions\[0, 1\] = 3: must be a rank from 0 to 2",
+        ),
         ([[0], [1], [2]], {}, "2 to 65 columns required"),
     ],
 )
-def test_paths_that_are_none_are_refused(positions: list[list[int]], changes: dict[str, object], says: str) -> None:
+def test_paths_that_are_none_are_refused(
+    positions: list[list[int]], changes: dict[str, object], says: str
+) -> None:
     with pytest.raises(InputError, match=says):
         paths_of(np.array(positions), **changes)
 
@@ -212,13 +246,20 @@ def test_paths_that_are_none_are_refused(positions: list[list[int]], changes: di
 @pytest.mark.parametrize(
     ("message", "first", "size", "says"),
     [
-        ([0, 1, 2, 2], [0, 0, 0, 11], [10, 20, 10, 19], r"first\[3\] = 11: byte 10 of message 2 comes next"),
+        (
+            [0, 1, 2, 2],
+            [0, 0, 0, 11],
+            [10, 20, 10, 19],
+            r"first\[3\] = 11: byte 10 of message 2 comes next",
+        ),
         ([0, 1, 2, 2], [0, 0, 0, 10], [10, 20, 10, 19], "message 2 has 30 bytes, its parts 29"),
         ([0, 1, 2, 2], [0, 0, 0, 10], [10, 20, 30, 0], r"size\[3\] = 0: must be above 0 B"),
         ([0, 1, 2, 3], [0, 0, 0, 10], [10, 20, 10, 20], r"message\[3\] = 3: must be from 0 to 2"),
     ],
 )
-def test_parts_that_are_none_are_refused(message: list[int], first: list[int], size: list[int], says: str) -> None:
+def test_parts_that_are_none_are_refused(
+    message: list[int], first: list[int], size: list[int], says: str
+) -> None:
     pattern = Pattern.from_messages([0, 1, 2], [2, 2, 0], [10, 20, 30], 3)
     positions = np.array([[0, 2], [1, 2], [2, 0], [2, 0]])
     with pytest.raises(InputError, match=says):

@@ -1,4 +1,5 @@
-"""Progress: how much of works inside works is done, what is left, and what a terminal shows of it."""
+"""Progress: how much of works inside works is done, what is left, and what a terminal shows of
+it."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_it_after_two_seconds_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_it_after_two_seconds_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(output, "DELAY_S", 0.3)

@@ -1,4 +1,7 @@
-"""`--rank-by`: the machine's model chooses by default; what a search simulates, says and refuses."""
+"""`--rank-by`: the machine's model chooses by default.
+
+What a search simulates, says and refuses.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ TESTBED = "mesh:4x4,link=20Mb/s,port=20Mb/s,model=wormhole"
 
 def compiled(spec: str, on: str | Machine, **options: Any) -> Schedule:
     machine = on if isinstance(on, Machine) else parse_machine(on)
-    schedule = compile_pattern(parse_pattern(spec, topology=machine.topology), machine, CompileOptions(**options))
+    schedule = compile_pattern(
+        parse_pattern(spec, topology=machine.topology), machine, CompileOptions(**options)
+    )
     assert verify_schedule(schedule).ok
     return schedule
 
@@ -80,7 +85,9 @@ def test_the_machines_model_decides(on: str, model: str) -> None:
     assert compiled("random:degree=5", on, rank_by="formula").report.simulated_s is None
 
 
-@pytest.mark.parametrize("on", ["paragon:4x4", "delta:4x4", "iwarp:4x4", "ipsc860:16", "torus:4x4", TESTBED])
+@pytest.mark.parametrize(
+    "on", ["paragon:4x4", "delta:4x4", "iwarp:4x4", "ipsc860:16", "torus:4x4", TESTBED]
+)
 @pytest.mark.parametrize("spec", ["alltoall", "random:degree=6,size=lognormal(4KiB,1.5)"])
 def test_nothing_is_faster_than_the_choice_by_more_than_rounding(spec: str, on: str) -> None:
     machine = parse_machine(on)
@@ -141,16 +148,25 @@ def test_posting_everything_has_every_order_once() -> None:
 
 
 def test_the_choice_does_not_depend_on_the_number_of_threads() -> None:
-    for on, spec in (("paragon:4x4", "random:degree=7"), ("torus:4x4,in_flight=2", "alltoall:size=lognormal(4KiB,1)")):
+    for on, spec in (
+        ("paragon:4x4", "random:degree=7"),
+        ("torus:4x4,in_flight=2", "alltoall:size=lognormal(4KiB,1)"),
+    ):
         machine = parse_machine(on)
         pattern = parse_pattern(spec, topology=machine.topology)
 
         def make(
-            method: str, contention: int | None, effort: int, p: Pattern = pattern, m: Machine = machine
+            method: str,
+            contention: int | None,
+            effort: int,
+            p: Pattern = pattern,
+            m: Machine = machine,
         ) -> Schedule:
             return compile_by(method, p, m, CompileOptions(contention=contention), effort=effort)
 
-        one, two, five = (choose_schedule(make, pattern, machine, threads=threads) for threads in (1, 2, 5))
+        one, two, five = (
+            choose_schedule(make, pattern, machine, threads=threads) for threads in (1, 2, 5)
+        )
         for other in (two, five):
             assert verdict_of(one) == verdict_of(other)
             assert np.array_equal(one.message, other.message)
@@ -163,18 +179,28 @@ def test_limits_that_were_asked_for_let_every_policy_compete() -> None:
     assert schedule.report.simulated_s is not None
     assert schedule.report.simulated_s <= min(times.values()) * (1 + 1e-9) < times["barrier"]
     assert "--sync barrier keeps it there too" in verdict_of(schedule)["drift"]
-    assert compiled("random:degree=8", "ipsc860:16", sync="barrier", rank_by="circuit").sync == "barrier"
+    assert (
+        compiled("random:degree=8", "ipsc860:16", sync="barrier", rank_by="circuit").sync
+        == "barrier"
+    )
 
 
 def test_the_policy_alone_is_ranked_for_a_given_method() -> None:
-    schedule = compiled("random:degree=16", "mesh:6x6", method="lp", sync="auto", rank_by="wormhole")
+    schedule = compiled(
+        "random:degree=16", "mesh:6x6", method="lp", sync="auto", rank_by="wormhole"
+    )
     times = {sync: simulated_s(schedule, "wormhole", sync) for sync in SYNCS}
     assert (schedule.method, schedule.report.rank_by) == ("lp", "wormhole")
     assert schedule.report.simulated_s is not None
     assert schedule.report.simulated_s == times[schedule.sync] == min(times.values())
     assert schedule.report.reason.startswith(f"lp under {schedule.sync} is fastest of ")
-    assert compiled("random:degree=5", "paragon:4x4", method="lp", sync="auto").report.rank_by == "wormhole"
-    with pytest.raises(UsageError, match="rank_by flow: goes with method auto or sync auto, given method lp"):
+    assert (
+        compiled("random:degree=5", "paragon:4x4", method="lp", sync="auto").report.rank_by
+        == "wormhole"
+    )
+    with pytest.raises(
+        UsageError, match="rank_by flow: goes with method auto or sync auto, given method lp"
+    ):
         compiled("random", "mesh:4x4", method="lp", rank_by="flow")
     with pytest.raises(UsageError, match="given method negotiated"):
         compiled("random", "mesh:4x4", routes="free", rank_by="flow")
@@ -193,7 +219,9 @@ def test_posting_everything_that_cannot_run_is_told() -> None:
     deadlock = compiled("random:degree=16", "torus:8x8", rank_by="circuit")
     assert deadlock.report.reason.endswith("(posting everything is not among them: it deadlocks)")
     crowded = compiled("alltoall:size=64", "paragon:14x14")
-    assert crowded.report.reason.endswith("(posting everything is not among them: a node cannot post its receives)")
+    assert crowded.report.reason.endswith(
+        "(posting everything is not among them: a node cannot post its receives)"
+    )
 
 
 def test_nothing_that_can_be_simulated_is_an_error() -> None:
@@ -206,8 +234,15 @@ def test_nothing_that_can_be_simulated_is_an_error() -> None:
             raise InputError("not here")
         return schedule
 
-    with pytest.raises(NoScheduleError, match=r"none of the \d+ trials can be simulated by circuit: .*deadlock"):
-        choose_schedule(only_naive, schedule.pattern, schedule.machine, CompileOptions(rank_by="circuit", sync="none"))
+    with pytest.raises(
+        NoScheduleError, match=r"none of the \d+ trials can be simulated by circuit: .*deadlock"
+    ):
+        choose_schedule(
+            only_naive,
+            schedule.pattern,
+            schedule.machine,
+            CompileOptions(rank_by="circuit", sync="none"),
+        )
 
 
 def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_formula(
@@ -215,7 +250,9 @@ def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_f
 ) -> None:
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
     monkeypatch.setattr("conset.compilation.auto.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
-    with pytest.raises(UsageError, match=r"at most 100 messages at effort 1, .* has 128; .*: formula, wormhole"):
+    with pytest.raises(
+        UsageError, match=r"at most 100 messages at effort 1, .* has 128; .*: formula, wormhole"
+    ):
         compiled("random:degree=8", "torus:4x4", rank_by="flow")
     with pytest.raises(UsageError, match="unknown ranking 'fluid'"):
         compiled("random:degree=8", "torus:4x4", rank_by="fluid")
@@ -239,13 +276,17 @@ def trials_on(on: str, spec: str, method: str = "first-fit") -> list[Trial]:
     return [replace(trial, time_s=inf) for trial in predicted_trials(base)]
 
 
-def test_a_search_ends_with_the_least_time_and_leaves_out_what_effort_does_not_allow(executor: Executor) -> None:
+def test_a_search_ends_with_the_least_time_and_leaves_out_what_effort_does_not_allow(
+    executor: Executor,
+) -> None:
     trials = trials_on("paragon:4x4", "random:degree=7")
     full = Search("wormhole", 10**9, executor)
     full.run(trials)
     best = full.best
     assert best is not None
-    assert best.time_s == min(simulated_s(trial.base.schedule, "wormhole", trial.sync) for trial in trials)
+    assert best.time_s == min(
+        simulated_s(trial.base.schedule, "wormhole", trial.sync) for trial in trials
+    )
     assert full.skipped == set()
     assert 0 < full.spent < 10**9
     few = Search("wormhole", 1, executor)
@@ -255,7 +296,9 @@ def test_a_search_ends_with_the_least_time_and_leaves_out_what_effort_does_not_a
     assert few.skipped == {trial.key for trial in trials}
 
 
-def test_a_search_stops_at_the_bound_and_skips_what_barriers_alone_make_slower(executor: Executor) -> None:
+def test_a_search_stops_at_the_bound_and_skips_what_barriers_alone_make_slower(
+    executor: Executor,
+) -> None:
     trials = trials_on("paragon:4x4", "random:degree=7")
     by_sync = {trial.sync: trial for trial in trials}
     first = Search("wormhole", 10**9, executor)
@@ -294,11 +337,17 @@ def test_what_flow_cannot_tell_from_posting_everything_is_not_simulated() -> Non
         assert not is_as_posted(Trial(base, "local"), "flow")
         if alike:
             naive = compiled("random:degree=5,size=9KiB", on, method="naive")
-            assert simulated_s(base.schedule, "flow", "none") == pytest.approx(simulated_s(naive, "flow"), rel=1e-9)
+            assert simulated_s(base.schedule, "flow", "none") == pytest.approx(
+                simulated_s(naive, "flow"), rel=1e-9
+            )
 
 
 def test_fewer_sends_in_flight_are_tried_below_the_machines_number(executor: Executor) -> None:
-    for on, most in (("paragon:4x4,in_flight=4", 4), ("torus:4x4", 15), ("torus:4x4,in_flight=1", 1)):
+    for on, most in (
+        ("paragon:4x4,in_flight=4", 4),
+        ("torus:4x4", 15),
+        ("torus:4x4,in_flight=1", 1),
+    ):
         naive = Base(compiled("alltoall", on, method="naive"))
         other = Base(compiled("alltoall", on, method="gen"))
         search = Search("flow", 10**9, executor)
@@ -307,8 +356,12 @@ def test_fewer_sends_in_flight_are_tried_below_the_machines_number(executor: Exe
         flights = {(trial.base, trial.sync): [] for trial in tried}  # type: ignore[var-annotated]
         for trial in tried:
             flights[trial.base, trial.sync].append(trial.in_flight)
-        assert flights.get((naive, "none"), []) == [flight for flight in IN_FLIGHT_LIMITS if flight < most]
-        assert flights.get((other, "none"), []) == [flight for flight in FEW_IN_FLIGHT if flight < most]
+        assert flights.get((naive, "none"), []) == [
+            flight for flight in IN_FLIGHT_LIMITS if flight < most
+        ]
+        assert flights.get((other, "none"), []) == [
+            flight for flight in FEW_IN_FLIGHT if flight < most
+        ]
 
 
 def test_schedules_that_are_the_same_are_tried_once(executor: Executor) -> None:
@@ -328,31 +381,48 @@ def model_times(**times: tuple[float, float]) -> dict[str, ModelTimes]:
 
 
 def test_the_verdict_in_words() -> None:
-    phased = Trial(Base(compiled("alltoall", "mesh:4x4", method="bounded")), "barrier", time_s=1.0, rank_by="wormhole")
-    apart = Verdict("wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.01), formula=(1.2, 1.0)), tried=7)
+    phased = Trial(
+        Base(compiled("alltoall", "mesh:4x4", method="bounded")),
+        "barrier",
+        time_s=1.0,
+        rank_by="wormhole",
+    )
+    apart = Verdict(
+        "wormhole",
+        phased,
+        model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.01), formula=(1.2, 1.0)),
+        tried=7,
+    )
     assert apart.text == (
-        "by wormhole 1.6 times faster than posting everything; by flow equal; by formula 1.2 times slower: "
+        "by wormhole 1.6 times faster than posting everything; by flow equal; by formula 1.2 "
+        "times slower: "
         "decide by measuring (`conset run`, `conset calibrate`)"
     )
     assert apart.reason == (
         "bounded at contention 1 under barrier is fastest of 7 simulated by wormhole, 1 s "
         "with no other method within 5% and 1.6 s by posting everything"
     )
-    alike = Verdict("wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0)))
+    alike = Verdict(
+        "wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0))
+    )
     assert alike.agree
     assert alike.text == (
-        "by wormhole 1.6 times faster than posting everything; by flow 1.5 times faster; by formula 1.2 times slower"
+        "by wormhole 1.6 times faster than posting everything; by flow 1.5 times faster; by "
+        "formula 1.2 times slower"
     )
 
 
 def test_the_verdict_on_posting_everything_says_what_others_find_faster() -> None:
-    posted = Trial(Base(compiled("alltoall", "mesh:4x4", method="naive")), "none", time_s=1.0, rank_by="flow")
+    posted = Trial(
+        Base(compiled("alltoall", "mesh:4x4", method="naive")), "none", time_s=1.0, rank_by="flow"
+    )
     assert posted.posts_everything
     blind = ModelTimes(1.0, 1.0, 1.3, "gen under local")
     seeing = ModelTimes(2.0, 2.0, 1.25, "bounded at contention 1 under barrier")
     said = Verdict("flow", posted, {"flow": blind, "wormhole": seeing}, tried=9)
     assert said.text == (
-        f"by flow no candidate is faster; by wormhole bounded at contention 1 under barrier 1.6 times faster: {MEASURE}"
+        "by flow no candidate is faster; by wormhole bounded at contention 1 under barrier 1.6 "
+        f"times faster: {MEASURE}"
     )
     assert Verdict("flow", posted, {"flow": blind, "wormhole": blind}).agree
     optimal = Verdict("flow", posted, {"flow": ModelTimes(1.0, 1.0)}, optimal=True)
@@ -419,12 +489,20 @@ def test_a_stop_before_any_simulation_gives_the_best_by_formula() -> None:
 
 def test_an_empty_pattern_has_nothing_to_simulate() -> None:
     schedule = compile_pattern(
-        parse_pattern("alltoall", ranks=1), parse_machine("mesh:1x1"), CompileOptions(rank_by="flow")
+        parse_pattern("alltoall", ranks=1),
+        parse_machine("mesh:1x1"),
+        CompileOptions(rank_by="flow"),
     )
-    assert (schedule.phases, schedule.report.reason, schedule.report.simulated_s) == (0, "nothing is sent", 0.0)
+    assert (schedule.phases, schedule.report.reason, schedule.report.simulated_s) == (
+        0,
+        "nothing is sent",
+        0.0,
+    )
 
 
-def test_summary_text_and_manifest_say_what_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_summary_text_and_manifest_say_what_ranked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "s.json"
     words = ["compile", "random:degree=8", "--on", "ipsc860:16", "--json"]
     assert run([*words, "--rank-by", "wormhole", "-o", str(path)]) == 0

@@ -18,7 +18,11 @@ MTX = "%%MatrixMarket matrix coordinate"
 
 
 def test_mtx_entries_are_bytes(tmp_path: Path) -> None:
-    pattern = read(tmp_path, "a.mtx", f"{MTX} real general\n% 1.5\n3 3 5\n1 2 40\n2 1 8e1\n3 3 7\n1 3 0\n1 2 2\n")
+    pattern = read(
+        tmp_path,
+        "a.mtx",
+        f"{MTX} real general\n% 1.5\n3 3 5\n1 2 40\n2 1 8e1\n3 3 7\n1 3 0\n1 2 2\n",
+    )
     # (1, 2) twice adds up, (3, 3) is local, the stored zero is no message
     assert messages(pattern) == [(0, 1, 42), (1, 0, 80)]
     assert (pattern.ranks, pattern.local_bytes, pattern.name) == (3, 7, "a.mtx")
@@ -32,18 +36,28 @@ def test_mtx_symmetric_and_pattern(tmp_path: Path) -> None:
 
 def test_mtx_dense(tmp_path: Path) -> None:
     # column by column
-    pattern = read(tmp_path, "a.mtx", "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n")
+    pattern = read(
+        tmp_path, "a.mtx", "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n"
+    )
     assert messages(pattern) == [(0, 1, 3), (1, 0, 2)]
     assert pattern.local_bytes == 5
 
 
 def test_mtx_by_rows(tmp_path: Path) -> None:
-    """Five rows to two ranks: 0, 1, 2 and 3, 4. Rank 0 uses columns 3 (twice) and 4 of rank 1, rank 1 column 0."""
-    text = f"{MTX} real general\n5 5 9\n1 1 -1\n1 4 .5\n2 4 nan\n3 5 1\n4 1 1\n5 1 1\n5 5 0\n4 4 1\n5 4 1\n"
+    """Five rows to two ranks: 0, 1, 2 and 3, 4.
+
+    Rank 0 uses columns 3 (twice) and 4 of rank 1, rank 1 column 0.
+    """
+    text = (
+        f"{MTX} real general\n5 5 9\n1 1 -1\n1 4 .5\n2 4 nan\n3 5 1\n4 1 1\n5 1 1\n5 5 0\n"
+        "4 4 1\n5 4 1\n"
+    )
     assert messages(read(tmp_path, "a.mtx", text, rows_to=2)) == [(0, 1, 8), (1, 0, 16)]
     assert messages(read(tmp_path, "a.mtx", text, rows_to=2, word=4)) == [(0, 1, 4), (1, 0, 8)]
     alone = read(tmp_path, "a.mtx", text, rows_to=1)
-    assert (alone.messages, alone.local_bytes) == (0, 0), "what a rank owns it does not send to itself"
+    assert (alone.messages, alone.local_bytes) == (0, 0), (
+        "what a rank owns it does not send to itself"
+    )
 
 
 def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
@@ -51,7 +65,9 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
     dense = random.random((23, 23)) < 0.2
     rows, columns = np.nonzero(dense)
     entries = "".join(f"{r + 1} {c + 1}\n" for r, c in zip(rows, columns, strict=True))
-    pattern = read(tmp_path, "a.mtx", f"{MTX} pattern general\n23 23 {rows.size}\n{entries}", rows_to=4)
+    pattern = read(
+        tmp_path, "a.mtx", f"{MTX} pattern general\n23 23 {rows.size}\n{entries}", rows_to=4
+    )
     blocks = np.array_split(np.arange(23), 4)
     for q, owned in enumerate(blocks):
         for p, used in enumerate(blocks):
@@ -62,13 +78,31 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (f"{MTX} real general\n2 3 1\n1 1 5\n", "a square matrix required (a row and a column per rank), given 2 x 3"),
+        (
+            f"{MTX} real general\n2 3 1\n1 1 5\n",
+            "a square matrix required (a row and a column per rank), given 2 x 3",
+        ),
         (f"{MTX} real general\n0 0 0\n", "the matrix has no rows, at least 1 required"),
-        (f"{MTX} real general\n2 2 1\n1 2 -5\n", "entry (1, 2) = -5.0: must be whole bytes from 0 to 2^62"),
-        (f"{MTX} real general\n2 2 1\n1 2 5.5\n", "entry (1, 2) = 5.5: must be whole bytes from 0 to 2^62"),
-        (f"{MTX} real general\n2 2 1\n2 1 nan\n", "entry (2, 1) = nan: must be whole bytes from 0 to 2^62"),
-        (f"{MTX} real general\n2 2 1\n2 1 inf\n", "entry (2, 1) = inf: must be whole bytes from 0 to 2^62"),
-        (f"{MTX} real general\n2 2 1\n2 1 1e30\n", "entry (2, 1) = 1e+30: must be whole bytes from 0 to 2^62"),
+        (
+            f"{MTX} real general\n2 2 1\n1 2 -5\n",
+            "entry (1, 2) = -5.0: must be whole bytes from 0 to 2^62",
+        ),
+        (
+            f"{MTX} real general\n2 2 1\n1 2 5.5\n",
+            "entry (1, 2) = 5.5: must be whole bytes from 0 to 2^62",
+        ),
+        (
+            f"{MTX} real general\n2 2 1\n2 1 nan\n",
+            "entry (2, 1) = nan: must be whole bytes from 0 to 2^62",
+        ),
+        (
+            f"{MTX} real general\n2 2 1\n2 1 inf\n",
+            "entry (2, 1) = inf: must be whole bytes from 0 to 2^62",
+        ),
+        (
+            f"{MTX} real general\n2 2 1\n2 1 1e30\n",
+            "entry (2, 1) = 1e+30: must be whole bytes from 0 to 2^62",
+        ),
         (
             f"{MTX} integer general\n2 2 1\n1 2 4.5\n",
             "line 3: row and column required, and a whole number, given '1 2 4.5'",
@@ -77,7 +111,10 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
             f"{MTX} integer general\n2 2 1\n1 2 4e3\n",
             "line 3: row and column required, and a whole number, given '1 2 4e3'",
         ),
-        (f"{MTX} complex general\n2 2 1\n1 2 4 1\n", "entry (1, 2): whole numbers of bytes required, given complex128"),
+        (
+            f"{MTX} complex general\n2 2 1\n1 2 4 1\n",
+            "entry (1, 2): whole numbers of bytes required, given complex128",
+        ),
         (
             f"{MTX} integer general\n2 2 1\n1 2 99999999999999999999\n",
             "no valid Matrix Market file: Line 3: Integer out of range.",
@@ -86,9 +123,18 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
             f"{MTX} real general\n2 2 2\n1 2 5\n",
             "truncated: the header promises 2 entries, the file has 1",
         ),
-        (f"{MTX} real general\n2 2 1\n1 5 5\n", "no valid Matrix Market file: Line 3: Column index out of bounds"),
-        (f"{MTX} real general\n5000000000 5000000000 1\n1 2 5\n", "5000000000 ranks: must be at most 16777216"),
-        (f"{MTX} real general\n2 2 2\n1 2 4e18\n2 1 4e18\n", "size: all messages together are 8e+18 B, at most 2^62 B"),
+        (
+            f"{MTX} real general\n2 2 1\n1 5 5\n",
+            "no valid Matrix Market file: Line 3: Column index out of bounds",
+        ),
+        (
+            f"{MTX} real general\n5000000000 5000000000 1\n1 2 5\n",
+            "5000000000 ranks: must be at most 16777216",
+        ),
+        (
+            f"{MTX} real general\n2 2 2\n1 2 4e18\n2 1 4e18\n",
+            "size: all messages together are 8e+18 B, at most 2^62 B",
+        ),
     ],
 )
 def test_mtx_refused(tmp_path: Path, text: str, line: str) -> None:
@@ -98,16 +144,21 @@ def test_mtx_refused(tmp_path: Path, text: str, line: str) -> None:
     assert found.endswith(hint) == line.startswith("entry (")
 
 
-@pytest.mark.parametrize("content", ["hello\n", MTX[:20], "%%MatrixMarket matrix array pattern general", b"\xff\x12"])
+@pytest.mark.parametrize(
+    "content", ["hello\n", MTX[:20], "%%MatrixMarket matrix array pattern general", b"\xff\x12"]
+)
 def test_mtx_no_such_format(tmp_path: Path, content: str | bytes) -> None:
-    assert refused(tmp_path, "a.mtx", content).startswith("a.mtx: no Matrix Market file: line 1 must be %%MatrixMarket")
+    assert refused(tmp_path, "a.mtx", content).startswith(
+        "a.mtx: no Matrix Market file: line 1 must be %%MatrixMarket"
+    )
 
 
 def test_mtx_without_sizes(tmp_path: Path) -> None:
     line = refused(tmp_path, "a.mtx", f"{MTX} real general\n\n% none\n2 2")
     assert line == "a.mtx, line 4: rows, columns and entries required, given '2 2'"
     assert (
-        refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n") == "a.mtx: truncated: no line of sizes after the header"
+        refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n")
+        == "a.mtx: truncated: no line of sizes after the header"
     )
 
 
@@ -142,7 +193,11 @@ def test_csv_order(tmp_path: Path) -> None:
     assert sorted(messages(pattern)) == [(0, 1, 10), (0, 1, 30), (0, 1, 40), (1, 2, 20)]
     size = pattern.size
     assert pattern.before is not None
-    assert sorted((int(size[a]), int(size[b])) for a, b in pattern.before) == [(10, 20), (10, 40), (20, 40)]
+    assert sorted((int(size[a]), int(size[b])) for a, b in pattern.before) == [
+        (10, 20),
+        (10, 40),
+        (20, 40),
+    ]
 
 
 def test_csv_without_messages(tmp_path: Path) -> None:
@@ -153,14 +208,21 @@ def test_csv_without_messages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("1,2,3\n4,5,6\n", "a.csv: a square matrix required (a row and a column per rank), given 2 x 3"),
+        (
+            "1,2,3\n4,5,6\n",
+            "a.csv: a square matrix required (a row and a column per rank), given 2 x 3",
+        ),
         ("1,2\n3\n", "a.csv, line 2: a square matrix required, given 2 lines but 1 column here"),
         ("0,-1\n3,0\n", "a.csv, line 1, column 2 = -1: must be whole bytes from 0 to 2^62"),
         ("0,1\n\nnan,0\n", "a.csv, line 3, column 1: size 'nan': must be finite"),
-        ("0,1e30\n1,0\n", "a.csv, line 1, column 2: size '1e30': must be at most 2^62 B, is 1e+30 B"),
+        (
+            "0,1e30\n1,0\n",
+            "a.csv, line 1, column 2: size '1e30': must be at most 2^62 B, is 1e+30 B",
+        ),
         (
             "0,1\n99999999999999999999,0\n",
-            "a.csv, line 2, column 1: size '99999999999999999999': must be at most 2^62 B, is 1e+20 B",
+            "a.csv, line 2, column 1: size '99999999999999999999': must be at most 2^62 "
+            "B, is 1e+20 B",
         ),
         ("0,1.5\n1,0\n", "a.csv, line 1, column 2: size '1.5': must be whole bytes, is 1.5 B"),
         ("0,x\n1,0\n", "a.csv, line 1, column 2: size 'x': expected a number and a unit"),
@@ -169,19 +231,35 @@ def test_csv_without_messages(tmp_path: Path) -> None:
         (b"\xff\xfe\x00", "a.csv: is not UTF-8 text (byte 0)"),
         (
             "from,to\n1,2\n",
-            "a.csv: the header must be source,target,bytes or source,target,bytes,after, given 'from,to'",
+            "a.csv: the header must be source,target,bytes or source,target,bytes,after, "
+            "given 'from,to'",
         ),
-        ("source,target,bytes\n0,16,10\n", "a.csv, line 2: target = 16: must be a rank from 0 to 15"),
-        ("source,target,bytes\n0,1,1\n-1,1,10\n", "a.csv, line 3: source = -1: must be a rank from 0 to 15"),
-        ("source,target,bytes\n0,1,-10\n", "a.csv, line 2: size '-10': must be at least 0 B, is -10 B"),
+        (
+            "source,target,bytes\n0,16,10\n",
+            "a.csv, line 2: target = 16: must be a rank from 0 to 15",
+        ),
+        (
+            "source,target,bytes\n0,1,1\n-1,1,10\n",
+            "a.csv, line 3: source = -1: must be a rank from 0 to 15",
+        ),
+        (
+            "source,target,bytes\n0,1,-10\n",
+            "a.csv, line 2: size '-10': must be at least 0 B, is -10 B",
+        ),
         ("source,target,bytes\n0,1\n", "a.csv, line 2: 3 columns required, given 2"),
         ("source,target,bytes\n0,b,1\n", "a.csv, line 2: target = 'b': a whole number required"),
-        ("source,target,bytes,after\n0,1,2,1\n1,0,3,0\n", "a.csv: the order is cyclic: entry 0 before 1 before 0"),
+        (
+            "source,target,bytes,after\n0,1,2,1\n1,0,3,0\n",
+            "a.csv: the order is cyclic: entry 0 before 1 before 0",
+        ),
         (
             "source,target,bytes,after\n0,1,2,\n2,3,3,0\n",
             "a.csv, line 3: after = 0: entries 0 and 1 must share a rank to be ordered",
         ),
-        ("source,target,bytes,after\n0,1,2,7\n", "a.csv, line 2: after = 7: must be an entry from 0 to 0"),
+        (
+            "source,target,bytes,after\n0,1,2,7\n",
+            "a.csv, line 2: after = 7: must be an entry from 0 to 0",
+        ),
         (
             "source,target,bytes,after\n0,1,0,\n1,2,3,0\n",
             "a.csv, line 3: after = 0: entry 0 has 0 bytes, no message to order",
@@ -211,7 +289,9 @@ def archive(folder: Path, **arrays: Any) -> bytes:
 
 def test_npz_matrix(tmp_path: Path) -> None:
     for dtype in (np.int64, np.float64, np.uint8):
-        pattern = read(tmp_path, "a.npz", archive(tmp_path, matrix=np.array([[1, 2], [3, 0]], dtype)))
+        pattern = read(
+            tmp_path, "a.npz", archive(tmp_path, matrix=np.array([[1, 2], [3, 0]], dtype))
+        )
         assert messages(pattern) == [(0, 1, 2), (1, 0, 3)]
         assert pattern.local_bytes == 1
 
@@ -227,7 +307,9 @@ def test_npz_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", [{"before": [[1, 0]]}, {"after": [1, -1]}])
 def test_npz_order(tmp_path: Path, order: dict[str, Any]) -> None:
     # entry 1 (10 bytes, message 0) before entry 0 (30 bytes, message 1)
-    pattern = read(tmp_path, "a.npz", archive(tmp_path, source=[2, 0], target=[0, 1], bytes=[30, 10], **order))
+    pattern = read(
+        tmp_path, "a.npz", archive(tmp_path, source=[2, 0], target=[0, 1], bytes=[30, 10], **order)
+    )
     assert pattern.before is not None
     assert pattern.before.tolist() == [[0, 1]]
 
@@ -238,16 +320,28 @@ LIST = {"source": [0, 1], "target": [1, 2], "bytes": [3, 4]}
 @pytest.mark.parametrize(
     ("arrays", "line"),
     [
-        ({"matrix": np.ones((2, 3))}, "a square matrix required (a row and a column per rank), given 2 x 3"),
+        (
+            {"matrix": np.ones((2, 3))},
+            "a square matrix required (a row and a column per rank), given 2 x 3",
+        ),
         ({"matrix": np.zeros((0, 0))}, "the matrix has no rows, at least 1 required"),
         ({"matrix": [[0, -1], [1, 0]]}, "matrix[0, 1] = -1: must be whole bytes from 0 to 2^62"),
-        ({"matrix": [[0, 1], [np.nan, 0]]}, "matrix[1, 0] = nan: must be whole bytes from 0 to 2^62"),
-        ({"matrix": [[0, 1e30], [0, 0]]}, "matrix[0, 1] = 1e+30: must be whole bytes from 0 to 2^62"),
+        (
+            {"matrix": [[0, 1], [np.nan, 0]]},
+            "matrix[1, 0] = nan: must be whole bytes from 0 to 2^62",
+        ),
+        (
+            {"matrix": [[0, 1e30], [0, 0]]},
+            "matrix[0, 1] = 1e+30: must be whole bytes from 0 to 2^62",
+        ),
         (
             {"matrix": np.array([[0, 2**63], [0, 0]], np.uint64)},
             "matrix[0, 1] = 9223372036854775808: must be whole bytes from 0 to 2^62",
         ),
-        ({"matrix": [["a", "b"], ["c", "d"]]}, "matrix[0, 0]: whole numbers of bytes required, given <U1"),
+        (
+            {"matrix": [["a", "b"], ["c", "d"]]},
+            "matrix[0, 0]: whole numbers of bytes required, given <U1",
+        ),
         (
             {"matrix": np.array([[None]])},
             "no valid .npz archive: member 'matrix.npy': numbers or a text required, given object",
@@ -272,9 +366,14 @@ def test_npz_refused(tmp_path: Path, arrays: dict[str, Any], line: str) -> None:
 def test_npz_truncated_or_damaged(tmp_path: Path) -> None:
     content = archive(tmp_path, matrix=np.arange(10_000).reshape(100, 100))
     for length in (1, 4, 30, 1000, len(content) // 2, len(content) - 30, len(content) - 1):
-        assert refused(tmp_path, "a.npz", content[:length]) == "a.npz: no .npz archive, or truncated"
+        assert (
+            refused(tmp_path, "a.npz", content[:length]) == "a.npz: no .npz archive, or truncated"
+        )
     flipped = content[:300] + bytes([content[300] ^ 1]) + content[301:]
-    assert refused(tmp_path, "a.npz", flipped) == "a.npz: no valid .npz archive: Bad CRC-32 for file 'matrix.npy'"
+    assert (
+        refused(tmp_path, "a.npz", flipped)
+        == "a.npz: no valid .npz archive: Bad CRC-32 for file 'matrix.npy'"
+    )
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.pack"])

@@ -1,4 +1,7 @@
-"""Readers of meshes and graphs: what parts exchange, on cases whose partition does not matter or is forced."""
+"""Readers of meshes and graphs.
+
+What parts exchange, on cases whose partition does not matter or is forced.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,18 @@ def strip(squares: int) -> tuple[np.ndarray, np.ndarray]:
 
 def write(path: Path, points: np.ndarray, cells: list[tuple[str, np.ndarray]]) -> Path:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        meshio.Mesh(points, cells).write(path, **({"file_format": "gmsh22"} if path.suffix == ".msh" else {}))
+        meshio.Mesh(points, cells).write(
+            path, **({"file_format": "gmsh22"} if path.suffix == ".msh" else {})
+        )
     return path
 
 
 @pytest.mark.parametrize("suffix", [".msh", ".vtk", ".vtu"])
 def test_a_strip_of_squares(tmp_path: Path, suffix: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Four squares in four parts: neighbours share two nodes. Edges beside them, of less dimension, are left out."""
+    """Four squares in four parts: neighbours share two nodes.
+
+    Edges beside them, of less dimension, are left out.
+    """
     points, quads = strip(4)
     path = write(tmp_path / f"a{suffix}", points, [("line", quads[:, :2]), ("quad", quads)])
     pattern = parse_pattern(str(path), parts=4)
@@ -66,7 +74,8 @@ def test_cells_of_two_kinds(tmp_path: Path) -> None:
     points, quads = strip(3)
     triangles = np.array([quads[2, [0, 1, 2]], quads[2, [0, 2, 3]]])
     path = write(tmp_path / "a.vtk", points, [("quad", quads[:2]), ("triangle", triangles)])
-    # square, square, triangle, triangle in a row; both triangles touch the second square: by two nodes and by one
+    # square, square, triangle, triangle in a row; both triangles touch the second square: by two
+    # nodes and by one
     assert parse_pattern(str(path), parts=4).bytes == 8 * 2 * (2 + 2 + 1 + 2)
 
 
@@ -77,7 +86,10 @@ def test_halo_of_a_mesh_against_the_definition(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(partition, "partition_graph", lambda *_: part)
     mesh = Cells(np.arange(16) * 3, np.concatenate(cells), np.full(15, 3), 2)
     matrix = partition.partition_cells(mesh, 4, 8, 0, "x", "x").pattern.matrix()
-    nodes = [{int(n) for cell, p in zip(cells, part, strict=True) if p == a for n in cell} for a in range(4)]
+    nodes = [
+        {int(n) for cell, p in zip(cells, part, strict=True) if p == a for n in cell}
+        for a in range(4)
+    ]
     for a in range(4):
         for b in range(4):
             assert matrix[a, b] == (0 if a == b else 8 * len(nodes[a] & nodes[b]))
@@ -122,7 +134,10 @@ def test_metis_graph(tmp_path: Path, text: str, suffix: str) -> None:
 
 @pytest.mark.parametrize(("fmt", "sized"), [("010", ""), ("110", "5")])
 def test_weights_are_balanced(tmp_path: Path, fmt: str, sized: str) -> None:
-    """A path of 100 whose first 10 vertices weigh 9 each, the others 1: halves of 90 are 10 and 90 vertices."""
+    """A path of 100 whose first 10 vertices weigh 9 each, the others 1.
+
+    Halves of 90 are 10 and 90 vertices.
+    """
     ends = [" ".join(str(n) for n in (v - 1, v + 1) if 1 <= n <= 100) for v in range(1, 101)]
     # a size stands before the weight and is not balanced
     rows = "".join(f"{sized} {9 if v < 10 else 1} {joined}\n" for v, joined in enumerate(ends))
@@ -132,9 +147,14 @@ def test_weights_are_balanced(tmp_path: Path, fmt: str, sized: str) -> None:
     assert 8 <= int((part == part[0]).sum()) <= 20
 
 
-@pytest.mark.parametrize("text", ["2\n1 2 3\n2 3 4\n", "% x\n2 1\n1 2 3\n2 3 4\n", "2 1\n5 1 2 3\n5 2 3 4\n\n"])
+@pytest.mark.parametrize(
+    "text", ["2\n1 2 3\n2 3 4\n", "% x\n2 1\n1 2 3\n2 3 4\n", "2 1\n5 1 2 3\n5 2 3 4\n\n"]
+)
 def test_metis_mesh(tmp_path: Path, text: str) -> None:
-    """Two triangles share two nodes; headers of manual 5.1, of 4.0 (type 1: triangles), and with a weight each."""
+    """Two triangles share two nodes.
+
+    Headers of manual 5.1, of 4.0 (type 1: triangles), and with a weight each.
+    """
     path = tmp_path / "a.mesh"
     path.write_text(text)
     assert parse_pattern(str(path), parts=2).matrix().tolist() == [[0, 16], [16, 0]]
@@ -144,7 +164,11 @@ def test_metis_mesh(tmp_path: Path, text: str) -> None:
     ("name", "text", "line"),
     [
         ("a.graph", "x 3\n", "a.graph, line 1: whole numbers required, given 'x 3'"),
-        ("a.graph", "4\n", "a.graph, line 1: header 'vertices edges [fmt [ncon]]' required, given '4'"),
+        (
+            "a.graph",
+            "4\n",
+            "a.graph, line 1: header 'vertices edges [fmt [ncon]]' required, given '4'",
+        ),
         ("a.graph", "4 3 012\n", "a.graph, line 1: fmt must be three digits 0 or 1, given '012'"),
         ("a.graph", "% only\n", "a.graph: holds no header"),
         ("a.graph", b"\xff\xfe", "a.graph: is not UTF-8 text (byte 0)"),
@@ -153,20 +177,60 @@ def test_metis_mesh(tmp_path: Path, text: str) -> None:
             "4 3\n2\n1 3\n2 4\n",
             "a.graph: truncated: the header says 4 vertices, the file has 3 lines of them",
         ),
-        ("a.graph", f"{PATH}1\n", "a.graph: the header says 4 vertices, the file has 5 lines of them"),
-        ("a.graph", PATH.replace("2 4", "2 5"), "a.graph, line 4: neighbour 5: must be another vertex from 1 to 4"),
-        ("a.graph", PATH.replace("2 4", "3 4"), "a.graph, line 4: neighbour 3: must be another vertex from 1 to 4"),
-        ("a.graph", PATH.replace("2 4", "2"), "a.graph, line 4: neighbour 4 is missing: vertex 4 names 3"),
-        ("a.graph", PATH.replace("4 3", "4 4", 1), "a.graph: the header says 4 edges, the lines hold 3: must agree"),
+        (
+            "a.graph",
+            f"{PATH}1\n",
+            "a.graph: the header says 4 vertices, the file has 5 lines of them",
+        ),
+        (
+            "a.graph",
+            PATH.replace("2 4", "2 5"),
+            "a.graph, line 4: neighbour 5: must be another vertex from 1 to 4",
+        ),
+        (
+            "a.graph",
+            PATH.replace("2 4", "3 4"),
+            "a.graph, line 4: neighbour 3: must be another vertex from 1 to 4",
+        ),
+        (
+            "a.graph",
+            PATH.replace("2 4", "2"),
+            "a.graph, line 4: neighbour 4 is missing: vertex 4 names 3",
+        ),
+        (
+            "a.graph",
+            PATH.replace("4 3", "4 4", 1),
+            "a.graph: the header says 4 edges, the lines hold 3: must agree",
+        ),
         ("a.graph", "2 1 1\n2 7\n1\n", "a.graph, line 3: a weight after every neighbour required"),
-        ("a.graph", "2 1 1\n2 0\n1 0\n", "a.graph: weights of edges must be at least 1, the least is 0"),
+        (
+            "a.graph",
+            "2 1 1\n2 0\n1 0\n",
+            "a.graph: weights of edges must be at least 1, the least is 0",
+        ),
         ("a.graph", "1 0\n\n", "a.graph: parts 2: must be at most its 1 cells or vertices"),
-        ("a.mesh", "2\n1 2 3\n", "a.mesh: truncated: the header says 2 elements, the file has 1 lines of them"),
+        (
+            "a.mesh",
+            "2\n1 2 3\n",
+            "a.mesh: truncated: the header says 2 elements, the file has 1 lines of them",
+        ),
         ("a.mesh", "2\n1 2 3\n0 2 3\n", "a.mesh: element 2: node 0: nodes are counted from 1"),
-        ("a.mesh", "2\n1 2 3\n-1 2 3\n", "a.mesh, line 3: numbers from 0 to 2^31 - 1 required, given '-1 2 3'"),
+        (
+            "a.mesh",
+            "2\n1 2 3\n-1 2 3\n",
+            "a.mesh, line 3: numbers from 0 to 2^31 - 1 required, given '-1 2 3'",
+        ),
         ("a.mesh", "0\n", "a.mesh, line 1: header 'elements [ncon]' required, given '0'"),
-        ("a.mesh", "2 2\n1 2 3\n1 2\n", "a.mesh: element 2: 2 weights and a node required, given 2"),
-        ("a.msh", "$MeshFormat\n2.2 0 8\n", "a.msh: no Gmsh mesh, or truncated: its last line must be $End…"),
+        (
+            "a.mesh",
+            "2 2\n1 2 3\n1 2\n",
+            "a.mesh: element 2: 2 weights and a node required, given 2",
+        ),
+        (
+            "a.msh",
+            "$MeshFormat\n2.2 0 8\n",
+            "a.msh: no Gmsh mesh, or truncated: its last line must be $End…",
+        ),
     ],
 )
 def test_refused(tmp_path: Path, name: str, text: str | bytes, line: str) -> None:
@@ -181,23 +245,40 @@ def test_truncated_anywhere(tmp_path: Path, suffix: str, capfd: pytest.CaptureFi
         line = refused(tmp_path / f"b{suffix}", content[:length])
         assert line.startswith(f"b{suffix}: no ")
         assert "truncated" in line
-    assert capfd.readouterr() == ("", ""), "meshio prints errors and ends the process: neither may come out"
+    assert capfd.readouterr() == ("", ""), (
+        "meshio prints errors and ends the process: neither may come out"
+    )
 
 
 def test_a_cell_without_nodes(tmp_path: Path) -> None:
-    head = "ply\nformat ascii 1.0\nelement vertex 3\nproperty double x\nproperty double y\nproperty double z\n"
-    faces = "element face 2\nproperty list uint8 int32 vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n0\n0\n"
-    assert refused(tmp_path / "a.ply", head + faces) == "a.ply: cell 0 has 0 nodes, at least 1 is required"
+    head = (
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty double x\nproperty double y\n"
+        "property double z\n"
+    )
+    faces = (
+        "element face 2\nproperty list uint8 int32 vertex_indices\nend_header\n0 0 0\n1 0 0\n"
+        "0 1 0\n0\n0\n"
+    )
+    assert (
+        refused(tmp_path / "a.ply", head + faces)
+        == "a.ply: cell 0 has 0 nodes, at least 1 is required"
+    )
 
 
 def test_an_off_file_without_counts(tmp_path: Path) -> None:
     """Meshio looks for them without end."""
-    assert refused(tmp_path / "a.off", "OFF\n# note\n\n") == "a.off: no OFF mesh, or truncated: no line of counts"
+    assert (
+        refused(tmp_path / "a.off", "OFF\n# note\n\n")
+        == "a.off: no OFF mesh, or truncated: no line of counts"
+    )
 
 
 def test_a_node_beyond_any_number(tmp_path: Path) -> None:
     corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
-    assert refused(tmp_path / "a.obj", f"{corners}f 1 2 {2**70}\n") == "a.obj: a cell names a node beyond 2^63"
+    assert (
+        refused(tmp_path / "a.obj", f"{corners}f 1 2 {2**70}\n")
+        == "a.obj: a cell names a node beyond 2^63"
+    )
 
 
 def test_no_cells(tmp_path: Path) -> None:
@@ -213,10 +294,14 @@ def test_parts_are_required(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "library"), [("a.graph", "pymetis"), ("a.msh", "meshio")])
-def test_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str) -> None:
+def test_missing_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str
+) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     (tmp_path / name).write_text(PATH if name == "a.graph" else "$EndElements")
-    with pytest.raises(MissingExtraError, match=rf"{library} is not installed: pip install 'conset\[mesh\]'"):
+    with pytest.raises(
+        MissingExtraError, match=rf"{library} is not installed: pip install 'conset\[mesh\]'"
+    ):
         parse_pattern(str(tmp_path / name), parts=2)
 
 
@@ -231,7 +316,10 @@ def _example() -> ModuleType:
 
 
 def test_the_demo_mesh(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """11,000 nodes and 20,998 triangles: the ConSet text's m11k, Table 4; by Euler's formula 2 n - 2 - b."""
+    """11,000 nodes and 20,998 triangles: the ConSet text's m11k, Table 4.
+
+    By Euler's formula 2 n - 2 - b.
+    """
     example = _example()
     patterns: list[Pattern] = []
     for suffix in ("msh", "mesh"):
@@ -249,9 +337,14 @@ def test_the_demo_mesh(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Non
     assert 500 < one.bytes / 8 < 2500
 
 
-def test_the_demo_mesh_refuses_other_names(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_mesh_refuses_other_names(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert _example().main([str(tmp_path / "x.txt")]) == 2
-    assert capfd.readouterr().err == "make_mesh.py: one file name that ends in .msh or .mesh required\n"
+    assert (
+        capfd.readouterr().err
+        == "make_mesh.py: one file name that ends in .msh or .mesh required\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Reader of Spark98 packfiles on a case small enough for a pencil, and one line for everything broken."""
+"""Reader of Spark98 packfiles on a case small enough for a pencil, and one line for everything
+broken."""
 
 from __future__ import annotations
 
@@ -33,11 +34,31 @@ def test_pack_truncated_anywhere(tmp_path: Path) -> None:
             "number 4 of the file (elements and corners) = 1e+300: must be whole and at least 0",
         ),
         ("3 3 1\n3", "nan 3 1\n3", "number 7 of the file: 'nan' is no number"),
-        ("3 3 1\n3", "-3 3 1\n3", "number 7 of the file (nodes of subdomains) = -3: must be whole and at least 0"),
-        ("2 1 2\n2 0 1", "2 1 3\n2 0 1", "shared nodes of subdomains 0 and 1: node 3: must be below 3"),
-        ("2 1 2\n2 0 1", "2 1 2\n1 0", "subdomains 0 and 1 share 2 nodes one way, 1 the other: must agree"),
-        ("\n2\n2\n0", "\n3\n2\n0", "subdomain 0 shares 2 nodes in its lists, 3 in its length: must agree"),
-        ("2 0 1\n0\n", "2 0 1\n0\n7 7\n", "2 numbers are left after the last subdomain, at most 1 expected"),
+        (
+            "3 3 1\n3",
+            "-3 3 1\n3",
+            "number 7 of the file (nodes of subdomains) = -3: must be whole and at least 0",
+        ),
+        (
+            "2 1 2\n2 0 1",
+            "2 1 3\n2 0 1",
+            "shared nodes of subdomains 0 and 1: node 3: must be below 3",
+        ),
+        (
+            "2 1 2\n2 0 1",
+            "2 1 2\n1 0",
+            "subdomains 0 and 1 share 2 nodes one way, 1 the other: must agree",
+        ),
+        (
+            "\n2\n2\n0",
+            "\n3\n2\n0",
+            "subdomain 0 shares 2 nodes in its lists, 3 in its length: must agree",
+        ),
+        (
+            "2 0 1\n0\n",
+            "2 0 1\n0\n7 7\n",
+            "2 numbers are left after the last subdomain, at most 1 expected",
+        ),
     ],
 )
 def test_pack_refused(tmp_path: Path, old: str, new: str, line: str) -> None:

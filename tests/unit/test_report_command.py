@@ -1,4 +1,5 @@
-"""`conset report`: what stands on the page and in the object, against the commands that say each alone."""
+"""`conset report`: what stands on the page and in the object, against the commands that say each
+alone."""
 
 from __future__ import annotations
 
@@ -49,12 +50,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-o",
             "s.npz",
         ],
-        ["compile", "alltoall,size=64", "--on", "torus:4x4", "--combine", "4x4", "-o", "stages.json"],
+        [
+            "compile",
+            "alltoall,size=64",
+            "--on",
+            "torus:4x4",
+            "--combine",
+            "4x4",
+            "-o",
+            "stages.json",
+        ],
         ["compile", "alltoall", "--on", "iwarp:4x4", "--method", "connections", "-o", "open.json"],
     ):
         assert run([*words[:-1], str(where / words[-1])]) == 0
     for name, model in (("s.npz", "flow"), ("blocks.json", "wormhole")):
-        assert run(["simulate", str(where / name), "--model", model, "-o", str(where / f"t-{name[0]}.json")]) == 0
+        assert (
+            run(
+                [
+                    "simulate",
+                    str(where / name),
+                    "--model",
+                    model,
+                    "-o",
+                    str(where / f"t-{name[0]}.json"),
+                ]
+            )
+            == 0
+        )
     broken = json.loads((where / "open.json").read_text())
     broken["figures"]["load"]["send"] += 1
     (where / "broken.json").write_text(json.dumps(broken))
@@ -70,7 +92,20 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> A
 class Page(html.parser.HTMLParser):
     """Tags in balance, ids, links, rows of tables, text."""
 
-    VOID = ("meta", "br", "use", "path", "rect", "stop", "image", "circle", "ellipse", "line", "polygon", "polyline")
+    VOID = (
+        "meta",
+        "br",
+        "use",
+        "path",
+        "rect",
+        "stop",
+        "image",
+        "circle",
+        "ellipse",
+        "line",
+        "polygon",
+        "polyline",
+    )
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -86,7 +121,9 @@ class Page(html.parser.HTMLParser):
         given = dict(attrs)
         if given.get("id"):
             self.ids.append(str(given["id"]))
-        self.links += [str(given[name]) for name in ("href", "src", "xlink:href") if given.get(name)]
+        self.links += [
+            str(given[name]) for name in ("href", "src", "xlink:href") if given.get(name)
+        ]
         if tag == "table":
             self.tables.append([])
         if tag == "tr":
@@ -114,7 +151,9 @@ class Page(html.parser.HTMLParser):
 FILES = ("blocks.json", "s.npz", "stages.json", "open.json", "t-s.json", "t-b.json", "broken.json")
 
 
-def test_the_object_says_what_each_command_says(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_object_says_what_each_command_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = [str(folder / name) for name in FILES]
     body = printed(capsys, "report", *paths)
     assert body["schema"] == "conset/report@1"
@@ -133,7 +172,9 @@ def test_the_object_says_what_each_command_says(folder: Path, capsys: pytest.Cap
             assert facts["by"] == predicted["by"]
         if facts["bound"] is not None:
             assert facts["gap"]["time"] >= 1 - 1e-9
-    assert by_name["broken.json"]["violation_texts"] == ["figures: load.send: file says 5, recount gives 4"]
+    assert by_name["broken.json"]["violation_texts"] == [
+        "figures: load.send: file says 5, recount gives 4"
+    ]
     for name, timeline in (("s.npz", "t-s.json"), ("blocks.json", "t-b.json")):
         (simulated,) = by_name[name]["simulated"]
         assert simulated["file"] == timeline
@@ -153,7 +194,9 @@ def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Pat
     assert page.open == []
     assert len(page.ids) == len(set(page.ids)), "every id once"
     inside = (link for link in page.links if not link.startswith("data:image/png;base64,"))
-    assert all(link.startswith("#") and link[1:] in page.ids for link in inside), "nothing from elsewhere"
+    assert all(link.startswith("#") and link[1:] in page.ids for link in inside), (
+        "nothing from elsewhere"
+    )
     assert "<script" not in text
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64,)', text)
     found = examine(paths)
@@ -166,7 +209,12 @@ def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Pat
     assert "<b>bold" not in text
     assert words.count("verified") >= 6
     assert "figures: load.send: file says 5, recount gives 4" in words
-    titles = ("Switches, all together", "Guarantees of connections: bandwidth", "One message's way", "What happened")
+    titles = (
+        "Switches, all together",
+        "Guarantees of connections: bandwidth",
+        "One message's way",
+        "What happened",
+    )
     assert all(title in words for title in titles)
 
 
@@ -177,28 +225,40 @@ def test_a_few_files_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
     assert list(table.columns) == ["", "s.npz", "open.json"]
     rows = {row[0]: list(row[1:]) for row in table.rows}
     assert rows["method"] == ["rs-nl", "connections"]
-    assert rows["gap"] == [f"{each.facts['time_s'] / each.facts['bound']['time_s']:.3f}" for each in found]
+    assert rows["gap"] == [
+        f"{each.facts['time_s'] / each.facts['bound']['time_s']:.3f}" for each in found
+    ]
     assert "switches" not in rows, "no file has any"
     for name in ("a.html", "b.html"):
         assert run(["report", *map(str, paths), "-o", str(tmp_path / name)]) == 0
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert Page(text).tables[0][0] == ["", "s.npz", "open.json"]
-    assert text == (tmp_path / "b.html").read_text(encoding="utf-8"), "the same files give the same bytes"
+    assert text == (tmp_path / "b.html").read_text(encoding="utf-8"), (
+        "the same files give the same bytes"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["s.npz", "-o", "x.pdf"], 2, "x.pdf: a report is a page and must end in .html, given '.pdf'"),
+        (
+            ["s.npz", "-o", "x.pdf"],
+            2,
+            "x.pdf: a report is a page and must end in .html, given '.pdf'",
+        ),
         (["app.toml"], 3, "a schedule, a program or a timeline of conset required"),
         (["absent.json"], 3, "absent.json: no such file"),
         (["s.npz", "-o", "no/such/x.html"], 3, "x.html"),
     ],
 )
 def test_what_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], code: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    code: int,
     message: str,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(folder)
     capsys.readouterr()
     assert run(["report", *words]) == code

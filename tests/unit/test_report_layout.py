@@ -20,7 +20,9 @@ from conset.schedule.schedule import Schedule
 
 def fat_tree() -> Topology:
     """Eight endpoints, two leaves of four, two spines."""
-    pairs = [(host, 8 + host // 4) for host in range(8)] + [(leaf, spine) for leaf in (8, 9) for spine in (10, 11)]
+    pairs = [(host, 8 + host // 4) for host in range(8)] + [
+        (leaf, spine) for leaf in (8, 9) for spine in (10, 11)
+    ]
     source, target = zip(*sorted(pairs + [(b, a) for a, b in pairs]), strict=True)
     return Topology("graph", (), 8, 12, np.array(source), np.array(target))
 
@@ -61,7 +63,14 @@ def test_every_node_has_a_place_of_its_own(name: str) -> None:
 
 
 def test_rows_of_a_mesh_run_down_and_columns_to_the_right() -> None:
-    assert positions(Topology.mesh(2, 3)).tolist() == [[0, 0], [1, 0], [2, 0], [0, -1], [1, -1], [2, -1]]
+    assert positions(Topology.mesh(2, 3)).tolist() == [
+        [0, 0],
+        [1, 0],
+        [2, 0],
+        [0, -1],
+        [1, -1],
+        [2, -1],
+    ]
 
 
 def test_a_tree_of_switches_stands_in_levels() -> None:
@@ -125,9 +134,15 @@ def test_loads_of_a_phase_agree_with_walking_every_route(placement: np.ndarray |
 def test_stored_routes_are_drawn_as_stored() -> None:
     pattern = Pattern.from_messages([0, 3], [3, 0], [8, 8], 4)
     schedule = Schedule(
-        pattern, mesh(2, 2), "chosen", Limits(), np.array([0, 1, 2]), np.array([0, 1]),
-        route_offsets=np.array([0, 3, 6]), route_nodes=np.array([0, 2, 3, 3, 2, 0]),
-    )  # fmt: skip
+        pattern,
+        mesh(2, 2),
+        "chosen",
+        Limits(),
+        np.array([0, 1, 2]),
+        np.array([0, 1]),
+        route_offsets=np.array([0, 3, 6]),
+        route_nodes=np.array([0, 2, 3, 3, 2, 0]),
+    )
     assert phase_routes(schedule, 0).route(0) == [0, 2, 3]
     assert phase_routes(schedule, 1).route(0) == [3, 2, 0]
     assert largest_total_load(schedule) == 1
@@ -138,7 +153,9 @@ def test_load_counts_per_unit_of_width() -> None:
     machine = Machine("mesh", topology, Routing.default(topology))
     pattern = Pattern.from_messages([0, 1, 2], [3, 4, 5], [8, 8, 8], 6)
     placement = np.array([0, 0, 0, 1, 1, 1])
-    schedule = Schedule(pattern, machine, "naive", Limits(), np.array([0, 3]), np.arange(3), placement=placement)
+    schedule = Schedule(
+        pattern, machine, "naive", Limits(), np.array([0, 3]), np.arange(3), placement=placement
+    )
     assert phase_routes(schedule, 0).load.tolist() == [2]
 
 

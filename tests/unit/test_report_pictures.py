@@ -1,4 +1,7 @@
-"""Pictures: same input, same bytes; they say what they show; tiny, large and empty cases are drawn."""
+"""Pictures: same input, same bytes; they say what they show.
+
+Tiny, large and empty cases are drawn.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ def exchange(ranks: int, machine: str, method: str = "shift", sizes: Any = 1024)
     pattern = Pattern.from_messages(source, target, size, ranks, name="alltoall")
     order = np.argsort((pattern.target - pattern.source) % ranks, kind="stable").astype(np.int32)
     offsets = np.arange(ranks) * ranks if method != "naive" else np.array([0, ranks * (ranks - 1)])
-    return Schedule(pattern, parse_machine(machine), method, Limits(send=1, receive=1), offsets, order)
+    return Schedule(
+        pattern, parse_machine(machine), method, Limits(send=1, receive=1), offsets, order
+    )
 
 
 def test_a_schedule_says_method_machine_phases_and_bound() -> None:
@@ -42,15 +47,23 @@ def test_a_schedule_says_method_machine_phases_and_bound() -> None:
     assert "alltoall: 12 messages, 12 KiB · bound: rank 0 sends 3 messages" in words
     assert "bound 3 phases" in words
     assert "target rank" in words
-    # XY routes of the shift by two cross each of the 8 links once, by one and three twice at most over all phases
+    # XY routes of the shift by two cross each of the 8 links once, by one and three twice at most
+    # over all phases
     assert any(word.startswith("bound 1 (") for word in words)
 
 
 @pytest.mark.parametrize(
     ("ranks", "machine", "method"),
-    [(2, "mesh:2", "shift"), (16, "crossbar:16", "naive"), (64, "hypercube:6", "shift"), (256, "mesh:16x16", "shift")],
+    [
+        (2, "mesh:2", "shift"),
+        (16, "crossbar:16", "naive"),
+        (64, "hypercube:6", "shift"),
+        (256, "mesh:16x16", "shift"),
+    ],
 )
-def test_schedules_of_every_size_are_drawn(tmp_path: Path, ranks: int, machine: str, method: str) -> None:
+def test_schedules_of_every_size_are_drawn(
+    tmp_path: Path, ranks: int, machine: str, method: str
+) -> None:
     schedule = exchange(ranks, machine, method)
     count = "1 phase" if schedule.phases == 1 else f"{ranks - 1} phases"
     save(lambda: picture_schedule(schedule), tmp_path / "s.svg")
@@ -77,7 +90,9 @@ def test_two_thousand_phases_stay_a_small_file(tmp_path: Path) -> None:
 
 def test_an_empty_pattern_and_its_schedule_are_drawn() -> None:
     pattern = Pattern.from_messages([], [], [], 4)
-    schedule = Schedule(pattern, parse_machine("mesh:2x2"), "naive", Limits(), np.array([0]), np.zeros(0, np.int32))
+    schedule = Schedule(
+        pattern, parse_machine("mesh:2x2"), "naive", Limits(), np.array([0]), np.zeros(0, np.int32)
+    )
     drawn(lambda: picture_pattern(pattern))
     assert any("0 phases" in word for word in drawn(lambda: picture_schedule(schedule)))
 
@@ -85,7 +100,14 @@ def test_an_empty_pattern_and_its_schedule_are_drawn() -> None:
 def test_a_pattern_shows_sizes_and_degrees() -> None:
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [64, 4096, 65536], 8, name="three")
     words = drawn(lambda: picture_pattern(pattern))
-    assert {"three", "bytes from rank to rank", "messages per rank", "sent", "received", "4 KiB"} <= set(words)
+    assert {
+        "three",
+        "bytes from rank to rank",
+        "messages per rank",
+        "sent",
+        "received",
+        "4 KiB",
+    } <= set(words)
 
 
 def test_more_ranks_than_cells_are_shown_by_blocks() -> None:
@@ -128,13 +150,25 @@ def test_shared_links_bring_a_scale_of_loads_and_a_count_of_what_is_cut() -> Non
     words = drawn(lambda: picture_phase(exchange(16, "mesh:4x4", "naive"), 0))
     assert "messages on a link" in words
     assert any(re.fullmatch(r"… \d+ more", word) for word in words)
-    # one message in each column's four rows crosses to each node beyond: 4 sources x 4 targets over a middle link
+    # one message in each column's four rows crosses to each node beyond: 4 sources x 4 targets over
+    # a middle link
     assert any("largest load on a link 16" in word for word in words)
 
 
 def test_a_comparison_writes_times_and_phases() -> None:
-    row: dict[str, Any] = {"method": "lp", "sync": "local", "phases": 3, "bound": BOUND, "predicted_s": 2e-5}
-    other = {**row, "method": "naive", "phases": 4, "terms": {"transfer": 1e-5, "setup": 0, "synchronization": 1e-5}}
+    row: dict[str, Any] = {
+        "method": "lp",
+        "sync": "local",
+        "phases": 3,
+        "bound": BOUND,
+        "predicted_s": 2e-5,
+    }
+    other = {
+        **row,
+        "method": "naive",
+        "phases": 4,
+        "terms": {"transfer": 1e-5, "setup": 0, "synchronization": 1e-5},
+    }
     words = drawn(lambda: picture_compare([row, other], title="a on b"))
     assert {
         "a on b",

@@ -1,4 +1,7 @@
-"""Pictures of programs that forward, and what stages cost over sizes: tables, Markdown, the commands."""
+"""Pictures of programs that forward, and what stages cost over sizes.
+
+Tables, Markdown, the commands.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,13 @@ def test_a_message_shows_its_way_and_its_company() -> None:
     assert pick_message(rows) == 14, "from corner to corner"
     words = drawn(lambda: picture_message(rows))
     for said in (
-        "The way of message 14, from rank 0 to rank 15", "stage 0: rank 0 to rank 3", "stage 1: rank 3 to rank 15",
-        "15", "6", "alltoall on mesh:4x4: 240 messages in 96 bundles, 2 stages, 1.60 times the bytes",
-    ):  # fmt: skip
+        "The way of message 14, from rank 0 to rank 15",
+        "stage 0: rank 0 to rank 3",
+        "stage 1: rank 3 to rank 15",
+        "15",
+        "6",
+        "alltoall on mesh:4x4: 240 messages in 96 bundles, 2 stages, 1.60 times the bytes",
+    ):
         assert said in words
     text = " ".join(words)
     assert "4 messages in one bundle, 32 B:" in text
@@ -71,18 +78,30 @@ def test_a_message_that_stays_says_so() -> None:
 def test_moves_of_a_message_in_parts_are_those_of_the_longest_way() -> None:
     pattern = Pattern.from_messages([0], [2], [10], 3)
     paths = Paths(
-        pattern, np.array([[0, 2, 2], [0, 1, 2]], np.int32), message=np.zeros(2, np.int32), first=np.array([0, 4]),
+        pattern,
+        np.array([[0, 2, 2], [0, 1, 2]], np.int32),
+        message=np.zeros(2, np.int32),
+        first=np.array([0, 4]),
         size=np.array([4, 6]),
-    )  # fmt: skip
+    )
     moves = moves_of(paths, 0)
-    assert [(m.here, m.there, m.size_B, m.parts.tolist()) for m in moves] == [(0, 1, 6, [1]), (1, 2, 6, [1])]
+    assert [(m.here, m.there, m.size_B, m.parts.tolist()) for m in moves] == [
+        (0, 1, 6, [1]),
+        (1, 2, 6, [1]),
+    ]
 
 
-@pytest.mark.parametrize(("ranks", "machine"), [(2, "crossbar:2"), (12, "crossbar:12"), (8, "hypercube:3")])
+@pytest.mark.parametrize(
+    ("ranks", "machine"), [(2, "crossbar:2"), (12, "crossbar:12"), (8, "hypercube:3")]
+)
 def test_other_networks_are_drawn(ranks: int, machine: str) -> None:
     pattern = alltoall(ranks)
-    columns = np.column_stack((pattern.source, (pattern.source + 1) % ranks, pattern.target, pattern.target))
-    assert "stage 2: stays at rank" in " ".join(drawn(lambda: picture_message(program(ranks, machine, columns))))
+    columns = np.column_stack(
+        (pattern.source, (pattern.source + 1) % ranks, pattern.target, pattern.target)
+    )
+    assert "stage 2: stays at rank" in " ".join(
+        drawn(lambda: picture_message(program(ranks, machine, columns)))
+    )
 
 
 def test_many_ranks_and_stages_are_drawn() -> None:
@@ -117,11 +136,15 @@ def run(command: Any, *words: str) -> str:
 
 def test_show_draws_a_program(tmp_path: Path) -> None:
     file = tmp_path / "program.json"
-    write_program_document(document_of_program(rows_then_columns(parse_machine("mesh:4x4"), (4, 4))), file)
+    write_program_document(
+        document_of_program(rows_then_columns(parse_machine("mesh:4x4"), (4, 4))), file
+    )
     for name in ("way.svg", "way.png", "way.html"):
         run(show.command, str(file), "-o", str(tmp_path / name), "--message", "5")
         assert (tmp_path / name).stat().st_size > 10_000
-    assert "The way of message 5, from rank 0 to rank 6" in (tmp_path / "way.svg").read_text(encoding="utf-8")
+    assert "The way of message 5, from rank 0 to rank 6" in (tmp_path / "way.svg").read_text(
+        encoding="utf-8"
+    )
     with pytest.raises(UsageError, match="--message: says what -o draws"):
         run(show.command, str(file), "--message", "5")
     with pytest.raises(UsageError, match="is no program"):
@@ -129,7 +152,9 @@ def test_show_draws_a_program(tmp_path: Path) -> None:
 
 
 def stage_rows() -> list[StageRow]:
-    return compare_stages(alltoall(16), parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), combines=(), by="flow")
+    return compare_stages(
+        alltoall(16), parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), combines=(), by="flow"
+    )
 
 
 def test_stages_over_sizes(tmp_path: Path) -> None:
@@ -137,13 +162,23 @@ def test_stages_over_sizes(tmp_path: Path) -> None:
     rows = stage_rows()
     by_name = {(row.size, row.name): row for row in rows}
     assert [row.stages for row in rows] == [1, 2, 3, 4] * 2
-    assert by_name[8, "4 stages"].time_s < by_name[8, "2 stages"].time_s < by_name[8, "direct"].time_s
-    assert min((row for row in rows if row.size == 65536), key=lambda row: row.time_s).name == "direct"
+    assert (
+        by_name[8, "4 stages"].time_s < by_name[8, "2 stages"].time_s < by_name[8, "direct"].time_s
+    )
+    assert (
+        min((row for row in rows if row.size == 65536), key=lambda row: row.time_s).name == "direct"
+    )
     assert by_name[8, "2 stages"].volume == pytest.approx(1.6)
     assert all(row.bound_s <= row.time_s * (1 + 1e-9) for row in rows)
     assert tradeoff_lines(rows)[0] == "least: 4 stages from 8 B, direct from 64 KiB"
     words = drawn(lambda: draw_tradeoff(rows, title="a title", subtitle="below it"))
-    assert {"a title", "direct", "4 stages", "bound, any stages", "latency against volume, 8 B"} <= set(words)
+    assert {
+        "a title",
+        "direct",
+        "4 stages",
+        "bound, any stages",
+        "latency against volume, 8 B",
+    } <= set(words)
     assert "2 stages, 96 sent" in words
     markdown = tradeoff_markdown(rows, title="a title")
     assert markdown.startswith("**a title**")
@@ -168,13 +203,31 @@ def test_what_stages_refuse() -> None:
 
 def test_compare_draws_stages(tmp_path: Path) -> None:
     picture = tmp_path / "stages.png"
-    words = ("alltoall", "--on", "mesh:4x4", "--stages", "--methods", "naive", "--sizes", "8", "--combine", "radix:4")
+    words = (
+        "alltoall",
+        "--on",
+        "mesh:4x4",
+        "--stages",
+        "--methods",
+        "naive",
+        "--sizes",
+        "8",
+        "--combine",
+        "radix:4",
+    )
     body = json.loads(run(compare.command, *words, "-o", str(picture), "--json"))
     assert picture.stat().st_size > 10_000
-    assert [row["name"] for row in body["stages"]] == ["direct", "2 stages", "3 stages", "4 stages", "radix:4"]
+    assert [row["name"] for row in body["stages"]] == [
+        "direct",
+        "2 stages",
+        "3 stages",
+        "4 stages",
+        "radix:4",
+    ]
     for more, rule in (
-        (("--curve",), "excludes"), (("--methods", "naive,first-fit"), "takes one method"),
+        (("--curve",), "excludes"),
+        (("--methods", "naive,first-fit"), "takes one method"),
         (("--sync", "none,local"), "takes one policy"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(UsageError, match=rule):
             run(compare.command, "alltoall", "--on", "mesh:4x4", "--stages", *more)

@@ -19,7 +19,14 @@ from conset.report.html import machine_html, pattern_html, schedule_html
 from conset.report.machine import machine_text
 from conset.report.pattern import matrix_lines, pattern_text
 from conset.report.terminal import bar
-from conset.report.terminal_schedule import cell, partners_of, partners_text, phase_lines, phase_text, schedule_text
+from conset.report.terminal_schedule import (
+    cell,
+    partners_of,
+    partners_text,
+    phase_lines,
+    phase_text,
+    schedule_text,
+)
 from conset.schedule.schedule import Schedule
 
 
@@ -34,7 +41,9 @@ def exchange(ranks: int, machine: str, name: str = "alltoall") -> Schedule:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
     pattern = Pattern.from_messages(source, target, np.full(ranks * ranks, 1024), ranks, name=name)
     order = np.argsort((pattern.target - pattern.source) % ranks, kind="stable").astype(np.int32)
-    return Schedule(pattern, parse_machine(machine), "shift", Limits(send=1), np.arange(ranks) * ranks, order)
+    return Schedule(
+        pattern, parse_machine(machine), "shift", Limits(send=1), np.arange(ranks) * ranks, order
+    )
 
 
 def test_partners_of_a_complete_exchange_by_shifts() -> None:
@@ -75,7 +84,13 @@ def test_phases_fit_a_screen_and_the_rest_is_counted() -> None:
 def test_a_schedule_names_bound_and_prediction_where_they_are_known() -> None:
     bound = {"phases": 3, "phases_witness": "rank 0 sends 3", "time_s": 1e-6}
     load = {"send": 1, "receive": 1, "link": 1, "channels": 2}
-    summary = {"load": load, "phase_bytes": 3072, "bound": bound, "predicted_s": 2e-6, "sync": "barrier"}
+    summary = {
+        "load": load,
+        "phase_bytes": 3072,
+        "bound": bound,
+        "predicted_s": 2e-6,
+        "sync": "barrier",
+    }
     text = plain(schedule_text(exchange(4, "mesh:2x2"), summary))
     assert "3, bound 3 (rank 0 sends 3)" in text
     assert "2 us under barrier, bound 1 us" in text
@@ -103,7 +118,9 @@ def test_a_large_matrix_is_shown_by_blocks_within_the_width() -> None:
     assert "ranks" in lines[-1]
 
 
-@pytest.mark.parametrize("pattern", [Pattern.from_messages([0], [0], [5], 1), Pattern.from_messages([], [], [], 3)])
+@pytest.mark.parametrize(
+    "pattern", [Pattern.from_messages([0], [0], [5], 1), Pattern.from_messages([], [], [], 3)]
+)
 def test_a_pattern_without_messages_has_a_text(pattern: Pattern) -> None:
     assert "messages                 0" in plain(pattern_text(pattern))
 
@@ -148,7 +165,9 @@ ROW: dict[str, Any] = {
 
 def test_markdown_has_one_row_a_method_and_marks_the_fastest() -> None:
     skipped = [{"method": "x|y", "reason": "requires a mesh, given a ring"}]
-    text = compare_markdown([ROW, {**ROW, "method": "naive", "predicted_s": 0.001}], skipped, title="a*b")
+    text = compare_markdown(
+        [ROW, {**ROW, "method": "naive", "predicted_s": 0.001}], skipped, title="a*b"
+    )
     lines = text.splitlines()
     assert lines[0] == r"**a\*b**"
     assert lines[4] == "| lp | 1,105 | 1,024 | 1.079 | 1 | 1,105 | barrier | 2 ms | 1.250 | 30 ms |"

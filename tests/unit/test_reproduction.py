@@ -19,8 +19,13 @@ FAILS = Claim("lp wins", False, "4 against 3 ms")
 
 
 def item(**changes: object) -> Item:
-    words: dict[str, object] = {"paper": "thakur", "name": "Table 9", "title": "times", "basis": "computed",
-                                "about": "Times of compiled schedules. By model circuit."}  # fmt: skip
+    words: dict[str, object] = {
+        "paper": "thakur",
+        "name": "Table 9",
+        "title": "times",
+        "basis": "computed",
+        "about": "Times of compiled schedules. By model circuit.",
+    }
     return Item(**{**words, "cells": (Cell("a", "x", 100, 110), Cell("b", "x", 50, 50)), **changes})  # type: ignore[arg-type]
 
 
@@ -70,7 +75,10 @@ def test_verdict_says_when_nothing_is_demanded() -> None:
 
 def test_basis_is_said_and_what_is_transcribed_has_no_errors() -> None:
     assert item_markdown(item()).splitlines()[2] == "*Compiled and simulated.*"
-    assert item_markdown(item(basis="formula")).splitlines()[2] == "*Formula of the text on its constants.*"
+    assert (
+        item_markdown(item(basis="formula")).splitlines()[2]
+        == "*Formula of the text on its constants.*"
+    )
     copied = item(cells=(), basis="transcribed", tables=(Table("As printed", ("size",), ((1,),)),))
     assert item_markdown(copied).splitlines()[2] == "*Transcribed.*"
     with pytest.raises(ValueError, match="cells must be computed"):
@@ -94,9 +102,17 @@ def test_every_row_has_its_function_and_its_name_once() -> None:
 
 
 def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
-    made = item(tables=(Table("More: by size", ("size", "time"), ((1, 2.5), (2, None))),), claims=(FAILS,))
+    made = item(
+        tables=(Table("More: by size", ("size", "time"), ((1, 2.5), (2, None))),), claims=(FAILS,)
+    )
     names = {path.name for path in write_item(made, tmp_path)}
-    assert names == {"table-9.md", "table-9.csv", "table-9-more.csv", "table-9-claims.csv", "table-9.svg"}
+    assert names == {
+        "table-9.md",
+        "table-9.csv",
+        "table-9-more.csv",
+        "table-9-claims.csv",
+        "table-9.svg",
+    }
     with (tmp_path / "thakur" / "table-9.csv").open() as file:
         assert [row["ours"] for row in csv.DictReader(file)] == ["110", "50"]
     assert table_csv(made.tables[0]) == "size,time\n1,2.5\n2,\n"
@@ -109,15 +125,25 @@ def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
 
 
 def test_the_index_has_failures_first_and_counts_cells_apart_from_claims(tmp_path: Path) -> None:
-    items = [item(name="Good", tolerance=0.2), item(name="Shown"), item(name="Bad", claims=(HOLDS, FAILS))]
+    items = [
+        item(name="Good", tolerance=0.2),
+        item(name="Shown"),
+        item(name="Bad", claims=(HOLDS, FAILS)),
+    ]
     text = write_index(items, tmp_path).read_text()
     assert text.index("[Bad]") < text.index("[Good]") < text.index("[Shown]")
     assert "6 cells" in text
     assert "2 claims, each of which could fail: 1 hold, 1 do not" in text
     row = next(line for line in text.splitlines() if "[Bad]" in line)
     assert row.split(" | ")[3:] == [
-        "computed", "Times of compiled schedules", "2", "7.1%", "10.0%", "1 of 2 hold", " |"
-    ]  # fmt: skip
+        "computed",
+        "Times of compiled schedules",
+        "2",
+        "7.1%",
+        "10.0%",
+        "1 of 2 hold",
+        " |",
+    ]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +151,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     body = json.loads(capsys.readouterr().out)
     (made,) = body["items"]
     assert body["schema"] == "conset/reproduce@1"
-    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == ("bokhari-nicol", "Table 2", 21, True)
+    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == (
+        "bokhari-nicol",
+        "Table 2",
+        21,
+        True,
+    )
     assert made["rms_error"] == made["max_error"] == 0
     assert (made["basis"], made["assertions"], made["verdict"]) == ("computed", 1, "agrees")
     assert (tmp_path / "new" / "index.md").exists()

@@ -1,4 +1,7 @@
-"""Routing by source, by hash, by Valiant and adaptively: routes, expected loads, bounds, refusals, simulations."""
+"""Routing by source, by hash, by Valiant and adaptively.
+
+Routes, expected loads, bounds, refusals, simulations.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,9 @@ def networks(draw: st.DrawFn) -> Topology:
     nodes = draw(st.integers(3, 7))
     endpoints = draw(st.integers(2, nodes))
     pairs = {(k, draw(st.integers(0, k - 1))) for k in range(1, nodes)}
-    pairs |= set(draw(st.lists(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)), max_size=8)))
+    pairs |= set(
+        draw(st.lists(st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)), max_size=8))
+    )
     edges = sorted({end for u, v in pairs if u != v for end in ((u, v), (v, u))})
     widths = {edge: draw(st.integers(1, 3)) for edge in edges if edge[0] < edge[1]}
     source, target = (np.array(ends, np.int32) for ends in zip(*edges, strict=True))
@@ -77,7 +82,9 @@ def networks(draw: st.DrawFn) -> Topology:
 
 def all_pairs(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     ends = np.arange(topology.endpoints, dtype=np.int32)
-    source, target = (np.ascontiguousarray(each.ravel()) for each in np.meshgrid(ends, ends, indexing="ij"))
+    source, target = (
+        np.ascontiguousarray(each.ravel()) for each in np.meshgrid(ends, ends, indexing="ij")
+    )
     return source, target
 
 
@@ -92,12 +99,16 @@ def check_routes(machine: Machine) -> None:
         slow = slow_spread.sample(machine, int(source[k]), int(target[k]))
         assert links[offsets[k] : offsets[k + 1]].tolist() == slow
         assert sorted(link[position == k].tolist()) == sorted(slow)
-    assert route_hops(topology, machine.routing, source, target).tolist() == np.diff(offsets).tolist()
+    assert (
+        route_hops(topology, machine.routing, source, target).tolist() == np.diff(offsets).tolist()
+    )
 
 
 @settings(max_examples=20)
 @given(networks(), st.sampled_from(UNKNOWN), st.integers(0, 2**63 - 1))
-def test_the_sample_of_a_hash_is_that_of_the_slow_form(topology: Topology, rule: str, seed: int) -> None:
+def test_the_sample_of_a_hash_is_that_of_the_slow_form(
+    topology: Topology, rule: str, seed: int
+) -> None:
     check_routes(machine_with(topology, rule, seed))
 
 
@@ -112,15 +123,22 @@ def test_digits_of_the_source_choose_the_way_up(spec: str) -> None:
     back = route_links(topology, mirrored.routing, target, source)
     ends = topology.ends
     for k in range(source.size):  # the way there is the way back of dmodk, turned round
-        own = [(int(ends[0][at]), int(ends[1][at])) for at in there[1][there[0][k] : there[0][k + 1]]]
-        other = [(int(ends[1][at]), int(ends[0][at])) for at in back[1][back[0][k] : back[0][k + 1]]]
+        own = [
+            (int(ends[0][at]), int(ends[1][at])) for at in there[1][there[0][k] : there[0][k + 1]]
+        ]
+        other = [
+            (int(ends[1][at]), int(ends[0][at])) for at in back[1][back[0][k] : back[0][k + 1]]
+        ]
         assert own == other[::-1]
 
 
 @pytest.mark.parametrize("rule", ["smodk", *UNKNOWN])
 @pytest.mark.parametrize("sizes", ["groups=4,routers=2,nodes=2", "groups=5,routers=3,nodes=1"])
 def test_one_global_link_of_a_dragonfly(sizes: str, rule: str) -> None:
-    """Though two of them may be fewer links than a local one at either end; by Valiant one a leg."""
+    """Though two of them may be fewer links than a local one at either end.
+
+    By Valiant one a leg.
+    """
     machine = machine_of(f"dragonfly:{sizes}", rule, seed=5)
     topology = machine.topology
     assert topology.group is not None
@@ -128,7 +146,9 @@ def test_one_global_link_of_a_dragonfly(sizes: str, rule: str) -> None:
     source, target = all_pairs(topology)
     offsets, links = route_links(topology, machine.routing, source, target)
     ends = topology.ends
-    between = np.concatenate([[0], np.cumsum(topology.group[ends[0][links]] != topology.group[ends[1][links]])])
+    between = np.concatenate(
+        [[0], np.cumsum(topology.group[ends[0][links]] != topology.group[ends[1][links]])]
+    )
     apart = topology.group[source] != topology.group[target]
     counted = between[offsets[1:]] - between[offsets[:-1]]
     if rule == "valiant":
@@ -136,14 +156,22 @@ def test_one_global_link_of_a_dragonfly(sizes: str, rule: str) -> None:
     else:
         assert (counted == apart).all()
     if rule != "smodk":
-        check_expected(machine, [(s, (5 * s + 3) % topology.endpoints, 100 + s) for s in range(topology.endpoints)])
+        check_expected(
+            machine,
+            [(s, (5 * s + 3) % topology.endpoints, 100 + s) for s in range(topology.endpoints)],
+        )
     fewest = core_network(topology, Routing("shortest-path")).hops(source, target)
-    assert (route_hops(topology, machine.routing, source, target) > fewest).any()  # else the sizes show nothing
+    assert (
+        route_hops(topology, machine.routing, source, target) > fewest
+    ).any()  # else the sizes show nothing
 
 
 @pytest.mark.parametrize("rule", ["minimal", "smodk", "adaptive"])
 def test_a_group_with_a_dead_link_is_no_short_cut(rule: str) -> None:
-    """Its global links count as all others do: what passes between two other groups never goes through it."""
+    """Its global links count as all others do.
+
+    What passes between two other groups never goes through it.
+    """
     topology = parse_machine("dragonfly:groups=5,routers=3,nodes=1,dead=15-16").topology
     assert topology.group is not None
     source, target = all_pairs(topology)
@@ -151,7 +179,9 @@ def test_a_group_with_a_dead_link_is_no_short_cut(rule: str) -> None:
     offsets, links = route_links(topology, routing, source, target)
     if rule != "minimal":
         check_routes(machine_with(topology, rule))
-    position, walked = formula_walk(machine_with(topology, rule), target).hops(np.arange(source.size), source, target)
+    position, walked = formula_walk(machine_with(topology, rule), target).hops(
+        np.arange(source.size), source, target
+    )
     assert np.bincount(position, minlength=source.size).tolist() == np.diff(offsets).tolist()
     assert sorted(walked.tolist()) == sorted(links.tolist())
     through = topology.group[topology.ends[1][links]]
@@ -162,7 +192,9 @@ def test_a_group_with_a_dead_link_is_no_short_cut(rule: str) -> None:
 
 @settings(max_examples=20)
 @given(networks(), st.sampled_from(UNKNOWN), st.data())
-def test_expected_loads_are_those_of_all_ways(topology: Topology, rule: str, data: st.DataObject) -> None:
+def test_expected_loads_are_those_of_all_ways(
+    topology: Topology, rule: str, data: st.DataObject
+) -> None:
     machine = machine_with(topology, rule)
     ends = st.integers(0, topology.endpoints - 1)
     rows = data.draw(st.lists(st.tuples(ends, ends, st.integers(1, 100)), min_size=1, max_size=6))
@@ -180,16 +212,22 @@ def check_expected(machine: Machine, rows: list[tuple[int, int, int]]) -> None:
             exact[0][link] += chance
             exact[1][link] += chance * b
     totals = _core.expect_totals(core_network(topology, machine.routing), source, target, size)
-    np.testing.assert_allclose(totals.messages, [float(x) for x in exact[0]], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        totals.messages, [float(x) for x in exact[0]], rtol=1e-12, atol=1e-12
+    )
     np.testing.assert_allclose(totals.bytes, [float(x) for x in exact[1]], rtol=1e-12, atol=1e-12)
     walk = SpreadWalk(topology, machine.routing, target)
     _, link, amount = walk.expect(np.zeros(size.size, np.intp), source, target, np.ones(size.size))
     own = np.zeros(topology.link_slots)
     own[link] = amount
     np.testing.assert_allclose(own, [float(x) for x in exact[0]], rtol=1e-12, atol=1e-12)
-    offsets, links, share = _core.message_shares(core_network(topology, machine.routing), source, target)
+    offsets, links, share = _core.message_shares(
+        core_network(topology, machine.routing), source, target
+    )
     for k, (s, t, _) in enumerate(rows):
-        part = dict(zip(links[offsets[k] : offsets[k + 1]], share[offsets[k] : offsets[k + 1]], strict=True))
+        part = dict(
+            zip(links[offsets[k] : offsets[k + 1]], share[offsets[k] : offsets[k + 1]], strict=True)
+        )
         slow = slow_spread.chances(machine, s, t)
         assert part.keys() == slow.keys()
         assert all(part[link] == pytest.approx(float(slow[link])) for link in slow)
@@ -197,20 +235,28 @@ def check_expected(machine: Machine, rows: list[tuple[int, int, int]]) -> None:
 
 @pytest.mark.parametrize("rule", ["ecmp", "valiant"])
 def test_the_mean_over_seeds_is_what_is_expected(rule: str) -> None:
-    """Within five standard errors at every link: choices at different nodes are independent, so nothing polarises."""
+    """Within five standard errors at every link.
+
+    Choices at different nodes are independent, so nothing polarises.
+    """
     topology, seeds = parse_machine("fat-tree:k=4").topology, 400
     pattern = messages(16, [(r, (r + 5) % 16, 1) for r in range(16)])
     counts = np.zeros((seeds, topology.link_slots))
     for seed in range(seeds):
         network = core_network(topology, Routing(rule, seed=seed))
-        counts[seed] = _core.count_totals(network, pattern.source, pattern.target, np.ones(1, np.int64)).messages
-    expected = _core.expect_totals(network, pattern.source, pattern.target, np.ones(1, np.int64)).messages
+        counts[seed] = _core.count_totals(
+            network, pattern.source, pattern.target, np.ones(1, np.int64)
+        ).messages
+    expected = _core.expect_totals(
+        network, pattern.source, pattern.target, np.ones(1, np.int64)
+    ).messages
     error = np.sqrt(counts.var(axis=0) / seeds)
     assert (np.abs(counts.mean(axis=0) - expected) <= 5 * error + 1e-9).all()
 
 
 def test_expected_loads_of_phases_are_below_the_mean_of_the_largest() -> None:
-    """Jensen: the largest expected load is at most the expected largest one, which a hash of two choices exceeds."""
+    """Jensen: the largest expected load is at most the expected largest one, which a hash of two
+    choices exceeds."""
     machine = machine_of(TREE, "ecmp")
     pattern = messages(6, [(0, 3, 8), (1, 4, 8), (2, 5, 8)])
     schedule = conset.compile(pattern, machine, method="naive")
@@ -221,9 +267,11 @@ def test_expected_loads_of_phases_are_below_the_mean_of_the_largest() -> None:
     largest = []
     for seed in range(200):
         totals = _core.count_totals(
-            core_network(machine.topology, Routing("ecmp", seed=seed)), pattern.source, pattern.target,
+            core_network(machine.topology, Routing("ecmp", seed=seed)),
+            pattern.source,
+            pattern.target,
             np.ones(1, np.int64),
-        )  # fmt: skip
+        )
         largest.append(totals.messages.max())
     # three messages on three links: all apart 2/9, all on one 1/9, else two together
     assert np.mean(largest) == pytest.approx(2 / 9 * 1 + 6 / 9 * 2 + 1 / 9 * 3, abs=0.15)
@@ -270,7 +318,10 @@ def test_what_nobody_can_keep_is_a_violation_and_ports_are_checked(rule: str) ->
     document = document_from(schedule, figures(schedule))
     stated = verify_document(replace(document, limits={**document.limits, "link": 4}))
     assert [v.rule for v in stated.violations] == ["limits"]
-    assert f"by hand has routing {rule}" in stated.violations[0].text or rule in stated.violations[0].text
+    assert (
+        f"by hand has routing {rule}" in stated.violations[0].text
+        or rule in stated.violations[0].text
+    )
     merged = replace(schedule, phase_offsets=np.array([0, 3], np.int64))
     assert {v.rule for v in verify_schedule(merged).violations} == {"send", "receive"}
 
@@ -291,7 +342,9 @@ def test_what_nobody_can_keep_is_a_violation_and_ports_are_checked(rule: str) ->
     ],
 )
 @pytest.mark.parametrize("rule", UNKNOWN)
-def test_order_on_links_is_refused_in_one_line(rule: str, options: dict[str, Any], words: str) -> None:
+def test_order_on_links_is_refused_in_one_line(
+    rule: str, options: dict[str, Any], words: str
+) -> None:
     machine = machine_of(TREE, rule)
     pattern = conset.load_pattern("alltoall", machine)
     with pytest.raises(InputError, match=words) as error:
@@ -313,7 +366,9 @@ def test_order_on_links_is_kept_where_routes_are_known() -> None:
 
 
 def test_a_limit_taken_off_is_a_method_of_ports() -> None:
-    schedule = conset.compile("alltoall", machine_of(TREE, "ecmp"), method="negotiated", limits="link=none")
+    schedule = conset.compile(
+        "alltoall", machine_of(TREE, "ecmp"), method="negotiated", limits="link=none"
+    )
     assert schedule.limits == Limits(send=1, receive=1)
     assert verify_schedule(schedule).ok
     with pytest.raises(InputError, match="limit link=1"):
@@ -337,9 +392,11 @@ def test_auto_says_that_only_ports_can_be_ordered(rule: str) -> None:
 
 
 def leaves(spines: int, flows: int) -> tuple[Machine, Pattern]:
-    """Two leaf switches, so many spines, and one message from each host of the first to one of the second."""
+    """Two leaf switches, so many spines, and one message from each host of the first to one of
+    the second."""
     machine = parse_machine(
-        f"leaf-spine:leaves=2,spines={spines},hosts={flows},link=1GB/s,port=none,hop=0,inject=0,eject=0"
+        f"leaf-spine:leaves=2,spines={spines},hosts={flows},link=1GB/s,port=none,hop=0,inject=0,"
+        "eject=0"
     )
     rows = [(k, flows + k, 1_000_000) for k in range(flows)]
     return machine, messages(2 * flows, rows)
@@ -347,13 +404,18 @@ def leaves(spines: int, flows: int) -> tuple[Machine, Pattern]:
 
 @pytest.mark.parametrize(("spines", "flows"), [(2, 2), (3, 3), (2, 6), (4, 6)])
 def test_two_leaf_switches(spines: int, flows: int) -> None:
-    """Adaptive: n messages over s spines take max(1, n / s) times one; by a hash the expected maximum of n in s."""
+    """Adaptive: n messages over s spines take max(1, n / s) times one.
+
+    By a hash the expected maximum of n in s.
+    """
     machine, pattern = leaves(spines, flows)
     adaptive = replace(machine, routing=Routing("adaptive"))
     schedule = conset.compile(pattern, adaptive, method="naive")
     one = 1_000_000 / 1e9
     assert conset.simulate(schedule).time_s == pytest.approx(max(1, flows / spines) * one, rel=1e-6)
-    assert conset.predict(schedule, by="formula").time_s == pytest.approx(max(1, flows / spines) * one, rel=1e-6)
+    assert conset.predict(schedule, by="formula").time_s == pytest.approx(
+        max(1, flows / spines) * one, rel=1e-6
+    )
     assert bound_schedule(schedule).time_s == pytest.approx(max(1, flows / spines) * one, rel=1e-6)
     assert phase_loads(schedule).link.tolist() == pytest.approx([max(1, flows / spines)])
     times = []
@@ -372,7 +434,9 @@ def expected_largest(balls: int, bins: int) -> float:
     def ways(balls: int, bins: int, most: int) -> int:
         if bins == 0:
             return int(balls == 0)
-        return sum(comb(balls, k) * ways(balls - k, bins - 1, most) for k in range(min(balls, most) + 1))
+        return sum(
+            comb(balls, k) * ways(balls - k, bins - 1, most) for k in range(min(balls, most) + 1)
+        )
 
     return sum(1 - ways(balls, bins, most) / bins**balls for most in range(balls))
 
@@ -383,13 +447,17 @@ def test_parts_share_links_as_the_slow_form_says(topology: Topology, data: st.Da
     """To the last delivery; and the checker holds every rate, with routes and parts of its own."""
     machine = replace(machine_with(topology, "adaptive"), costs=default_costs())
     ends = st.integers(0, topology.endpoints - 1)
-    rows = data.draw(st.lists(st.tuples(ends, ends, st.integers(0, 1 << 20)), min_size=1, max_size=8))
+    rows = data.draw(
+        st.lists(st.tuples(ends, ends, st.integers(0, 1 << 20)), min_size=1, max_size=8)
+    )
     workload = trace(rows, topology.nodes)
     timeline = simulate_flow(workload, machine, Settings(record=True))
     assert check_timeline(timeline, workload, machine, Settings(record=True)) == ()
     assert timeline.end_s == pytest.approx(slow("flow", workload, machine, Settings()), rel=1e-9)
     carried = sum(
-        slow_spread.chances(machine, s, t).get(link, 0) * b for s, t, b in rows for link in range(topology.link_slots)
+        slow_spread.chances(machine, s, t).get(link, 0) * b
+        for s, t, b in rows
+        for link in range(topology.link_slots)
     )
     assert abs(int(timeline.link_bytes.sum()) - carried) <= topology.link_slots
 
@@ -441,8 +509,13 @@ def test_disconnected_networks_name_both_ends() -> None:
             core_network(apart, Routing(rule))
 
 
-def test_a_network_is_found_though_an_equal_routing_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Routings are equal by value: another thread's may be the key, and end between the question and the answer."""
+def test_a_network_is_found_though_an_equal_routing_goes_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Routings are equal by value.
+
+    Another thread's may be the key, and end between the question and the answer.
+    """
 
     class Forgetful(WeakKeyDictionary[Routing, _core.Network]):
         def __contains__(self, key: object) -> bool:

@@ -1,4 +1,7 @@
-"""Run-time scheduling: its arithmetic, its predictions, its report and its words; jobs are in `tests/mpi/`."""
+"""Run-time scheduling: its arithmetic, its predictions, its report and its words.
+
+Jobs are in `tests/mpi/`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,13 @@ from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
 from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
 from conset.schedule.schedule import Schedule
-from conset.studies.run_time.costs import MIN_REPEATS, Gain, RunTimeCosts, RunTimeRow, uses_until_paid
+from conset.studies.run_time.costs import (
+    MIN_REPEATS,
+    Gain,
+    RunTimeCosts,
+    RunTimeRow,
+    uses_until_paid,
+)
 from conset.studies.run_time.predicted import (
     ENTRY_B,
     HEAD_B,
@@ -30,17 +39,40 @@ from conset.studies.run_time.predicted import (
 from conset.studies.run_time.scaled import grown_sides, scaled_machine
 
 POSTING = RunTimeRow(
-    "naive", "none", "", True, "naive", "none", 1,
-    rows_s=(0.0,) * 8, schedule_s=(0.0,) * 8, plan_s=(1e-4,) * 8, setup_s=(2e-4,) * 8, first_s=(5e-3,) * 8,
+    "naive",
+    "none",
+    "",
+    True,
+    "naive",
+    "none",
+    1,
+    rows_s=(0.0,) * 8,
+    schedule_s=(0.0,) * 8,
+    plan_s=(1e-4,) * 8,
+    setup_s=(2e-4,) * 8,
+    first_s=(5e-3,) * 8,
     execution_s=(4e-3,) * 8,
-)  # fmt: skip
+)
 
 
 def scheduled(setup_s: float, execution_s: float, *, spread: float = 0.0) -> RunTimeRow:
     """A row whose executions differ by `spread`, up and down in turn [s]."""
     execution = tuple(execution_s + spread * (-1) ** k for k in range(8))
-    times = {"rows_s": (1e-3,) * 8, "schedule_s": (2e-3,) * 8, "plan_s": (1e-3,) * 8, "setup_s": (setup_s,) * 8}
-    return replace(POSTING, method="rs-n", asked_method="rs-n", compute="all", phases=9, execution_s=execution, **times)
+    times = {
+        "rows_s": (1e-3,) * 8,
+        "schedule_s": (2e-3,) * 8,
+        "plan_s": (1e-3,) * 8,
+        "setup_s": (setup_s,) * 8,
+    }
+    return replace(
+        POSTING,
+        method="rs-n",
+        asked_method="rs-n",
+        compute="all",
+        phases=9,
+        execution_s=execution,
+        **times,
+    )
 
 
 def shortened(row: RunTimeRow, repeat: int) -> RunTimeRow:
@@ -115,10 +147,14 @@ def test_concatenation_brings_every_row_to_every_rank(ranks: int) -> None:
     has = [{rank} for rank in range(ranks)]
     for phase in range(steps.phases):
         before = [set(each) for each in has]
-        for m in steps.message[steps.phase_offsets[phase] : steps.phase_offsets[phase + 1]].tolist():
+        for m in steps.message[
+            steps.phase_offsets[phase] : steps.phase_offsets[phase + 1]
+        ].tolist():
             source, target = int(steps.pattern.source[m]), int(steps.pattern.target[m])
             new = before[source] - before[target]
-            assert sum(int(size[rank]) for rank in new) == steps.pattern.size[m]  # no more than is missing
+            assert (
+                sum(int(size[rank]) for rank in new) == steps.pattern.size[m]
+            )  # no more than is missing
             has[target] |= before[source]
     assert all(len(each) == ranks for each in has)
 
@@ -161,24 +197,33 @@ def test_what_cannot_grow_is_refused() -> None:
 @pytest.fixture(scope="module")
 def predicted() -> RunTimeCosts:
     return predict_costs(
-        load_pattern("random:degree=4,size=4KiB", "ipsc860:16"), load_machine("ipsc860:16"), ("rs-nl",)
+        load_pattern("random:degree=4,size=4KiB", "ipsc860:16"),
+        load_machine("ipsc860:16"),
+        ("rs-nl",),
     )
 
 
 def test_a_prediction_has_the_schedules_of_a_compile(predicted: RunTimeCosts) -> None:
     row = predicted.find("rs-nl", "ready", "all")
-    schedule = conset.compile("random:degree=4,size=4KiB", "ipsc860:16", method="rs-nl", sync="ready")
+    schedule = conset.compile(
+        "random:degree=4,size=4KiB", "ipsc860:16", method="rs-nl", sync="ready"
+    )
     assert isinstance(schedule, Schedule)
     assert row.phases == schedule.phases
     assert row.execution_s == (conset.predict(schedule).time_s,)
     naive = conset.compile("random:degree=4,size=4KiB", "ipsc860:16", method="naive", sync="none")
     assert predicted.posting.execution_s == (conset.predict(naive).time_s,)
     assert {row.asked_sync for row in predicted.rows} == {"none", "ready", "auto"}
-    assert predicted.find("rs-nl", "none", "one").rows_s > predicted.find("rs-nl", "none", "all").rows_s
+    assert (
+        predicted.find("rs-nl", "none", "one").rows_s
+        > predicted.find("rs-nl", "none", "all").rows_s
+    )
 
 
 def test_methods_that_do_not_apply_are_left_out() -> None:
-    found = predict_costs(load_pattern("random:degree=2", "ring:5"), load_machine("ring:5"), ("lp", "first-fit"))
+    found = predict_costs(
+        load_pattern("random:degree=2", "ring:5"), load_machine("ring:5"), ("lp", "first-fit")
+    )
     names = {row.method for row in found.rows} | {name for name, _ in found.skipped}
     assert names == {"naive", "first-fit", "lp"}
     with pytest.raises(UsageError, match="did you mean 'rs-n'"):
@@ -186,13 +231,22 @@ def test_methods_that_do_not_apply_are_left_out() -> None:
 
 
 def test_the_report_says_when_it_pays() -> None:
-    rows = (POSTING, replace(POSTING, sources_known=False), scheduled(5.2e-3, 3e-3), scheduled(5e-3, 5e-3))
-    costs = RunTimeCosts(16, "random", "torus:4x4", 64, 2**16, "MPICH 5", True, rows, (("lp", "needs a cube"),))
+    rows = (
+        POSTING,
+        replace(POSTING, sources_known=False),
+        scheduled(5.2e-3, 3e-3),
+        scheduled(5e-3, 5e-3),
+    )
+    costs = RunTimeCosts(
+        16, "random", "torus:4x4", 64, 2**16, "MPICH 5", True, rows, (("lp", "needs a cube"),)
+    )
     text = run_time_markdown(conset.RunTimeResult(costs, repeat=8, cores=2, local_ranks=16))
     lines = text.splitlines()
     assert lines[0] == "**random on torus:4x4: 16 ranks, 64 messages, 64 KiB; measured, MPICH 5**"
     assert lines[4] == "| naive | none |  | 1 | 0 | 0 | 0.100 | 0.200 | 4.00 | 1 | 0.00 |  |"
-    assert lines[6] == "| rs-n | none | all | 9 | 1.00 | 2.00 | 1.00 | 5.20 | 3.00 | 0.75 (0.75-0.75) | 0.43 | 5 |"
+    assert lines[6] == (
+        "| rs-n | none | all | 9 | 1.00 | 2.00 | 1.00 | 5.20 | 3.00 | 0.75 (0.75-0.75) | 0.43 | 5 |"
+    )
     assert lines[7].endswith("| never |")
     assert "- the first to pay: rs-n under none, computed by every rank, after 5 uses" in lines
     assert "- lp: left out, needs a cube" in lines
@@ -200,7 +254,13 @@ def test_the_report_says_when_it_pays() -> None:
     found = costs.to_object()
     assert json.loads(json.dumps(found)) == found
     assert [row["pays"] and row["pays"]["uses"] for row in found["rows"]] == [None, None, 5, None]
-    assert [format_ms(time_s) for time_s in (None, 0, 1.234e-6, 0.5, 4.66)] == ["–", "0", "0.00123", "500", "4,660"]
+    assert [format_ms(time_s) for time_s in (None, 0, 1.234e-6, 0.5, 4.66)] == [
+        "–",
+        "0",
+        "0.00123",
+        "500",
+        "4,660",
+    ]
 
 
 def test_the_picture_has_a_line_for_each_density(predicted: RunTimeCosts) -> None:
@@ -211,7 +271,9 @@ def test_the_picture_has_a_line_for_each_density(predicted: RunTimeCosts) -> Non
     assert len(over.lines) == len(pays.lines) == 2
     row = predicted.find("rs-nl", "ready", "all")
     assert over.lines[0].get_ydata() == pytest.approx([row.overhead] * 2)
-    assert pays.lines[0].get_ydata() == pytest.approx([row.pays_against(predicted.posting).uses] * 2)
+    assert pays.lines[0].get_ydata() == pytest.approx(
+        [row.pays_against(predicted.posting).uses] * 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,9 +285,15 @@ def test_the_picture_has_a_line_for_each_density(predicted: RunTimeCosts) -> Non
             ["alltoall", "--at-run-time", "--on", "ring:4", "--sync", "none"],
             "--sync none: does not go with --at-run-time",
         ),
-        (["alltoall", "--at-run-time", "--on", "ring:4", "--predict", "8,x"], "'x': a number of ranks is required"),
+        (
+            ["alltoall", "--at-run-time", "--on", "ring:4", "--predict", "8,x"],
+            "'x': a number of ranks is required",
+        ),
         (["alltoall", "--at-run-time", "--on", "ring:4", "-o", "x.png"], "must end in .md"),
-        (["alltoall", "--at-run-time", "--on", "ring:4", "--methods", "pex"], "unknown method at run time 'pex'"),
+        (
+            ["alltoall", "--at-run-time", "--on", "ring:4", "--methods", "pex"],
+            "unknown method at run time 'pex'",
+        ),
     ],
 )
 def test_wrong_words(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,7 +301,9 @@ def test_wrong_words(words: list[str], text: str, capsys: pytest.CaptureFixture[
     assert text in capsys.readouterr().err
 
 
-def test_the_command_predicts_without_a_job(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_predicts_without_a_job(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "costs.md"
     words = [
         "random:degree=2",
@@ -253,6 +323,7 @@ def test_the_command_predicts_without_a_job(capsys: pytest.CaptureFixture[str], 
     assert found["measured"] is None
     assert [each["ranks"] for each in found["predicted"]] == [8, 16]
     assert found["manifest"]["command"] == (
-        "conset run --at-run-time random:degree=2 --on ipsc860:4 --methods rs-n --predict 8,16 --repeat 20"
+        "conset run --at-run-time random:degree=2 --on ipsc860:4 --methods rs-n --predict "
+        "8,16 --repeat 20"
     )
     assert file.read_text().count("predicted by circuit") == 2

@@ -1,4 +1,7 @@
-"""Scheduling without Python: phases, policies and machines of the core are those of `conset.compile`."""
+"""Scheduling without Python.
+
+Phases, policies and machines of the core are those of `conset.compile`.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +29,38 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 
-METHODS = ("naive", "lp", "rs-n", "rs-nl", "coloring", "first-fit", "decreasing", "event-list", "negotiated")
-BARE = ("mesh:4x4", "torus:3x5", "ring:9", "ring:2", "hypercube:0", "hypercube:4", "crossbar:7", "torus:2x3x4")
+METHODS = (
+    "naive",
+    "lp",
+    "rs-n",
+    "rs-nl",
+    "coloring",
+    "first-fit",
+    "decreasing",
+    "event-list",
+    "negotiated",
+)
+BARE = (
+    "mesh:4x4",
+    "torus:3x5",
+    "ring:9",
+    "ring:2",
+    "hypercube:0",
+    "hypercube:4",
+    "crossbar:7",
+    "torus:2x3x4",
+)
 
 
-def draw(ranks: int, messages: int, seed: int, *, unequal: bool = False, repeats: bool = False) -> Pattern:
+def draw(
+    ranks: int, messages: int, seed: int, *, unequal: bool = False, repeats: bool = False
+) -> Pattern:
     """Any messages, targets in any order; `repeats`: several from one rank to another one."""
     rng = np.random.default_rng(seed)
     pair = (
-        rng.integers(0, ranks * (ranks - 1), messages) if repeats else rng.permutation(ranks * (ranks - 1))[:messages]
+        rng.integers(0, ranks * (ranks - 1), messages)
+        if repeats
+        else rng.permutation(ranks * (ranks - 1))[:messages]
     )
     pair = pair[np.argsort(pair // (ranks - 1), kind="stable")]
     source, messages = pair // (ranks - 1), pair.size
@@ -51,8 +77,12 @@ def arrays(pattern: Pattern) -> tuple[NDArray[np.int32], NDArray[np.int32], NDAr
     )
 
 
-def schedule(machine: _core.MachineData, pattern: Pattern, method: str, sync: str = "auto", seed: int = 0) -> Any:
-    return _core.schedule_messages(machine, pattern.ranks, *arrays(pattern), method=method, sync=sync, seed=seed)
+def schedule(
+    machine: _core.MachineData, pattern: Pattern, method: str, sync: str = "auto", seed: int = 0
+) -> Any:
+    return _core.schedule_messages(
+        machine, pattern.ranks, *arrays(pattern), method=method, sync=sync, seed=seed
+    )
 
 
 def stored(machine: Machine, folder: Path) -> _core.MachineData:
@@ -61,8 +91,13 @@ def stored(machine: Machine, folder: Path) -> _core.MachineData:
     return _core.MachineData.in_words(str(folder / "x.machine"), 1)
 
 
-def expect_same(pattern: Pattern, machine: Machine, data: _core.MachineData, methods: tuple[str, ...] = METHODS) -> int:
-    """Every method gives the phases and the policy of `conset.compile`, or is refused as there; how many were not."""
+def expect_same(
+    pattern: Pattern, machine: Machine, data: _core.MachineData, methods: tuple[str, ...] = METHODS
+) -> int:
+    """Every method gives the phases and the policy of `conset.compile`, or is refused as there.
+
+    How many were not.
+    """
     made = 0
     for seed, method in enumerate(methods):
         try:
@@ -79,7 +114,9 @@ def expect_same(pattern: Pattern, machine: Machine, data: _core.MachineData, met
     return made
 
 
-@pytest.mark.parametrize("spec", ["mesh:4x4", "torus:3x2x4", "ring:9", "hypercube:4", "crossbar:12"])
+@pytest.mark.parametrize(
+    "spec", ["mesh:4x4", "torus:3x2x4", "ring:9", "hypercube:4", "crossbar:12"]
+)
 def test_phases_are_those_of_compile(spec: str) -> None:
     machine, data = parse_machine(spec), _core.MachineData.in_words(spec, 4)
     for seed, (messages, unequal) in enumerate([(0, False), (20, False), (30, True), (70, False)]):
@@ -121,17 +158,30 @@ def test_stored_routes_rates_and_widths(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     links = topology.link_source.size
     topology = replace(
-        topology, link_width=rng.integers(1, 3, links).astype(np.int32), link_rate_Bps=rng.uniform(1e9, 9e9, links)
+        topology,
+        link_width=rng.integers(1, 3, links).astype(np.int32),
+        link_rate_Bps=rng.uniform(1e9, 9e9, links),
     )
     paths = route_table(topology, [[1, 0, 4]])
     machine = replace(parse_machine("mesh:2x2"), name="own", topology=topology, routing=paths)
     data = stored(machine, tmp_path)
     assert data.link_slots == links
-    assert expect_same(draw(topology.endpoints, 50, 1, unequal=True), machine, data, METHODS[:6] + METHODS[7:]) >= 6
+    assert (
+        expect_same(
+            draw(topology.endpoints, 50, 1, unequal=True), machine, data, METHODS[:6] + METHODS[7:]
+        )
+        >= 6
+    )
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(link=1), Limits(channels=3), Limits(send=2, receive=1), Limits(1, 1, duplex="exchange")]
+    "limits",
+    [
+        Limits(link=1),
+        Limits(channels=3),
+        Limits(send=2, receive=1),
+        Limits(1, 1, duplex="exchange"),
+    ],
 )
 def test_hard_limits(limits: Limits, tmp_path: Path) -> None:
     machine = replace(parse_machine("torus:3x3"), limits=limits, limits_methods=())
@@ -149,7 +199,8 @@ def test_choice_is_never_slower_than_posting_everything(tmp_path: Path) -> None:
         machine = parse_machine(spec)
         data, pattern = stored(machine, tmp_path), draw(16, 100, 2)
         chosen, posted = (
-            schedule(data, pattern, method, sync) for method, sync in (("auto", "auto"), ("naive", "none"))
+            schedule(data, pattern, method, sync)
+            for method, sync in (("auto", "auto"), ("naive", "none"))
         )
         simulated = conset.compile(pattern, machine, method="naive", sync="auto").report
         assert simulated is not None
@@ -158,7 +209,11 @@ def test_choice_is_never_slower_than_posting_everything(tmp_path: Path) -> None:
         assert posted.sync == "none"
         again = schedule(data, pattern, "auto")
         assert np.array_equal(again.message, chosen.message)
-        assert (again.sync, again.in_flight, again.predicted_s) == (chosen.sync, chosen.in_flight, chosen.predicted_s)
+        assert (again.sync, again.in_flight, again.predicted_s) == (
+            chosen.sync,
+            chosen.in_flight,
+            chosen.predicted_s,
+        )
         assert schedule(data, pattern, "auto", "barrier").sync == "barrier"
 
 
@@ -217,7 +272,9 @@ def test_files_that_are_no_machine(changed: dict[str, Any], said: str, tmp_path:
 def test_command_writes_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command("ipsc860:16", False, tmp_path / "cube.machine")
     assert "ipsc860:16" in capsys.readouterr().out
-    assert _core.MachineData.read(str(tmp_path / "cube.machine")).costs_for("")["model"] == "circuit"
+    assert (
+        _core.MachineData.read(str(tmp_path / "cube.machine")).costs_for("")["model"] == "circuit"
+    )
     with pytest.raises(UsageError, match=r"must end in \.machine, is '\.json'"):
         command("ipsc860:16", False, tmp_path / "cube.json")
     with pytest.raises(UsageError, match="a file holds one machine"):
@@ -235,7 +292,14 @@ def test_messages_that_are_none() -> None:
     ):
         with pytest.raises(RuntimeError, match="ranks"):
             _core.schedule_messages(
-                data, ranks, source, target, np.ones(source.size, np.int64), method="lp", sync="none", seed=0
+                data,
+                ranks,
+                source,
+                target,
+                np.ones(source.size, np.int64),
+                method="lp",
+                sync="none",
+                seed=0,
             )
     for method, sync in (("quickest", "none"), ("lp", "barrier:0"), ("lp", "sometimes")):
         with pytest.raises(RuntimeError, match="must be"):
@@ -246,38 +310,63 @@ def as_schedule(kept: _core.KeptSchedule, machine: Machine) -> Schedule:
     """What is kept now, as the verifier takes it."""
     found = kept.schedule()
     ranks = machine.topology.endpoints
-    pattern = Pattern(ranks, np.searchsorted(kept.source, np.arange(ranks + 1)), kept.target.copy(), kept.bytes.copy())
+    pattern = Pattern(
+        ranks,
+        np.searchsorted(kept.source, np.arange(ranks + 1)),
+        kept.target.copy(),
+        kept.bytes.copy(),
+    )
     send, receive, link, channels, exchange = found.limits
-    limits = Limits(send or None, receive or None, link or None, channels or None, "exchange" if exchange else "full")
-    return Schedule(pattern, machine, found.method, limits, found.phase_offsets, found.message, sync=found.sync)
+    limits = Limits(
+        send or None,
+        receive or None,
+        link or None,
+        channels or None,
+        "exchange" if exchange else "full",
+    )
+    return Schedule(
+        pattern, machine, found.method, limits, found.phase_offsets, found.message, sync=found.sync
+    )
 
 
 def phase_by_message(found: Any) -> NDArray[np.int64]:
     phase = np.empty(found.message.size, np.int64)
-    phase[found.message] = np.repeat(np.arange(found.phase_offsets.size - 1), np.diff(found.phase_offsets))
+    phase[found.message] = np.repeat(
+        np.arange(found.phase_offsets.size - 1), np.diff(found.phase_offsets)
+    )
     return phase
 
 
 def keep(machine: _core.MachineData, pattern: Pattern, method: str) -> _core.KeptSchedule:
-    return _core.KeptSchedule(machine, pattern.ranks, *arrays(pattern), method=method, sync="barrier", seed=1)
+    return _core.KeptSchedule(
+        machine, pattern.ranks, *arrays(pattern), method=method, sync="barrier", seed=1
+    )
 
 
-def changes(kept: _core.KeptSchedule, rng: np.random.Generator, count: int, ranks: int) -> dict[str, NDArray[Any]]:
+def changes(
+    kept: _core.KeptSchedule, rng: np.random.Generator, count: int, ranks: int
+) -> dict[str, NDArray[Any]]:
     messages = kept.source.size
     picked = rng.permutation(messages)[: 2 * count].astype(np.int32)
     source = np.sort(rng.integers(0, ranks, count)).astype(np.int32)
     target = ((source + rng.integers(1, ranks, count)) % ranks).astype(np.int32)
     return {
-        "removed": picked[:count], "source": source, "target": target, "bytes": np.full(count, 77, np.int64),
-        "resized": picked[count:], "resized_bytes": np.arange(1, picked.size - count + 1, dtype=np.int64),
-    }  # fmt: skip
+        "removed": picked[:count],
+        "source": source,
+        "target": target,
+        "bytes": np.full(count, 77, np.int64),
+        "resized": picked[count:],
+        "resized_bytes": np.arange(1, picked.size - count + 1, dtype=np.int64),
+    }
 
 
 def kept_machines(folder: Path) -> Iterator[tuple[Machine, _core.MachineData]]:
     for spec in ("torus:4x4,width=2", "crossbar:16", "mesh:4x4"):
         machine = parse_machine(spec)
         if spec == "mesh:4x4":
-            machine = replace(machine, limits=Limits(send=1, receive=1, channels=5, duplex="exchange"))
+            machine = replace(
+                machine, limits=Limits(send=1, receive=1, channels=5, duplex="exchange")
+            )
         yield machine, stored(machine, folder)
 
 
@@ -293,7 +382,10 @@ def test_changed_patterns_keep_phases_and_limits(method: str, tmp_path: Path) ->
             continue
         tried += 1
         for step in range(12):
-            before, old = kept.schedule(), (kept.source.copy(), kept.target.copy(), kept.bytes.copy())
+            before, old = (
+                kept.schedule(),
+                (kept.source.copy(), kept.target.copy(), kept.bytes.copy()),
+            )
             given = changes(kept, rng, 4, 16)
             done = kept.change(**given)
             assert (done.removed, done.added) == (4, 4)
@@ -318,7 +410,9 @@ def test_large_changes_are_scheduled_anew() -> None:
     kept = keep(data, draw(16, 100, 6), "first-fit")
     pattern = draw(16, 100, 7)
     assert kept.update(*arrays(pattern)).full
-    assert np.array_equal(kept.schedule().message, schedule(data, pattern, "first-fit", "barrier", 1).message)
+    assert np.array_equal(
+        kept.schedule().message, schedule(data, pattern, "first-fit", "barrier", 1).message
+    )
     assert not kept.update(*arrays(pattern)).full
 
 
@@ -339,13 +433,28 @@ def test_changes_that_are_none() -> None:
     kept = keep(_core.MachineData.in_words("mesh:2x2", 4), draw(4, 10, 0), "first-fit")
     none, sizes = np.zeros(0, np.int32), np.zeros(0, np.int64)
     before = kept.schedule()
-    empty = {"source": none, "target": none, "bytes": sizes, "resized": none, "resized_bytes": sizes, "removed": none}
+    empty = {
+        "source": none,
+        "target": none,
+        "bytes": sizes,
+        "resized": none,
+        "resized_bytes": sizes,
+        "removed": none,
+    }
     for wrong in (
         {"removed": np.array([10], np.int32)},
         {"removed": np.array([1, 1], np.int32)},
         {"resized": np.array([0], np.int32)},
-        {"source": np.array([1, 0], np.int32), "target": np.array([0, 1], np.int32), "bytes": np.ones(2, np.int64)},
-        {"source": np.array([1], np.int32), "target": np.array([4], np.int32), "bytes": np.ones(1, np.int64)},
+        {
+            "source": np.array([1, 0], np.int32),
+            "target": np.array([0, 1], np.int32),
+            "bytes": np.ones(2, np.int64),
+        },
+        {
+            "source": np.array([1], np.int32),
+            "target": np.array([4], np.int32),
+            "bytes": np.ones(1, np.int64),
+        },
     ):
         with pytest.raises(RuntimeError):
             kept.change(**(empty | wrong))
@@ -357,14 +466,20 @@ def test_changes_that_are_none() -> None:
 @pytest.mark.parametrize("routing", ["smodk", "ecmp,hash=5", "valiant,hash=5", "adaptive"])
 def test_routes_that_nobody_knows_are_those_of_the_compiler(routing: str, tmp_path: Path) -> None:
     ends = [np.repeat(np.arange(6, dtype=np.int32), 6), np.tile(np.arange(6, dtype=np.int32), 6)]
-    flies = parse_machine(f"dragonfly:groups=6,routers=2,nodes=1,routing={routing}")  # whose global links count three
+    flies = parse_machine(
+        f"dragonfly:groups=6,routers=2,nodes=1,routing={routing}"
+    )  # whose global links count three
     data = stored(flies, tmp_path)
     hops = route_hops(flies.topology, flies.routing, *ends)
-    assert [data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)] == hops.tolist()
+    assert [
+        data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)
+    ] == hops.tolist()
     machine = parse_machine(f"leaf-spine:leaves=3,spines=2,hosts=2,routing={routing}")
     data = stored(machine, tmp_path)
     hops = route_hops(machine.topology, machine.routing, *ends)
-    assert [data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)] == hops.tolist()
+    assert [
+        data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)
+    ] == hops.tolist()
     made = expect_same(draw(6, 20, 3, unequal=True), machine, data)
     assert made == (len(METHODS) if machine.routing.is_known else len(METHODS) - 3)
     if not machine.routing.is_known:

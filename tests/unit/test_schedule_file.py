@@ -1,4 +1,5 @@
-"""Schedule files: the same bytes every time, read back as written, and every broken one refused in one located line."""
+"""Schedule files: the same bytes every time, read back as written, and every broken one refused
+in one located line."""
 
 from __future__ import annotations
 
@@ -20,7 +21,13 @@ from conset.cli.main import run
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
-from conset.schedule.files.schedule import read_document, read_schedule, to_schedule, write_document, write_schedule
+from conset.schedule.files.schedule import (
+    read_document,
+    read_schedule,
+    to_schedule,
+    write_document,
+    write_schedule,
+)
 from hand_made import ANY, all_to_all, document, greedy, machine_on
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -32,7 +39,10 @@ def small(**changes: Any) -> Document:
 
 
 def full() -> Document:
-    """A document with everything in it: split messages, order, placement, routes and a timetable."""
+    """A document with everything in it.
+
+    Split messages, order, placement, routes and a timetable.
+    """
     messages = [[0, 1, 10], [0, 2, 2**40], [3, 1, 30]]
     phases = [[[0, 1, 10, 0], [3, 1, 20, 2]], [], [[0, 2, 2**40, 1], [3, 1, 10, 2]]]
     routes: list[list[list[int]]] = [[[8, 7], [7]], [], [[8, 5, 4, 7, 6], [7]]]
@@ -61,7 +71,9 @@ def assert_same(a: Document, b: Document) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
-@pytest.mark.parametrize("make", [small, full, lambda: document(MESH, [], []), lambda: document(MESH, [], [[], []])])
+@pytest.mark.parametrize(
+    "make", [small, full, lambda: document(MESH, [], []), lambda: document(MESH, [], [[], []])]
+)
 def test_what_is_written_is_read(tmp_path: Path, suffix: str, make: Callable[[], Document]) -> None:
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
     write_document(make(), first)
@@ -77,16 +89,42 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
     text = (tmp_path / "a.json").read_text()
     found = json.loads(text)
     assert list(found) == [
-        "schema", "machine", "method", "sync", "limits", "limits_asked", "pattern", "placement",
-        "phases", "routes", "timetable", "figures", "manifest",
-    ]  # fmt: skip
+        "schema",
+        "machine",
+        "method",
+        "sync",
+        "limits",
+        "limits_asked",
+        "pattern",
+        "placement",
+        "phases",
+        "routes",
+        "timetable",
+        "figures",
+        "manifest",
+    ]
     assert found["schema"] == "conset/schedule@1"
-    assert found["limits"] == {"send": None, "receive": None, "link": None, "channels": 12, "duplex": "full"}
+    assert found["limits"] == {
+        "send": None,
+        "receive": None,
+        "link": None,
+        "channels": 12,
+        "duplex": "full",
+    }
     order = [[0, 1], [0, 2]]
     messages = [[0, 1, 10], [0, 2, 2**40], [3, 1, 30]]
-    assert found["pattern"] == {"ranks": 4, "name": "pattern", "messages": messages, "before": order}
+    assert found["pattern"] == {
+        "ranks": 4,
+        "name": "pattern",
+        "messages": messages,
+        "before": order,
+    }
     assert found["placement"] == [8, 7, 6, 7]
-    assert found["phases"] == [[[0, 1, 10, 0], [3, 1, 20, 2]], [], [[0, 2, 2**40, 1], [3, 1, 10, 2]]]
+    assert found["phases"] == [
+        [[0, 1, 10, 0], [3, 1, 20, 2]],
+        [],
+        [[0, 2, 2**40, 1], [3, 1, 10, 2]],
+    ]
     assert found["routes"] == [[[8, 7], [7]], [], [[8, 5, 4, 7, 6], [7]]]
     assert found["timetable"] == [[[0.0, 0.1], [1 / 3, 2e6]], [], [[0.0, 100.0], [1.0, 2.0]]]
     assert list(found["figures"]["load"]) == ["send", "receive", "link", "channels", "sum"]
@@ -161,7 +199,9 @@ def test_messages_in_another_order_are_renumbered() -> None:
 def test_an_unsound_document_is_no_schedule(changes: dict[str, Any], words: str) -> None:
     given = small()
     with pytest.raises(InputError, match=words):
-        to_schedule(Document(**{f.name: getattr(given, f.name) for f in fields(Document)} | changes))
+        to_schedule(
+            Document(**{f.name: getattr(given, f.name) for f in fields(Document)} | changes)
+        )
 
 
 # Structure: each edit of the JSON object, and what the one line must say
@@ -192,7 +232,10 @@ def put(*keys: Any) -> Callable[[Any], None]:
     [
         (lambda o: o.pop("routes"), "schedule: key 'routes' is missing"),
         (put("phase", []), "schedule: unknown key 'phase': did you mean 'phases'?"),
-        (put("schema", "conset/schedule@2"), "schema: must be 'conset/schedule@1', is 'conset/schedule@2'"),
+        (
+            put("schema", "conset/schedule@2"),
+            "schema: must be 'conset/schedule@1', is 'conset/schedule@2'",
+        ),
         (put("machine", 5), "machine: a spec or an object is required, given 5"),
         (put("method", None), "method: must be text, is null"),
         (put("sync", "barier"), "unknown sync 'barier': did you mean 'barrier'?"),
@@ -204,9 +247,18 @@ def put(*keys: Any) -> Callable[[Any], None]:
         (put("limits_asked", 0), "limits_asked: must be true or false, is 0"),
         (put("pattern", "ranks", 0), "pattern.ranks = 0: must be at least 1"),
         (put("pattern", "ranks", 2**31), "pattern.ranks = 2147483648: must be at most 2147483647"),
-        (put("pattern", "messages", 1, [0, 1]), r"pattern.messages\[1\]: 3 numbers required, given 2"),
-        (put("pattern", "messages", 1, 2, "9"), r"pattern.messages\[1\]\[2\]: must be a whole number, is '9'"),
-        (put("pattern", "messages", 1, 2, 1.5), r"pattern.messages\[1\]\[2\]: must be a whole number, is 1.5"),
+        (
+            put("pattern", "messages", 1, [0, 1]),
+            r"pattern.messages\[1\]: 3 numbers required, given 2",
+        ),
+        (
+            put("pattern", "messages", 1, 2, "9"),
+            r"pattern.messages\[1\]\[2\]: must be a whole number, is '9'",
+        ),
+        (
+            put("pattern", "messages", 1, 2, 1.5),
+            r"pattern.messages\[1\]\[2\]: must be a whole number, is 1.5",
+        ),
         (
             put("pattern", "messages", 1, 2, 2**63),
             r"pattern.messages\[1\]\[2\] = 9223372036854775808: must fit into 64",
@@ -222,14 +274,22 @@ def put(*keys: Any) -> Callable[[Any], None]:
         (put("routes", 2, 0, None), r"routes\[2\]\[0\]: must be a list, is null"),
         (put("routes", 2, 0, 1, "x"), r"routes\[2\]\[0\]\[1\]: must be a whole number, is 'x'"),
         (put("timetable", 0, 1, [1]), r"timetable\[0\]\[1\]: 2 numbers required, given 1"),
-        (put("timetable", 0, 1, [1, "2"]), r"timetable\[0\]\[1\]: two numbers of seconds required, given \[1, '2'\]"),
-        (lambda o: o["timetable"][0].pop(), r"timetable\[0\]: 1 entries, phases\[0\] has 2 transfers"),
+        (
+            put("timetable", 0, 1, [1, "2"]),
+            r"timetable\[0\]\[1\]: two numbers of seconds required, given \[1, '2'\]",
+        ),
+        (
+            lambda o: o["timetable"][0].pop(),
+            r"timetable\[0\]: 1 entries, phases\[0\] has 2 transfers",
+        ),
         (lambda o: o["figures"]["load"].pop("sum"), "figures.load: key 'sum' is missing"),
         (put("figures", "phases", 1.0), "figures.phases: must be a whole number, is 1.0"),
         (put("manifest", "seed", "0"), "manifest.seed: must be a whole number, is '0'"),
     ],
 )
-def test_a_broken_structure_is_located(tmp_path: Path, change: Callable[[Any], Any], words: str) -> None:
+def test_a_broken_structure_is_located(
+    tmp_path: Path, change: Callable[[Any], Any], words: str
+) -> None:
     path = edited(change, tmp_path / "a.json")
     with pytest.raises(InputError, match=words) as error:
         read_document(path)
@@ -331,20 +391,28 @@ def test_verify_of_an_edited_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     path = edited(put("phases", 0, 0, 2, 9), tmp_path / "a.json")
     assert run(["verify", str(path)]) == 4
     out, err = capsys.readouterr()
-    assert out == "message-bytes: phase 0 transfer 0: carries 9 B of message 0 (0 → 1, 10 B), and nothing else does\n"
+    assert out == (
+        "message-bytes: phase 0 transfer 0: carries 9 B of message 0 (0 → 1, 10 B), and "
+        "nothing else does\n"
+    )
     assert err == f"conset: {path}: 1 violation\n"
     assert run(["verify", str(path), "--json"]) == 4
     out, err = capsys.readouterr()
     found = json.loads(out)  # one object, nothing else
     assert found["ok"] is False
-    assert [(v["rule"], v["phase"], v["transfer"]) for v in found["violations"]] == [("message-bytes", 0, 0)]
+    assert [(v["rule"], v["phase"], v["transfer"]) for v in found["violations"]] == [
+        ("message-bytes", 0, 0)
+    ]
     assert err.startswith("message-bytes: ")
 
 
 def test_verify_with_a_window(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_document(small(), tmp_path / "a.json")
     assert run(["verify", str(tmp_path / "a.json"), "--window", "2"]) == 4
-    assert "window-send: phases 0 to 1 together: node 0 (0, 0) sends 2 messages" in capsys.readouterr().out
+    assert (
+        "window-send: phases 0 to 1 together: node 0 (0, 0) sends 2 messages"
+        in capsys.readouterr().out
+    )
     assert run(["verify", str(tmp_path / "a.json"), "--window", "0"]) == 2
 
 
@@ -360,14 +428,20 @@ def test_verify_of_a_malformed_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_reader_outside_the_project_agrees(tmp_path: Path) -> None:
     script = Path(__file__).resolve().parents[3] / "shared" / "check" / "check_schedule.py"
     if not script.exists():
-        pytest.skip("no ../shared/check beside the checkout: a reader made by others is not part of the project")
+        pytest.skip(
+            "no ../shared/check beside the checkout: a reader made by others is not part "
+            "of the project"
+        )
     for topology, name in ((Topology.mesh(3, 3), "mesh:3x3"), (Topology.torus(4, 4), "torus:4x4")):
         machine = machine_on(topology, name)
         messages = all_to_all(topology.nodes)
         given = document(machine, messages, greedy(machine, messages, ANY))
         write_document(given, tmp_path / "a.json")
         verified = subprocess.run(
-            [sys.executable, script, tmp_path / "a.json"], capture_output=True, text=True, check=False
+            [sys.executable, script, tmp_path / "a.json"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert verified.returncode == 0, verified.stdout
         assert f"'sum_L': {given.figures['load']['sum']}" in verified.stdout
@@ -384,7 +458,9 @@ def test_a_reader_outside_the_project_agrees(tmp_path: Path) -> None:
         ("x" * 400, "x" * 300),
     ],
 )
-def test_a_file_holds_the_final_name_of_the_pattern(tmp_path: Path, suffix: str, name: str, read: str) -> None:
+def test_a_file_holds_the_final_name_of_the_pattern(
+    tmp_path: Path, suffix: str, name: str, read: str
+) -> None:
     schedule = to_schedule(full())
     path = tmp_path / f"a{suffix}"
     write_schedule(replace(schedule, pattern=replace(schedule.pattern, name=name)), path)
@@ -399,5 +475,7 @@ def test_a_file_without_the_name_of_the_pattern_is_read(tmp_path: Path) -> None:
     assert read_schedule(tmp_path / "a.json").pattern.name == "pattern"
     found["pattern"]["name"] = "a\nb"
     (tmp_path / "a.json").write_text(json.dumps(found))
-    with pytest.raises(InputError, match=r"pattern\.name: must be one line of at most 300 letters, has 3"):
+    with pytest.raises(
+        InputError, match=r"pattern\.name: must be one line of at most 300 letters, has 3"
+    ):
         read_schedule(tmp_path / "a.json")

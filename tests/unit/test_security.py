@@ -1,4 +1,7 @@
-"""What SECURITY.md says is not there: nothing executes input, programs are started in few places, and not from here."""
+"""What SECURITY.md says is not there.
+
+Nothing executes input, programs are started in few places, and not from here.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,13 @@ PACKAGES = ("conset", "conset_papers", "conset_testbed")
 SOURCE = Path(__file__).parents[2] / "src"
 LAUNCHERS = {
     "conset/execution/launcher.py",
-    *(f"conset_testbed/{name}.py" for name in ("access", "emulator", "guardian", "launcher", "mpiexec", "namespaces")),
+    *(
+        f"conset_testbed/{name}.py"
+        for name in ("access", "emulator", "guardian", "launcher", "mpiexec", "namespaces")
+    ),
     "conset_testbed/run_with.py",
-    "conset_papers/conset_iwarp/table_5.py",  # the solver of the examples, with arguments of its own
+    # the solver of the examples, with arguments of its own
+    "conset_papers/conset_iwarp/table_5.py",
 }
 """Modules that start processes."""
 EXECUTING = {"eval", "exec", "compile", "__import__"}
@@ -35,7 +42,12 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
     names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return {name.partition(".")[0] for name in names}
 
@@ -73,26 +85,42 @@ def test_nothing_executes_or_unpickles(sources: dict[str, ast.Module]) -> None:
 
 def test_programs_are_started_by_launchers_alone(sources: dict[str, ast.Module]) -> None:
     for name, tree in sources.items():
-        of_os = [f for f, _ in calls(tree) if f.startswith(tuple(f"os.{start}" for start in STARTING_OF_OS))]
+        of_os = [
+            f
+            for f, _ in calls(tree)
+            if f.startswith(tuple(f"os.{start}" for start in STARTING_OF_OS))
+        ]
         assert name in LAUNCHERS or not (imported(tree) & STARTING or of_os), name
 
 
 def test_the_search_finds_what_it_looks_for() -> None:
-    tree = ast.parse("import pickle\nfrom subprocess import run\nnp.load(f)\nnp.load(f, allow_pickle=False)\neval('1')")
+    tree = ast.parse(
+        "import pickle\nfrom subprocess import run\nnp.load(f)\nnp.load(f, "
+        "allow_pickle=False)\neval('1')"
+    )
     assert imported(tree) == {"pickle", "subprocess"}
     assert [function for function, _ in calls(tree)] == ["np.load", "np.load", "eval"]
     assert [is_said(call, "allow_pickle", False) for _, call in calls(tree)] == [False, True, False]
 
 
-def test_ranks_import_nothing_of_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_import_nothing_of_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here, job = tmp_path / "here", tmp_path / "job"
     here.mkdir()
     job.mkdir()
     for name in ("statistics", "conset_testbed", "mpi4py"):
-        (here / f"{name}.py").write_text("raise SystemExit('imported from the current directory')\n")
+        (here / f"{name}.py").write_text(
+            "raise SystemExit('imported from the current directory')\n"
+        )
     monkeypatch.chdir(here)
     alone = ["sh", "-c", 'shift; exec "$@"']  # a launcher of one rank
-    ended = start_job(alone, 1, ["-c", "import statistics, conset_testbed; print(statistics.__file__)"], folder=job)
+    ended = start_job(
+        alone,
+        1,
+        ["-c", "import statistics, conset_testbed; print(statistics.__file__)"],
+        folder=job,
+    )
     assert (ended.status, ended.err) == (0, "")
     assert str(here) not in ended.out
     assert inside_command("probe")[1:4] == ["-P", "-m", "conset_testbed"]

@@ -33,15 +33,23 @@ def exchange(processors: str, pattern: str | Pattern) -> conset.Schedule:
 
 
 def test_a_complete_exchange_takes_the_work_of_all_ranks_of_a_node() -> None:
-    """16 ranks on two cores: 8 ranks have 15 sends of 1 us and 15 receives of 2 us, none of which has to wait."""
+    """16 ranks on two cores.
+
+    8 ranks have 15 sends of 1 us and 15 receives of 2 us, none of which has to wait.
+    """
     schedule = exchange("shared", "alltoall:size=8")
     timeline = conset.simulate(schedule)
     assert timeline.end_s.max() == pytest.approx(8 * 15 * 3e-6, rel=1e-6)
-    assert conset.simulate(exchange("one", "alltoall:size=8")).end_s.max() == pytest.approx(15 * 3e-6, rel=0.1)
+    assert conset.simulate(exchange("one", "alltoall:size=8")).end_s.max() == pytest.approx(
+        15 * 3e-6, rel=0.1
+    )
 
 
 def test_the_hub_of_a_skewed_pattern_is_served_by_the_core_as_others_are() -> None:
-    """Rank 0 of 16 sends to all: 15 us of sends, and of the 15 receives 7 on its own core and 8 on the other."""
+    """Rank 0 of 16 sends to all.
+
+    15 us of sends, and of the 15 receives 7 on its own core and 8 on the other.
+    """
     hub = Pattern.from_messages(np.zeros(15, int), np.arange(1, 16), np.full(15, 8), 16)
     end = conset.simulate(exchange("shared", hub)).end_s.max()
     assert end == pytest.approx(15e-6 + 7 * 2e-6, rel=0.1)
@@ -55,7 +63,10 @@ def test_the_estimate_of_paths_is_at_least_the_work_of_a_node() -> None:
 
 def test_timelines_of_shared_processors_are_checked() -> None:
     schedule = exchange("shared", "alltoall:size=8")
-    assert check_timeline(conset.simulate(schedule), Workload.of_schedule(schedule), schedule.machine) == ()
+    assert (
+        check_timeline(conset.simulate(schedule), Workload.of_schedule(schedule), schedule.machine)
+        == ()
+    )
 
 
 def test_shared_processors_are_not_preempted() -> None:
@@ -66,28 +77,39 @@ def test_shared_processors_are_not_preempted() -> None:
 def test_a_machine_file_says_shared(tmp_path: Path) -> None:
     path = tmp_path / "cores.toml"
     path.write_text(
-        '[network]\nkind = "crossbar"\nnodes = 2\n\n[costs]\nprocessors = "shared"\nsend_overhead = "1 us"\n'
+        '[network]\nkind = "crossbar"\nnodes = 2\n\n[costs]\nprocessors = "shared"\n'
+        'send_overhead = "1 us"\n'
     )
     assert conset.load_machine(str(path)).costs.processors == "shared"
 
 
 # ---- the same word in formulas, bounds, and the checker: two ranks on each of two nodes
 
-PAIRS = "crossbar:2,send_overhead=5us,receive_overhead=7us,inject=3us,eject=0,port=1MB/s,processors=shared"
+PAIRS = (
+    "crossbar:2,send_overhead=5us,receive_overhead=7us,inject=3us,eject=0,port=1MB/s,processors="
+    "shared"
+)
 
 
-def placed(words: str = "", sync: str = "none", phases: tuple[int, ...] = (0, 3)) -> conset.Schedule:
+def placed(
+    words: str = "", sync: str = "none", phases: tuple[int, ...] = (0, 3)
+) -> conset.Schedule:
     """0 → 1 inside node 0; 0 → 2 and 1 → 3 to node 1; 1 B each."""
     pattern = Pattern.from_messages([0, 0, 1], [1, 2, 3], [1, 1, 1], 4)
     machine = conset.load_machine(PAIRS + words)
     placement = np.array([0, 0, 1, 1], np.int32)
     offsets, message = np.array(phases), np.arange(3, dtype=np.int32)
-    return conset.Schedule(pattern, machine, "by hand", Limits(), offsets, message, placement=placement, sync=sync)
+    return conset.Schedule(
+        pattern, machine, "by hand", Limits(), offsets, message, placement=placement, sync=sync
+    )
 
 
 @pytest.mark.parametrize("sync", ["none", "barrier", "local", "ready"])
 def test_a_formula_adds_up_the_ranks_of_a_node(sync: str) -> None:
-    """Node 0: three sends and a receive. Under `ready` a signal for each of two messages that leave it."""
+    """Node 0: three sends and a receive.
+
+    Under `ready` a signal for each of two messages that leave it.
+    """
     prediction = predict(placed(",signal=2us", sync))
     signals = 2 * 1e-6 if sync == "ready" else 0.0
     assert prediction.time_s == pytest.approx(3 * 5e-6 + 7e-6 + signals)
@@ -105,7 +127,9 @@ def test_ranks_alone_on_their_nodes_have_processors_of_their_own() -> None:
     hub = Pattern.from_messages([0, 0, 1], [1, 2, 0], [8, 8, 8], 3)
     times = []
     for word in ("one", "shared"):
-        machine = conset.load_machine(f"crossbar:3,send_overhead=5us,receive_overhead=7us,processors={word}")
+        machine = conset.load_machine(
+            f"crossbar:3,send_overhead=5us,receive_overhead=7us,processors={word}"
+        )
         schedule = conset.compile(hub, machine, method="naive", sync="local")
         assert isinstance(schedule, conset.Schedule)
         bound = bound_schedule(schedule)
@@ -121,18 +145,26 @@ def test_bounds_add_up_the_ranks_of_a_node() -> None:
     assert bound_for_model(schedule, "wormhole") == pytest.approx(22e-6)
     with pytest.raises(UsageError, match="connections: no bound of all schedules"):
         bound_for_model(schedule, "connections")
-    alone = replace(schedule, placement=None, machine=conset.load_machine(PAIRS.replace(":2", ":4")))
+    alone = replace(
+        schedule, placement=None, machine=conset.load_machine(PAIRS.replace(":2", ":4"))
+    )
     assert bound_schedule(alone).time_s == pytest.approx(2 * 5e-6 + 3e-6 + 1e-6 + 7e-6)
-    _, witness = least_time(Workload.of_schedule(schedule), schedule.machine, Settings(), "wormhole")
+    _, witness = least_time(
+        Workload.of_schedule(schedule), schedule.machine, Settings(), "wormhole"
+    )
     assert witness == "overheads of all ranks on node 0"
 
 
 def test_work_of_two_ranks_of_a_node_at_once_is_found() -> None:
     """Ranks 0 and 1 on node 0 send to node 1: one after the other, and one by one received."""
     work = Workload(
-        source=np.array([0, 0]), target=np.array([1, 1]), bytes=np.array([10, 10]), nodes=2,
-        sender=np.array([0, 1]), receiver=np.array([2, 3]),
-    )  # fmt: skip
+        source=np.array([0, 0]),
+        target=np.array([1, 1]),
+        bytes=np.array([10, 10]),
+        nodes=2,
+        sender=np.array([0, 1]),
+        receiver=np.array([2, 3]),
+    )
     machine = conset.load_machine(PAIRS)
     own = conset.load_machine(PAIRS.replace("shared", "one"))
     rows = [(0, 5, 8, 18, 25), (0, 10, 18, 28, 35)]

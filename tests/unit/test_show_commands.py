@@ -1,4 +1,7 @@
-"""`show`, `compare`, `methods` and `doctor` as typed: what they print, what they refuse, what they write."""
+"""`show`, `compare`, `methods` and `doctor` as typed.
+
+What they print, what they refuse, what they write.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,11 @@ def schedule_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 def test_a_schedule_is_known_by_its_file(schedule_file: Path, suffix: str) -> None:
     shown = Ran(f"show {schedule_file.with_suffix(suffix)} --json --phase 1 --partners").object
-    assert (shown["schema"], shown["kind"], shown["method"]) == ("conset/show@1", "schedule", "first-fit")
+    assert (shown["schema"], shown["kind"], shown["method"]) == (
+        "conset/show@1",
+        "schedule",
+        "first-fit",
+    )
     per_phase = shown["per_phase"]
     assert sum(per_phase["transfers"]) == 30
     assert sum(per_phase["bytes"]) == shown["pattern"]["bytes"] == 30 * 1024
@@ -69,7 +76,9 @@ def test_a_schedule_is_known_by_its_file(schedule_file: Path, suffix: str) -> No
         out, into = shown["partners"][source][1], shown["partners"][target][1]
         assert target in out["to"]
         assert source in into["from"]
-    assert sum(link["load"] for link in phase["links"]) == sum(len(route) - 1 for route in phase["routes"])
+    assert sum(link["load"] for link in phase["links"]) == sum(
+        len(route) - 1 for route in phase["routes"]
+    )
     assert "compile_s" not in shown
 
 
@@ -105,10 +114,22 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
         ("show mesh:2x2 -o x.pdf", 2, "x.pdf: a picture ends in .svg or .png, given '.pdf'"),
         ("show missing.json", 3, "missing.json: no such file"),
         ("show missing.npz", 3, "missing.npz: no such file"),
-        ("compare alltoall --on mesh:2x2 --methods rs_n", 2, "unknown method 'rs_n': did you mean 'rs-n'?"),
-        ("compare alltoall --on mesh:2x2 -o x.pdf", 2, "x.pdf: must end in .md, .csv, .parquet, .svg or .png"),
+        (
+            "compare alltoall --on mesh:2x2 --methods rs_n",
+            2,
+            "unknown method 'rs_n': did you mean 'rs-n'?",
+        ),
+        (
+            "compare alltoall --on mesh:2x2 -o x.pdf",
+            2,
+            "x.pdf: must end in .md, .csv, .parquet, .svg or .png",
+        ),
         ("compare alltoall --on mesh:2x2 --sync often", 2, "unknown sync 'often'"),
-        ("compare alltoall,ranks=9 --on mesh:2x2", 3, "9 ranks need --ranks-per-node 3 on 4 nodes, given 1"),
+        (
+            "compare alltoall,ranks=9 --on mesh:2x2",
+            3,
+            "9 ranks need --ranks-per-node 3 on 4 nodes, given 1",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(words: str, code: int, message: str) -> None:
@@ -123,7 +144,9 @@ def test_a_phase_that_is_not_there_is_refused(schedule_file: Path) -> None:
         Ran(f"show {schedule_file} --phase 99")
 
 
-def test_a_schedule_that_breaks_rules_is_shown_with_a_warning(schedule_file: Path, tmp_path: Path) -> None:
+def test_a_schedule_that_breaks_rules_is_shown_with_a_warning(
+    schedule_file: Path, tmp_path: Path
+) -> None:
     document = json.loads(schedule_file.read_text())
     phases = document["phases"]
     phases[0] += phases.pop()
@@ -144,20 +167,33 @@ def test_pictures_are_written_where_asked(schedule_file: Path, tmp_path: Path) -
 
 
 def test_compare_has_a_row_for_each_method_and_policy() -> None:
-    found = Ran("compare alltoall --on mesh:2x2 --methods lp,coloring --sync none,barrier --json").object
+    found = Ran(
+        "compare alltoall --on mesh:2x2 --methods lp,coloring --sync none,barrier --json"
+    ).object
     rows = [(row["sync"], row["method"], row["phases"]) for row in found["rows"]]
-    # a complete exchange on 4 ranks: 3 phases by XOR partners, and the largest degree is 3; barriers take longer
-    assert rows == [("none", "lp", 3), ("none", "coloring", 3), ("barrier", "lp", 3), ("barrier", "coloring", 3)]
+    # a complete exchange on 4 ranks: 3 phases by XOR partners, and the largest degree is 3;
+    # barriers take longer
+    assert rows == [
+        ("none", "lp", 3),
+        ("none", "coloring", 3),
+        ("barrier", "lp", 3),
+        ("barrier", "coloring", 3),
+    ]
     assert found["skipped"] == []
     assert all(row["verified"] for row in found["rows"])
 
 
 def test_compare_lists_methods_that_do_not_apply() -> None:
-    found = Ran("compare alltoall --on mesh:2x2 --methods lp,first-fit --limits link=2 --json").object
+    found = Ran(
+        "compare alltoall --on mesh:2x2 --methods lp,first-fit --limits link=2 --json"
+    ).object
     assert [row["method"] for row in found["rows"]] == ["first-fit"]
     assert [row["method"] for row in found["skipped"]] == ["lp"]
     assert "link" in found["skipped"][0]["reason"]
-    assert "lp: does not apply" in Ran("compare alltoall --on mesh:2x2 --methods lp,first-fit --limits link=2").out
+    assert (
+        "lp: does not apply"
+        in Ran("compare alltoall --on mesh:2x2 --methods lp,first-fit --limits link=2").out
+    )
 
 
 def test_compare_says_why_nothing_applies() -> None:
@@ -177,18 +213,25 @@ def test_markdown_goes_to_a_file_or_the_screen(tmp_path: Path) -> None:
 def test_methods_are_the_table() -> None:
     rows = Ran("methods --json").object["methods"]
     assert [row["name"] for row in rows] == list(table())
-    assert all(row["domain"] and row["guarantee"] and row["complexity"] and row["reference"] for row in rows)
+    assert all(
+        row["domain"] and row["guarantee"] and row["complexity"] and row["reference"]
+        for row in rows
+    )
     text = Ran("methods").out
     assert all(name in text for name in table())
 
 
 @pytest.fixture
 def without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "check_job", lambda _: doctor.Check("2 MPI ranks", True, "none, this is a test"))
+    monkeypatch.setattr(
+        doctor, "check_job", lambda _: doctor.Check("2 MPI ranks", True, "none, this is a test")
+    )
 
 
 @pytest.mark.usefixtures("without_a_job")
-def test_doctor_names_the_command_that_brings_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_the_command_that_brings_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from importlib import metadata
 
     version = metadata.version
@@ -201,7 +244,9 @@ def test_doctor_names_the_command_that_brings_what_is_missing(monkeypatch: pytes
     monkeypatch.setattr(metadata, "version", without_matplotlib)
     found = Ran("doctor --json").object
     missing = [check for check in found["checks"] if check["name"] == "matplotlib"]
-    assert [(check["ok"], check["fix"]) for check in missing] == [(False, "pip install 'conset[draw]'")]
+    assert [(check["ok"], check["fix"]) for check in missing] == [
+        (False, "pip install 'conset[draw]'")
+    ]
     assert (found["ok"], found["complete"]) == (True, False)
     assert "pip install 'conset[draw]'" in Ran("doctor").out
 
@@ -210,5 +255,10 @@ def test_doctor_names_the_command_that_brings_what_is_missing(monkeypatch: pytes
 def test_doctor_knows_the_core_and_required_libraries() -> None:
     checks = {check["name"]: check for check in Ran("doctor --json").object["checks"]}
     assert checks["C++ core"]["ok"]
-    assert {name for name, check in checks.items() if check["required"]} >= {"python", "numpy", "scipy", "rich"}
+    assert {name for name, check in checks.items() if check["required"]} >= {
+        "python",
+        "numpy",
+        "scipy",
+        "rich",
+    }
     assert checks["numpy"]["detail"] == np.__version__

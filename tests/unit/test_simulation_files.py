@@ -41,7 +41,10 @@ def test_a_trace_is_read_column_by_column(tmp_path: Path) -> None:
 
 
 def test_a_trace_without_deps_and_an_empty_one_are_read(tmp_path: Path) -> None:
-    assert read_trace(trace_file(tmp_path, "id,time,src,dst,bytes\n0,0,0,3,160\n"), MACHINE).messages == 1
+    assert (
+        read_trace(trace_file(tmp_path, "id,time,src,dst,bytes\n0,0,0,3,160\n"), MACHINE).messages
+        == 1
+    )
     assert read_trace(trace_file(tmp_path, "id,time,src,dst,bytes,deps\n"), MACHINE).messages == 0
 
 
@@ -53,7 +56,10 @@ def test_a_trace_without_deps_and_an_empty_one_are_read(tmp_path: Path) -> None:
         (TRACE.replace("2.5,1,2", "2.5,1,-2"), "line 3: dst = -2: must be a rank from 0 to 15"),
         (TRACE.replace("320", "-320"), "line 3: bytes = -320: must be from 0 to 2"),
         (TRACE.replace("320", "many"), "line 3: bytes = 'many': a whole number required"),
-        (TRACE.replace("320", "9999999999999999999"), "line 3: bytes = 9999999999999999999: must be below"),
+        (
+            TRACE.replace("320", "9999999999999999999"),
+            "line 3: bytes = 9999999999999999999: must be below",
+        ),
         (TRACE.replace("2.5", "nan"), "line 3: time = nan: must be finite and at least 0 ns"),
         (TRACE.replace("2.5", "-1"), r"line 3: time = -1.0: must be finite and at least 0 ns"),
         (TRACE.replace("11,2.5", "10,2.5"), "line 3: id = 10: is given twice"),
@@ -77,14 +83,20 @@ def test_a_timeline_survives_its_file(tmp_path: Path, suffix: str, record: bool)
         write_timeline(timeline, path)
     again = read_timeline(paths[0])
     assert again.end_s.tobytes() == timeline.end_s.tobytes()
-    assert (again.time_s, again.mean_latency_s, again.in_flight) == (timeline.time_s, timeline.mean_latency_s, None)
+    assert (again.time_s, again.mean_latency_s, again.in_flight) == (
+        timeline.time_s,
+        timeline.mean_latency_s,
+        None,
+    )
     assert again.workload is not None
     assert again.workload.bytes.tolist() == work.bytes.tolist()
     assert (again.rates is not None) is record
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"{broken", b'{"schema": "conset/timeline@1"}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[1]", b"{broken", b'{"schema": "conset/timeline@1"}']
+)
 def test_what_is_no_timeline_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
@@ -125,7 +137,10 @@ def test_the_python_interface_takes_schedules_workloads_and_traces(tmp_path: Pat
     other = conset.simulate(schedule, "mesh:2x2,synchronization=0", sync="barrier", in_flight=1)
     assert own.time_s == pytest.approx(other.time_s + 4e-6 * (schedule.phases - 1))
     path = trace_file(tmp_path, TRACE)
-    assert conset.simulate(path, SPEC).time_s == conset.simulate(read_trace(path, MACHINE), MACHINE).time_s
+    assert (
+        conset.simulate(path, SPEC).time_s
+        == conset.simulate(read_trace(path, MACHINE), MACHINE).time_s
+    )
     with pytest.raises(UsageError, match="a machine is required"):
         conset.simulate(path)
 
@@ -144,13 +159,21 @@ def test_the_command_simulates_a_trace(tmp_path: Path, capsys: pytest.CaptureFix
     path = trace_file(tmp_path, TRACE)
     found = simulate(capsys, str(path), "--on", SPEC, "-o", str(tmp_path / "x.npz"))
     assert found["schema"] == "conset/simulate@1"
-    assert (found["model"], found["sync"], found["in_flight"], found["messages"]) == ("flow", "none", "all", 3)
-    # 0→3 alone: 5 + 12 + 10 = 27; then 1→2: 5 + 4 + 20; the third stays in its node and waits for both
+    assert (found["model"], found["sync"], found["in_flight"], found["messages"]) == (
+        "flow",
+        "none",
+        "all",
+        3,
+    )
+    # 0→3 alone: 5 + 12 + 10 = 27; then 1→2: 5 + 4 + 20; the third stays in its node and waits for
+    # both
     assert found["time_s"] == pytest.approx(56e-9)
     assert read_timeline(tmp_path / "x.npz").end_s * 1e9 == pytest.approx([27, 56, 56])
 
 
-def test_the_command_simulates_a_schedule_and_a_what_if(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_simulates_a_schedule_and_a_what_if(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "s.json"
     schedule = conset.compile("alltoall", "mesh:2x2", method="first-fit")
     conset.write(schedule, path)
@@ -178,7 +201,11 @@ def test_the_command_simulates_a_schedule_and_a_what_if(tmp_path: Path, capsys: 
     ],
 )
 def test_bad_words_end_with_one_line(
-    words: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     trace_file(tmp_path, TRACE)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,5 @@
-"""Flow: closed forms, the worked example of progressive filling, and a slow second implementation."""
+"""Flow: closed forms, the worked example of progressive filling, and a slow second
+implementation."""
 
 from __future__ import annotations
 
@@ -31,20 +32,30 @@ def play(workload: Workload, machine: Machine, **words: Any) -> Timeline:
 
 def cycles(messages: list[Triple], machine: Machine, **words: Any) -> list[float]:
     """When each message of a trace is delivered [cycles]."""
-    return [float(x) for x in play(trace(messages, machine.topology.nodes), machine, **words).end_s * 1e9]
+    return [
+        float(x)
+        for x in play(trace(messages, machine.topology.nodes), machine, **words).end_s * 1e9
+    ]
 
 
 @pytest.mark.parametrize("hops", [1, 3, 8])
 @pytest.mark.parametrize("size", [0, 1, 16, 128, 4096])
 def test_a_message_alone_takes_its_latency_and_its_bytes(hops: int, size: int) -> None:
     target = {1: 1, 3: 3, 8: 36}[hops]  # 36 is (4, 4) on the torus
-    assert cycles([(0, target, size)], cycles_machine("torus:8x8", 1)) == [pytest.approx(5 + 4 * hops + size / 16)]
-    assert cycles([(0, target, size)], cycles_machine("torus:8x8", 0)) == [pytest.approx(4 * hops + size / 16)]
+    assert cycles([(0, target, size)], cycles_machine("torus:8x8", 1)) == [
+        pytest.approx(5 + 4 * hops + size / 16)
+    ]
+    assert cycles([(0, target, size)], cycles_machine("torus:8x8", 0)) == [
+        pytest.approx(4 * hops + size / 16)
+    ]
 
 
 ROW: list[Triple] = [(0, 3, 160), (1, 2, 320), (2, 3, 160), (2, 3, 80), (0, 1, 0), (3, 3, 64)]
-"""A to F on row 0 of a 4 × 4 mesh. With a pencil, no ports, equal: link 2→3 is full at 16/3 for A, C, D from 12 on;
-D ends at 15, C at 25, A at 33, and B, held on 1→2 beside A, at 34. E carries nothing, F stays in its node."""
+"""A to F on row 0 of a 4 × 4 mesh.
+
+With a pencil, no ports, equal: link 2→3 is full at 16/3 for A, C, D from 12 on; D ends at 15, C at
+25, A at 33, and B, held on 1→2 beside A, at 34. E carries nothing, F stays in its node.
+"""
 
 
 @pytest.mark.parametrize(
@@ -57,7 +68,9 @@ D ends at 15, C at 25, A at 33, and B, held on 1→2 beside A, at 34. E carries 
     ],
 )
 def test_the_worked_example_of_sharing(nic: int, fairness: str, expected: list[float]) -> None:
-    assert cycles(ROW, cycles_machine("mesh:4x4", nic), fairness=fairness) == pytest.approx(expected, rel=1e-7)
+    assert cycles(ROW, cycles_machine("mesh:4x4", nic), fairness=fairness) == pytest.approx(
+        expected, rel=1e-7
+    )
 
 
 def test_what_held_each_message_is_named() -> None:
@@ -68,7 +81,9 @@ def test_what_held_each_message_is_named() -> None:
     assert names[1] == "link 1 (0, 1) → 2 (0, 2)"
     assert names[4] == names[5] == ""
     fan = play(trace([(0, 1, 160), (2, 1, 160)], 3), parse_machine("crossbar:3,port=16GB/s"))
-    assert [resource_name(fan_machine_topology(), int(r)) for r in fan.held_by] == ["port into node 1"] * 2
+    assert [resource_name(fan_machine_topology(), int(r)) for r in fan.held_by] == [
+        "port into node 1"
+    ] * 2
 
 
 def fan_machine_topology() -> Any:
@@ -76,8 +91,11 @@ def fan_machine_topology() -> Any:
 
 
 def test_messages_of_one_route_share_it_like_any_others() -> None:
-    """Three of 0→1, joined in one flow: 160 B and 320 B from 4 on, 80 B released at 14. Rates 8, 8 until 18, when the
-    third comes (80 B): 16/3 each; the first has 48 left then and ends at 27, the third has 32 left: 8 each until 31."""
+    """Three of 0→1, joined in one flow: 160 B and 320 B from 4 on, 80 B released at 14.
+
+    Rates 8, 8 until 18, when the third comes (80 B): 16/3 each; the first has 48 left then and ends
+    at 27, the third has 32 left: 8 each until 31.
+    """
     machine = cycles_machine("mesh:2", 0)
     work = trace([(0, 1, 160), (0, 1, 320), (0, 1, 80)], 2, time_s=np.array([0, 0, 14e-9]))
     assert play(work, machine).end_s * 1e9 == pytest.approx([27, 39, 31])
@@ -89,7 +107,9 @@ def test_links_and_ports_count_what_crossed_them() -> None:
     assert timeline.in_bytes[[1, 2, 3]].tolist() == [0, 320, 400]
     assert timeline.link_bytes.max() == 480  # 1→2: A and B
     assert timeline.in_busy_s[2] * 1e9 == pytest.approx(39 - 9)
-    assert timeline.mean_latency_s * 1e9 == pytest.approx((38 + 39 + 30 + 20 + 9) / 5)  # F never left its node
+    assert timeline.mean_latency_s * 1e9 == pytest.approx(
+        (38 + 39 + 30 + 20 + 9) / 5
+    )  # F never left its node
 
 
 def test_a_wide_link_carries_more_messages_but_none_faster() -> None:
@@ -105,15 +125,19 @@ def test_a_half_duplex_node_shares_one_rate() -> None:
 
 
 def test_overheads_of_a_preset_are_work() -> None:
-    """Paragon: 231 us half at each end, one message after the other; the second is sent from 231 us on, and received
-    once the first has been."""
+    """Paragon: 231 us half at each end, one message after the other.
+
+    The second is sent from 231 us on, and received once the first has been.
+    """
     machine = parse_machine("paragon:2x2,hop=0,link=none,port=none")
     ends = [time * 1e6 for time in play(trace([(0, 1, 1), (0, 1, 1)], 4), machine).end_s]
     assert ends == pytest.approx([231, 346.5])
 
 
 def test_what_nothing_limits_takes_its_latency() -> None:
-    assert cycles([(0, 1, 10**9)], parse_machine("mesh:2,link=none,hop=4ns,port=none")) == [pytest.approx(4)]
+    assert cycles([(0, 1, 10**9)], parse_machine("mesh:2,link=none,hop=4ns,port=none")) == [
+        pytest.approx(4)
+    ]
 
 
 def test_an_empty_workload_takes_no_time() -> None:
@@ -124,13 +148,23 @@ def test_an_empty_workload_takes_no_time() -> None:
 # ---- the obvious slow version
 
 
-def fill(active: list[int], routes: list[list[int]], weight: list[float], capacity: list[float]) -> dict[int, float]:
-    """Rates by progressive filling: raise one level for all, freeze the flows of the link that fills first."""
+def fill(
+    active: list[int], routes: list[list[int]], weight: list[float], capacity: list[float]
+) -> dict[int, float]:
+    """Rates by progressive filling.
+
+    Raise one level for all, freeze the flows of the link that fills first.
+    """
     rate: dict[int, float] = {}
     left = dict(enumerate(capacity))
     while len(rate) < len(active):
-        weights = {link: sum(weight[f] for f in active if f not in rate and link in routes[f]) for link in left}
-        level, full = min((left[link] / total, link) for link, total in weights.items() if total > 0)
+        weights = {
+            link: sum(weight[f] for f in active if f not in rate and link in routes[f])
+            for link in left
+        }
+        level, full = min(
+            (left[link] / total, link) for link, total in weights.items() if total > 0
+        )
         for f in active:
             if f not in rate and full in routes[f]:
                 rate[f] = weight[f] * level
@@ -140,7 +174,10 @@ def fill(active: list[int], routes: list[list[int]], weight: list[float], capaci
 
 
 def slow_flow(work: Workload, machine: Machine, rtt: bool, in_flight_one: bool) -> list[float]:
-    """Completion times [cycles], everything solved anew at every event; ports and latencies of `cycles_machine`."""
+    """Completion times [cycles], everything solved anew at every event.
+
+    Ports and latencies of `cycles_machine`.
+    """
     topology, n = machine.topology, work.messages
     offsets, links = route_links(topology, machine.routing, work.source, work.target)
     routes = [links[offsets[m] : offsets[m + 1]].tolist() for m in range(n)]
@@ -150,7 +187,9 @@ def slow_flow(work: Workload, machine: Machine, rtt: bool, in_flight_one: bool) 
     for m in range(n):
         routes[m] += [slots + int(work.source[m]), slots + nodes + int(work.target[m])]
     capacity = [16.0] * (slots + 2 * nodes)
-    waits = [{int(d) for d in work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]]} for m in range(n)]
+    waits = [
+        {int(d) for d in work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]]} for m in range(n)
+    ]
     if in_flight_one:
         for m in range(n):
             waits[m] |= {k for k in range(m) if work.source[k] == work.source[m]}
@@ -169,7 +208,9 @@ def slow_flow(work: Workload, machine: Machine, rtt: bool, in_flight_one: bool) 
                     begin[m], moved = released + latency[m], True
         rates = fill(list(left), routes, weight, capacity)
         events = [now + left[m] / rates[m] for m in left] + list(begin.values())
-        events += [float(t * 1e9) for m, t in enumerate(work.time_s) if m not in done and t * 1e9 > now]
+        events += [
+            float(t * 1e9) for m, t in enumerate(work.time_s) if m not in done and t * 1e9 > now
+        ]
         if not events:
             break
         step = min(events) - now
@@ -190,10 +231,17 @@ def slow_flow(work: Workload, machine: Machine, rtt: bool, in_flight_one: bool) 
 
 @st.composite
 def workloads(draw: st.DrawFn) -> tuple[str, Workload]:
-    """A small network and a trace on it, with times, dependencies, empty messages and messages to oneself."""
-    network, nodes = draw(st.sampled_from([("mesh:2x3", 6), ("torus:3x3", 9), ("torus:4x2", 8), ("mesh:7", 7)]))
+    """A small network and a trace on it, with times, dependencies, empty messages and messages
+    to oneself."""
+    network, nodes = draw(
+        st.sampled_from([("mesh:2x3", 6), ("torus:3x3", 9), ("torus:4x2", 8), ("mesh:7", 7)])
+    )
     node = st.integers(0, nodes - 1)
-    messages = draw(st.lists(st.tuples(node, node, st.sampled_from([0, 16, 100, 128, 999])), min_size=1, max_size=14))
+    messages = draw(
+        st.lists(
+            st.tuples(node, node, st.sampled_from([0, 16, 100, 128, 999])), min_size=1, max_size=14
+        )
+    )
     times = draw(st.lists(st.integers(0, 60), min_size=len(messages), max_size=len(messages)))
     pairs = draw(st.sets(st.tuples(st.integers(0, 13), st.integers(0, 13)), max_size=6))
     deps: list[list[int]] = [[] for _ in messages]
@@ -202,12 +250,16 @@ def workloads(draw: st.DrawFn) -> tuple[str, Workload]:
             deps[b].append(a)
     offsets = np.cumsum([0, *(len(each) for each in deps)])
     flat = np.array([d for each in deps for d in each], np.int32)
-    return network, trace(messages, nodes, time_s=np.array(times) / 1e9, dep_offsets=offsets, deps=flat)
+    return network, trace(
+        messages, nodes, time_s=np.array(times) / 1e9, dep_offsets=offsets, deps=flat
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(workloads(), st.sampled_from(["equal", "rtt"]), st.booleans())
-def test_flow_equals_the_slow_version(given_work: tuple[str, Workload], fairness: str, one: bool) -> None:
+def test_flow_equals_the_slow_version(
+    given_work: tuple[str, Workload], fairness: str, one: bool
+) -> None:
     network, work = given_work
     machine = cycles_machine(network)
     timeline = play(work, machine, fairness=fairness, in_flight=1 if one else None)
@@ -217,13 +269,20 @@ def test_flow_equals_the_slow_version(given_work: tuple[str, Workload], fairness
 
 @pytest.mark.parametrize("fairness", ["equal", "rtt"])
 def test_a_crowd_on_a_row_equals_the_slow_version(fairness: str) -> None:
-    """Thirty flows on a link: the crowded solver; unequal sizes end one by one, late messages come one by one."""
+    """Thirty flows on a link: the crowded solver.
+
+    Unequal sizes end one by one, late messages come one by one.
+    """
     nodes = 12
-    pairs = [(s, t, 16 + (7 * s + 3 * t) % 50) for s in range(nodes) for t in range(nodes) if s != t]
+    pairs = [
+        (s, t, 16 + (7 * s + 3 * t) % 50) for s in range(nodes) for t in range(nodes) if s != t
+    ]
     times = np.array([40.0 * (k % 11 == 0) for k in range(len(pairs))]) / 1e9
     work, machine = trace(pairs, nodes, time_s=times), cycles_machine(f"mesh:{nodes}")
     timeline = play(work, machine, fairness=fairness)
-    assert timeline.end_s * 1e9 == pytest.approx(slow_flow(work, machine, fairness == "rtt", False), rel=1e-9)
+    assert timeline.end_s * 1e9 == pytest.approx(
+        slow_flow(work, machine, fairness == "rtt", False), rel=1e-9
+    )
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

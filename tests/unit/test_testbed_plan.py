@@ -26,7 +26,15 @@ from conset_testbed.settings import FABRICS, Settings, format_bits, parse_bits, 
 from conset_testbed.state import BedState
 from conset_testbed.wiring import Wiring, wire
 
-NETWORKS = ("mesh:4x4", "mesh:2x3x2", "torus:4x4", "torus:5x2", "hypercube:3", "ring:6", "torus:4x4,routing=no-wrap")
+NETWORKS = (
+    "mesh:4x4",
+    "mesh:2x3x2",
+    "torus:4x4",
+    "torus:5x2",
+    "hypercube:3",
+    "ring:6",
+    "torus:4x4,routing=no-wrap",
+)
 
 
 def wired(spec: str, **options: Any) -> Wiring:
@@ -42,7 +50,9 @@ def test_routes_are_those_of_the_network(spec: str) -> None:
     offsets, slots = route_links(machine.topology, machine.routing, source, target)
     ends = machine.topology.ends
     for k in range(n * n):
-        expected = [(int(ends[0][slot]), int(ends[1][slot])) for slot in slots[offsets[k] : offsets[k + 1]]]
+        expected = [
+            (int(ends[0][slot]), int(ends[1][slot])) for slot in slots[offsets[k] : offsets[k + 1]]
+        ]
         found = [wiring.links[link] for link in wiring.route(int(source[k]), int(target[k]))]
         assert [(link.source, link.target) for link in found] == expected
     assert len(wiring.links) == machine.topology.links == 2 * len(wiring.wires)
@@ -79,7 +89,14 @@ def test_ports_of_their_own_stand_before_the_network(spec: str) -> None:
 def test_widths_and_rates_of_links_are_kept() -> None:
     source, target = np.array([0, 1, 2, 2], np.int32), np.array([2, 2, 0, 1], np.int32)
     topology = Topology(
-        "graph", (), 2, 3, source, target, np.array([1, 2, 1, 2], np.int32), np.array([1e9, 3e9, 1e9, 3e9])
+        "graph",
+        (),
+        2,
+        3,
+        source,
+        target,
+        np.array([1, 2, 1, 2], np.int32),
+        np.array([1e9, 3e9, 1e9, 3e9]),
     )
     from conset.machine.network.routing import Routing
 
@@ -88,7 +105,9 @@ def test_widths_and_rates_of_links_are_kept() -> None:
 
 
 def test_what_no_testbed_can_be_is_refused() -> None:
-    one_way = Topology("graph", (), 2, 3, np.array([0, 1, 2, 2], np.int32), np.array([1, 2, 0, 1], np.int32))
+    one_way = Topology(
+        "graph", (), 2, 3, np.array([0, 1, 2, 2], np.int32), np.array([1, 2, 0, 1], np.int32)
+    )
     from conset.machine.network.routing import Routing
 
     with pytest.raises(InputError, match="a testbed needs a link back"):
@@ -134,7 +153,9 @@ def test_circles_of_buffers_are_found(spec: str, deadlocks: bool) -> None:
 def test_back_pressure_is_refused_where_it_could_deadlock() -> None:
     from conset_testbed.lifecycle import plan
 
-    with pytest.raises(UsageError, match=r"fabric credit on ring:6: 6 buffers wait for each other in a circle"):
+    with pytest.raises(
+        UsageError, match=r"fabric credit on ring:6: 6 buffers wait for each other in a circle"
+    ):
         plan(Settings(network="ring:6", fabric="credit"))
     assert plan(Settings(network="ring:6", fabric="fq")).endpoints == 6
 
@@ -146,8 +167,12 @@ def test_batches_join_route_and_limit_every_link(spec: str) -> None:
     creations = commands.creations(settings, wiring)
     assert len(creations) == len(wiring.wires) + n
     # every device is made once, and has one queue
-    made = sorted((words[k + 3], words[k + 1]) for words in (line.split() for line in creations)
-                  for k, word in enumerate(words) if word == "name" and words[k + 1].startswith("p"))  # fmt: skip
+    made = sorted(
+        (words[k + 3], words[k + 1])
+        for words in (line.split() for line in creations)
+        for k, word in enumerate(words)
+        if word == "name" and words[k + 1].startswith("p")
+    )
     queues = commands.queue_lines(settings, wiring)
     limited = sorted((name, line.split()[3]) for name, lines in queues.items() for line in lines)
     assert made == limited
@@ -177,9 +202,14 @@ def test_lines_of_a_small_bed() -> None:
     assert commands.queue_lines(settings, wiring)["cb.t.n1"] == [
         "qdisc add dev p0 root tbf rate 20000000bit burst 3128b limit 262144b"
     ]
-    assert "route add 10.77.0.2/32 via 10.77.0.2 dev p0 onlink src 10.77.0.1 congctl reno cwnd lock 16 initcwnd 16 " \
-        "rto_min 5000ms" in commands.kernel_lines(settings, wiring)["cb.t.n0"]  # fmt: skip
-    assert commands.description(Settings(name="t", network="mesh:1x2", fabric="credit"), wiring) == (
+    assert (
+        "route add 10.77.0.2/32 via 10.77.0.2 dev p0 onlink src 10.77.0.1 congctl reno cwnd lock "
+        "16 initcwnd 16 "
+        "rto_min 5000ms" in commands.kernel_lines(settings, wiring)["cb.t.n0"]
+    )
+    assert commands.description(
+        Settings(name="t", network="mesh:1x2", fabric="credit"), wiring
+    ) == (
         "discipline credit\nbuffer 12288\nlatency 0\nstore-and-forward 0\nnodes 2 2\n"
         "endpoint /run/netns/cb.t.n0\nendpoint /run/netns/cb.t.n1\n"
         "link 0 1 20000000\nlink 1 0 20000000\nnext 0 -1 0\nnext 1 1 -1\n"
@@ -188,8 +218,13 @@ def test_lines_of_a_small_bed() -> None:
 
 def test_fabrics_set_queues_and_tcp() -> None:
     of = {name: Settings(fabric=name) for name in FABRICS}
-    assert [of[name].queue_limit(16) for name in ("shallow", "medium", "deep")] == [2**16, 2**18, 2**24]
-    # 64 pairs may cross one link, each with 16 packets of 1514 bytes under way, and a quarter of reserve
+    assert [of[name].queue_limit(16) for name in ("shallow", "medium", "deep")] == [
+        2**16,
+        2**18,
+        2**24,
+    ]
+    # 64 pairs may cross one link, each with 16 packets of 1514 bytes under way, and a quarter of
+    # reserve
     assert of["lossless"].queue_limit(16) == 64 * 16 * 1514 * 5 // 4
     assert commands.route_metrics(of["medium"]) == "congctl cubic"
     assert commands.route_metrics(Settings(fabric="medium", window=4, congestion="reno")) == (
@@ -231,7 +266,11 @@ def test_rates_and_sizes_in_both_spellings() -> None:
     assert parse_bits("20mbit") == parse_bits("2.5 MB/s") == parse_bits("20 Mb/s") == 20e6
     assert parse_bits("1.5gbit/s") == 1.5e9
     assert parse_bytes("12k", "buffer") == parse_bytes("12 KiB", "buffer") == 12288
-    assert [format_bits(rate) for rate in (20e6, 1.5e9, 64e3)] == ["20 Mbit/s", "1.5 Gbit/s", "64 kbit/s"]
+    assert [format_bits(rate) for rate in (20e6, 1.5e9, 64e3)] == [
+        "20 Mbit/s",
+        "1.5 Gbit/s",
+        "64 kbit/s",
+    ]
     for wrong in ("fast", "0mbit", "1.2.3mbit", "20 furlong"):
         with pytest.raises(UsageError, match="rate"):
             parse_bits(wrong)
@@ -253,8 +292,15 @@ def test_ranks_on_nodes() -> None:
 
 
 def test_words_of_mpiexec() -> None:
-    job = parse(["bed", "-n", "4", "-env", "A", "b c", "-x", "D=e", "--timeout", "3s", "python", "-n", "7"])
-    assert (job.bed, job.ranks, job.program, job.timeout_s) == ("bed", 4, ["python", "-n", "7"], 3.0)
+    job = parse(
+        ["bed", "-n", "4", "-env", "A", "b c", "-x", "D=e", "--timeout", "3s", "python", "-n", "7"]
+    )
+    assert (job.bed, job.ranks, job.program, job.timeout_s) == (
+        "bed",
+        4,
+        ["python", "-n", "7"],
+        3.0,
+    )
     assert job.variables == {"A": "b c", "D": "e"}
     for wrong, said in (
         ([], "the name of a testbed"),
@@ -271,7 +317,10 @@ def test_words_of_mpiexec() -> None:
 @pytest.mark.parametrize(
     ("says", "text"),
     [
-        ("unshare: unshare failed: Operation not permitted", "root is needed, or user namespaces, which are not"),
+        (
+            "unshare: unshare failed: Operation not permitted",
+            "root is needed, or user namespaces, which are not",
+        ),
         ("", "root is needed, or user namespaces, which are not permitted here: status 1"),
     ],
 )
@@ -296,14 +345,17 @@ def test_a_program_that_configures_networks_is_missing(monkeypatch: pytest.Monke
     )
     only_kernel = access.Permission("user namespace", "", "/dev/net/tun: Permission denied")
     assert only_kernel.text == (
-        "in a user namespace, without root: kernel fabrics; not the emulated ones: /dev/net/tun: Permission denied"
+        "in a user namespace, without root: kernel fabrics; not the emulated ones: /dev/net/tun: "
+        "Permission denied"
     )
     only_kernel.require(emulated=False)
     with pytest.raises(UnavailableError, match=r"/dev/net/tun"):
         only_kernel.require(emulated=True)
 
 
-@pytest.mark.parametrize("broken", ["", "null", "{", '{"settings": {"name": "b"}, "links": []}', "[" * 50_000])
+@pytest.mark.parametrize(
+    "broken", ["", "null", "{", '{"settings": {"name": "b"}, "links": []}', "[" * 50_000]
+)
 def test_a_bed_that_cannot_be_read_does_not_hide_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str
 ) -> None:

@@ -1,4 +1,7 @@
-"""`simulate --check` and `verify` of a timeline's file: what they say of right and of edited timelines."""
+"""`simulate --check` and `verify` of a timeline's file.
+
+What they say of right and of edited timelines.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,19 @@ from conset.models.timeline_file import write_timeline
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     conset.write(conset.compile("alltoall", "mesh:2x3", method="first-fit"), tmp_path / "s.json")
-    (tmp_path / "t.csv").write_text("id,time,src,dst,bytes,deps\n0,0,0,3,160,\n1,2.5,1,2,320,0\n2,0,2,2,64,0;1\n")
+    (tmp_path / "t.csv").write_text(
+        "id,time,src,dst,bytes,deps\n0,0,0,3,160,\n1,2.5,1,2,320,0\n2,0,2,2,64,0;1\n"
+    )
     return tmp_path
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-@pytest.mark.parametrize("what", ["s.json", "t.csv --on mesh:2x3", "s.json --on paragon:2x3 --sync local"])
-def test_what_is_simulated_is_possible(folder: Path, model: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "what", ["s.json", "t.csv --on mesh:2x3", "s.json --on paragon:2x3 --sync local"]
+)
+def test_what_is_simulated_is_possible(
+    folder: Path, model: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["simulate", *what.split(), "--model", model, "--check", "--json", "-o", "x.npz"]
     if model == "connections" and "local" in what:
         assert run(words) == 2
@@ -31,9 +40,17 @@ def test_what_is_simulated_is_possible(folder: Path, model: str, what: str, caps
         return
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["check"] == {"ok": True, "violations": [], "rates": model not in ("flit", "connections", "packet")}
+    assert found["check"] == {
+        "ok": True,
+        "violations": [],
+        "rates": model not in ("flit", "connections", "packet"),
+    }
     assert run(["verify", "x.npz"]) == 0
-    bounds = "policies and bounds hold; rates were not kept" if model == "packet" else "policies, bounds and "
+    bounds = (
+        "policies and bounds hold; rates were not kept"
+        if model == "packet"
+        else "policies, bounds and "
+    )
     assert capsys.readouterr().out.startswith(f"x.npz: ok, starts, deliveries, {bounds}")
 
 
@@ -48,7 +65,9 @@ def test_what_if_is_checked_as_if(folder: Path, capsys: pytest.CaptureFixture[st
     body = json.loads((folder / "x.json").read_text())
     (folder / "x.json").write_text(json.dumps(body | {"changed": None}))
     assert run(["verify", "x.json"]) == 0  # the machine itself says so
-    (folder / "x.json").write_text(json.dumps(body | {"changed": None, "machine_spec": body["machine_spec"]["name"]}))
+    (folder / "x.json").write_text(
+        json.dumps(body | {"changed": None, "machine_spec": body["machine_spec"]["name"]})
+    )
     assert run(["verify", "x.json"]) == 4
     assert "policy: message " in capsys.readouterr().out
 
@@ -68,8 +87,13 @@ def test_an_edited_timeline_is_found_out(folder: Path, capsys: pytest.CaptureFix
     assert err.startswith("conset: x.json: 4 violations")
 
 
-def test_a_file_that_says_too_little_cannot_be_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_says_too_little_cannot_be_checked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_timeline(conset.simulate(conset.read("s.json")), "x.json")
     assert run(["verify", "x.json"]) == 3
-    assert "x.json: the timeline cannot be checked: it does not say its machine" in capsys.readouterr().err
+    assert (
+        "x.json: the timeline cannot be checked: it does not say its machine"
+        in capsys.readouterr().err
+    )
     assert run(["verify", "x.json", "--window", "2"]) == 2

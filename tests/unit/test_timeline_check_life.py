@@ -1,4 +1,7 @@
-"""The checker on timelines written by hand from the definition of costs: right ones pass, each rule has its mutants."""
+"""The checker on timelines written by hand from the definition of costs.
+
+Right ones pass, each rule has its mutants.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,17 @@ from conset.verification.timeline.check import check_timeline
 from hand_made_timelines import by_hand, changed
 from hand_made_workloads import phased, trace
 
-COSTS = ("link=1MB/s", "port=1MB/s", "send_overhead=20us", "receive_overhead=10us", "inject=3us", "eject=2us",
-         "hop=1us", "per_transfer=4us", "lanes=4")  # fmt: skip
+COSTS = (
+    "link=1MB/s",
+    "port=1MB/s",
+    "send_overhead=20us",
+    "receive_overhead=10us",
+    "inject=3us",
+    "eject=2us",
+    "hop=1us",
+    "per_transfer=4us",
+    "lanes=4",
+)
 WORDS = ",".join(COSTS)
 
 
@@ -39,7 +51,11 @@ def rules(timeline: Timeline, machine: Machine, settings: Settings) -> list[str]
 
 
 def right(
-    work: Workload, machine: Machine, settings: Settings, rows: list[tuple[float, ...]], model: str = "wormhole"
+    work: Workload,
+    machine: Machine,
+    settings: Settings,
+    rows: list[tuple[float, ...]],
+    model: str = "wormhole",
 ) -> Timeline:
     timeline = by_hand(work, machine, settings, rows, model)
     assert check_timeline(timeline, work, machine, settings) == ()
@@ -55,7 +71,13 @@ ALONE = trace([(0, 3, 50)], 4)
 def test_a_message_alone_and_each_of_its_parts(model: str) -> None:
     settings = Settings()
     timeline = right(ALONE, row(), settings, [(0, 20, 32, 82, 92)], model)
-    for moved in ({"sent": -1.0}, {"first": -1.0, "left": -1.0}, {"first": 1.0}, {"left": 1.0}, {"end": -1.0}):
+    for moved in (
+        {"sent": -1.0},
+        {"first": -1.0, "left": -1.0},
+        {"first": 1.0},
+        {"left": 1.0},
+        {"end": -1.0},
+    ):
         assert rules(changed(timeline, 0, **moved), row(), settings)[0] == "latency", moved
     assert rules(changed(timeline, 0, slot=-1.0), row(), settings) == ["release"]
 
@@ -64,8 +86,13 @@ def test_a_message_alone_and_each_of_its_parts(model: str) -> None:
 def test_a_receiver_that_pays_before_bytes_flow(model: str) -> None:
     machine, settings = row("receive=before"), Settings()
     timeline = right(ALONE, machine, settings, [(0, 20, 42, 92, 92)], model)
-    assert rules(changed(timeline, 0, first=-1.0, left=-1.0, end=-1.0), machine, settings)[0] == "latency"
-    assert rules(changed(timeline, 0, end=1.0), machine, settings) == ["latency"]  # delivered with the last byte
+    assert (
+        rules(changed(timeline, 0, first=-1.0, left=-1.0, end=-1.0), machine, settings)[0]
+        == "latency"
+    )
+    assert rules(changed(timeline, 0, end=1.0), machine, settings) == [
+        "latency"
+    ]  # delivered with the last byte
 
 
 def test_a_message_inside_its_node_is_copied_without_latency() -> None:
@@ -100,7 +127,10 @@ def test_overheads_are_paid_in_the_order_of_slots() -> None:
 
 
 def test_a_slot_is_free_when_the_bytes_have_left() -> None:
-    """The third form with one slot: 3 · 39 + 10; the receivers' overhead is no longer the sender's business."""
+    """The third form with one slot: 3 · 39 + 10.
+
+    The receivers' overhead is no longer the sender's business.
+    """
     settings = Settings(in_flight=1)
     rows = [(39 * k, 39 * k + 20, 39 * k + 29, 39 * k + 39, 39 * k + 49) for k in range(3)]
     timeline = right(FAN, crossbar(), settings, rows)
@@ -141,7 +171,10 @@ def test_receives_one_after_the_other_on_their_processor() -> None:
 
 
 def test_one_processor_sends_or_receives() -> None:
-    """An exchange of 50 B: each sends from 0 to 20 and receives from 79 to 89; a send at 80 waits for it."""
+    """An exchange of 50 B: each sends from 0 to 20 and receives from 79 to 89.
+
+    A send at 80 waits for it.
+    """
     settings = Settings()
     work = trace([(0, 1, 50), (1, 0, 50), (0, 2, 10)], 5, time_s=np.array([0, 0, 80e-6]))
     rows = [(0, 20, 29, 79, 89), (0, 20, 29, 79, 89), (80, 109, 118, 128, 138)]
@@ -187,11 +220,18 @@ def test_phases_begin_when_their_policy_lets_them(
 
 @pytest.mark.parametrize(
     ("sync", "first", "second", "rule"),
-    [("none", 30, 80, "processor"), ("barrier:2", 30, 80, "processor"), ("local", 30, 109, "set-up"),
-     ("barrier", 30, 209, "set-up")],
-)  # fmt: skip
-def test_set_ups_are_paid_before_the_slots_of_a_phase(sync: str, first: float, second: float, rule: str) -> None:
-    """30 us a phase: the second one after the first send's overhead, or after its phase and the barrier."""
+    [
+        ("none", 30, 80, "processor"),
+        ("barrier:2", 30, 80, "processor"),
+        ("local", 30, 109, "set-up"),
+        ("barrier", 30, 209, "set-up"),
+    ],
+)
+def test_set_ups_are_paid_before_the_slots_of_a_phase(
+    sync: str, first: float, second: float, rule: str
+) -> None:
+    """30 us a phase: the second one after the first send's overhead, or after its phase and the
+    barrier."""
     machine, settings = crossbar("setup=30us,synchronization=100us"), Settings(sync=sync)
     timeline = right(CIRCLE, machine, settings, phases_at(first, second))
     assert rules(changed(timeline, 4, slot=-1.0), machine, settings)[0] == rule
@@ -253,7 +293,10 @@ def test_a_flow_that_could_be_faster_is_found() -> None:
 
 
 def test_lanes_are_held_from_header_to_last_byte() -> None:
-    """The seventh form: 0→2 and 1→3 share link 1→2; one lane, and the second header goes on when the first has left."""
+    """The seventh form: 0→2 and 1→3 share link 1→2.
+
+    One lane, and the second header goes on when the first has left.
+    """
     work, settings = trace([(0, 2, 50), (1, 3, 50)], 4), Settings(lanes=1)
     free = row("port=2MB/s")
     rows = [(0, 20, 31, 81, 91), (0, 20, 81 + 2, 133, 143)]
@@ -292,7 +335,9 @@ def test_no_more_receives_than_a_rank_takes() -> None:
 
 def test_flits_take_what_routers_take() -> None:
     """1 ns a cycle: overheads of 2.5 and 1.2 cycles are 3 and 2; 5 + 4 · 3 + 7 cycles between."""
-    machine = parse_machine("mesh:4,link=16GB/s,flit=16,send_overhead=2.5ns,receive_overhead=1.2ns,inject=9us,lanes=2")
+    machine = parse_machine(
+        "mesh:4,link=16GB/s,flit=16,send_overhead=2.5ns,receive_overhead=1.2ns,inject=9us,lanes=2"
+    )
     work, settings = trace([(0, 3, 112)], 4), Settings()
     timeline = by_hand(work, machine, settings, [(0, 3e-3, 3e-3, 27e-3, 29e-3)], "flit")
     timeline = replace(timeline, rates=None, mean_latency_s=29e-9)
@@ -304,7 +349,9 @@ def test_flits_take_what_routers_take() -> None:
 # ---- bounds, and figures
 
 
-@pytest.mark.parametrize("name", ["link_bytes", "out_bytes", "in_bytes", "phase_end_s", "link_busy_s", "out_busy_s"])
+@pytest.mark.parametrize(
+    "name", ["link_bytes", "out_bytes", "in_bytes", "phase_end_s", "link_busy_s", "out_busy_s"]
+)
 def test_figures_that_do_not_fit_are_found(name: str) -> None:
     settings = Settings()
     timeline = right(ALONE, row(), settings, [(0, 20, 32, 82, 92)])
@@ -352,6 +399,10 @@ def test_bounds_say_what_they_count() -> None:
 )
 def test_bounds_of_phases(sync: str, words: str, expected: float) -> None:
     machine = crossbar(
-        f"synchronization=100us,{words}" if "setup" in words else f"setup=30us,synchronization=100us,{words}"
+        f"synchronization=100us,{words}"
+        if "setup" in words
+        else f"setup=30us,synchronization=100us,{words}"
     )
-    assert least_time(CIRCLE, machine, Settings(sync=sync), "wormhole")[0] == pytest.approx(expected * 1e-6)
+    assert least_time(CIRCLE, machine, Settings(sync=sync), "wormhole")[0] == pytest.approx(
+        expected * 1e-6
+    )

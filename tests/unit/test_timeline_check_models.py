@@ -1,4 +1,7 @@
-"""The checker of timelines by mutation, model by model: channels, processors, exchanges, flits, routes, figures."""
+"""The checker of timelines by mutation, model by model.
+
+Channels, processors, exchanges, flits, routes, figures.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import phased, trace
 
-ROW = parse_machine("mesh:4,link=2MB/s,port=1MB/s,inject=10us,eject=5us,hop=1us,synchronization=50us,signal=20us")
+ROW = parse_machine(
+    "mesh:4,link=2MB/s,port=1MB/s,inject=10us,eject=5us,hop=1us,synchronization=50us,signal=20us"
+)
 PHASES = [[(0, 2, 100), (1, 3, 50)], [(0, 1, 100), (3, 2, 100), (1, 0, 100)]]
 WORK = phased(PHASES, 4)
 
@@ -36,7 +41,9 @@ def played(
     return timeline, settings
 
 
-def rules(timeline: Timeline, settings: Settings, work: Workload = WORK, machine: Machine = ROW) -> set[str]:
+def rules(
+    timeline: Timeline, settings: Settings, work: Workload = WORK, machine: Machine = ROW
+) -> set[str]:
     return {violation.rule for violation in check_timeline(timeline, work, machine, settings)}
 
 
@@ -46,7 +53,10 @@ def ends_moved(timeline: Timeline, end_s: NDArray[np.float64]) -> Timeline:
     assert work is not None
     which = None if timeline.model == "flit" else work.crosses
     return replace(
-        timeline, end_s=end_s, phase_end_s=phase_ends(work, end_s), mean_latency_s=mean_latency(work, end_s, which)
+        timeline,
+        end_s=end_s,
+        phase_end_s=phase_ends(work, end_s),
+        mean_latency_s=mean_latency(work, end_s, which),
     )
 
 
@@ -57,13 +67,18 @@ def moved(values: NDArray[np.float64], index: int, by: float) -> NDArray[np.floa
 
 
 def faster(timeline: Timeline, factor: float) -> Timeline:
-    """Every rate raised, every stream shorter in proportion from its first byte on: no byte is lost."""
+    """Every rate raised, every stream shorter in proportion from its first byte on.
+
+    No byte is lost.
+    """
     rates = timeline.rates
     assert rates is not None
     first = timeline.first_bytes()[rates.message]
     times = first + (rates.time_s - first) / factor
     order = np.argsort(times, kind="stable")
-    return replace(timeline, rates=Rates(times[order], rates.message[order], rates.rate_Bps[order] * factor))
+    return replace(
+        timeline, rates=Rates(times[order], rates.message[order], rates.rate_Bps[order] * factor)
+    )
 
 
 HELD = ["wormhole", "circuit"]
@@ -81,9 +96,12 @@ def test_a_delivery_before_the_last_byte_could_be_there_is_found(model: str) -> 
 
 @pytest.mark.parametrize("model", [*HELD, "flit"])
 @pytest.mark.parametrize(
-    ("sync", "message"), [("barrier", 2), ("barrier:2", 0), ("local", 2), ("ready", 4), ("ready", 0)]
+    ("sync", "message"),
+    [("barrier", 2), ("barrier:2", 0), ("local", 2), ("ready", 4), ("ready", 0)],
 )
-def test_a_message_let_go_before_its_policy_allows_is_found(model: str, sync: str, message: int) -> None:
+def test_a_message_let_go_before_its_policy_allows_is_found(
+    model: str, sync: str, message: int
+) -> None:
     machine = with_settings(ROW, "first_barrier=true")
     timeline, settings = played(machine=machine, model=model, sync=sync)
     early = replace(timeline, start_s=moved(timeline.start_s, message, -10e-6))
@@ -101,8 +119,14 @@ def test_what_ran_without_barriers_was_no_run_with_them(model: str) -> None:
 def test_a_list_out_of_order_is_found(model: str) -> None:
     work = trace([(0, 1, 100)] * 3, 4)
     timeline, settings = played(work, model=model, in_flight=1)
-    names = [name for name in ("start_s", "sent_s", "first_byte_s", "left_s") if getattr(timeline, name).size]
-    turned = replace(timeline, rates=None, **{name: getattr(timeline, name)[[2, 1, 0]] for name in names})
+    names = [
+        name
+        for name in ("start_s", "sent_s", "first_byte_s", "left_s")
+        if getattr(timeline, name).size
+    ]
+    turned = replace(
+        timeline, rates=None, **{name: getattr(timeline, name)[[2, 1, 0]] for name in names}
+    )
     turned = ends_moved(turned, timeline.end_s[[2, 1, 0]])
     assert rules(turned, settings, work) == {"order"}
 
@@ -132,11 +156,16 @@ def test_a_port_above_its_rate_is_found_though_bytes_are_kept(model: str) -> Non
     found = check_timeline(faster(timeline, 1.5), WORK, ROW, settings)
     texts = [v.text for v in found if v.rule == "capacity"]
     assert any(text.startswith("port out of node 0: 1500000 B/s") for text in texts)
-    assert any(text.startswith("message ") and text.endswith("at most 1000000 B/s") for text in texts)
+    assert any(
+        text.startswith("message ") and text.endswith("at most 1000000 B/s") for text in texts
+    )
 
 
 def test_a_link_that_two_messages_share_above_its_rate_is_found() -> None:
-    """0→2 and 1→3 share link 1→2 of 1 MB/s where the machine has it; they ran where it has 2 MB/s."""
+    """0→2 and 1→3 share link 1→2 of 1 MB/s where the machine has it.
+
+    They ran where it has 2 MB/s.
+    """
     work = phased([[(0, 2, 1000), (1, 3, 1000)]], 4)
     timeline, settings = played(work, lanes=2)
     slower = with_settings(ROW, "link=1MB/s")
@@ -158,18 +187,28 @@ def test_more_messages_than_lanes_on_a_link_are_found() -> None:
 
 
 def test_lanes_of_a_ring_are_counted_by_the_datelines_crossed() -> None:
-    """0→2 and 4→1 share link 0→1 at one lane a pool: the second has crossed the dateline and takes another pool."""
+    """0→2 and 4→1 share link 0→1 at one lane a pool.
+
+    The second has crossed the dateline and takes another pool.
+    """
     machine = parse_machine("ring:5,link=2MB/s,port=1MB/s,hop=1us")
     work = phased([[(0, 2, 1000), (4, 1, 1000)]], 5)
     timeline, settings = played(work, machine, lanes=1)
     assert timeline.figures["pools"] == 2
-    assert "lanes" in rules(replace(timeline, model="circuit"), replace(settings, lanes=1), work, machine)
+    assert "lanes" in rules(
+        replace(timeline, model="circuit"), replace(settings, lanes=1), work, machine
+    )
 
 
 def test_a_header_faster_than_its_hops_holds_its_links_too_late() -> None:
-    """Its links are held from a hop each before the path is whole: two messages with no time between them."""
+    """Its links are held from a hop each before the path is whole.
+
+    Two messages with no time between them.
+    """
     timeline, settings = played(trace([(0, 3, 100), (0, 3, 100)], 4), in_flight=1, lanes=1)
-    found = rules(timeline, settings, trace([(0, 3, 100), (0, 3, 100)], 4), with_settings(ROW, "hop=2us"))
+    found = rules(
+        timeline, settings, trace([(0, 3, 100), (0, 3, 100)], 4), with_settings(ROW, "hop=2us")
+    )
     assert "latency" in found
 
 
@@ -188,15 +227,22 @@ def test_receives_out_of_list_order_are_found() -> None:
 
 @pytest.mark.parametrize("end", ["send_overhead", "receive_overhead"])
 def test_a_processor_that_does_two_things_at_once_is_found(end: str) -> None:
-    """Alone a message takes the same on both machines; two overheads at one rank do not fit on the second."""
+    """Alone a message takes the same on both machines.
+
+    Two overheads at one rank do not fit on the second.
+    """
     quick, slow = (
-        parse_machine(f"mesh:3,port=1GB/s,link=1GB/s,hop={hop}us,{end}={cost}us,inject=0,eject=0,lanes=2")
+        parse_machine(
+            f"mesh:3,port=1GB/s,link=1GB/s,hop={hop}us,{end}={cost}us,inject=0,eject=0,lanes=2"
+        )
         for hop, cost in ((9, 1), (5, 5))
     )
     ends = [(1, 0, 0), (1, 2, 0)] if end == "send_overhead" else [(0, 1, 0), (2, 1, 0)]
     work = phased([ends], 3)
     timeline, settings = played(work, quick)
-    old = replace(timeline, **dict.fromkeys(("sent_s", "first_byte_s", "left_s"), np.zeros(0)), rates=None)
+    old = replace(
+        timeline, **dict.fromkeys(("sent_s", "first_byte_s", "left_s"), np.zeros(0)), rates=None
+    )
     assert {"processor"} <= rules(old, settings, work, slow) <= {"processor", "bound"}
 
 
@@ -243,7 +289,9 @@ def test_a_message_injected_before_what_it_depends_on_is_found() -> None:
     machine = parse_machine("mesh:4,link=16GB/s,hop=4ns,flit=16")
     work = trace([(0, 1, 16), (1, 2, 16)], 4, dep_offsets=np.array([0, 0, 1]), deps=np.array([0]))
     timeline, settings = played(work, machine, "flit")
-    early = replace(timeline, start_s=moved(timeline.start_s, 1, timeline.end_s[0] - timeline.start_s[1] - 1e-9))
+    early = replace(
+        timeline, start_s=moved(timeline.start_s, 1, timeline.end_s[0] - timeline.start_s[1] - 1e-9)
+    )
     assert rules(early, settings, work, machine) == {"deps"}
 
 
@@ -272,7 +320,16 @@ def test_links_that_are_no_way_are_found() -> None:
 
 @pytest.mark.parametrize("model", list(MODELS))
 @pytest.mark.parametrize(
-    "name", ["link_bytes", "out_bytes", "in_bytes", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s"]
+    "name",
+    [
+        "link_bytes",
+        "out_bytes",
+        "in_bytes",
+        "phase_end_s",
+        "link_busy_s",
+        "out_busy_s",
+        "in_busy_s",
+    ],
 )
 def test_figures_that_do_not_fit_are_found(model: str, name: str) -> None:
     timeline, settings = played(model=model)
@@ -285,5 +342,7 @@ def test_figures_that_do_not_fit_are_found(model: str, name: str) -> None:
 def test_a_time_below_a_bound_is_found(model: str) -> None:
     """Everything twice as fast."""
     timeline, settings = played(model=model)
-    halved = ends_moved(replace(timeline, start_s=timeline.start_s / 2, rates=None), timeline.end_s / 2)
+    halved = ends_moved(
+        replace(timeline, start_s=timeline.start_s / 2, rates=None), timeline.end_s / 2
+    )
     assert "bound" in rules(halved, settings)

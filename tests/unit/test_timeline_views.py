@@ -1,4 +1,5 @@
-"""Timelines drawn: what links and ports used over time, pictures and text, files that carry what these need."""
+"""Timelines drawn: what links and ports used over time, pictures and text, files that carry what
+these need."""
 
 from __future__ import annotations
 
@@ -43,12 +44,16 @@ def view(work: Workload = WORK, machine: Machine | None = ROW, **words: Any) -> 
 
 
 def test_links_over_time_are_the_integral_of_the_rates() -> None:
-    """0→1 (p and r, 100 B each) and 1→2 (p and q) carry 0.5 B/us: all at 0.25 until q ends at 200 us; then p and r."""
+    """0→1 (p and r, 100 B each) and 1→2 (p and q) carry 0.5 B/us.
+
+    All at 0.25 until q ends at 200 us; then p and r.
+    """
     usage = usage_of(played(), WORK, ROW, Settings(), bins=16)
     assert usage.exact
     assert usage.of_links
     assert usage.edges_s[-1] == pytest.approx(400e-6)
-    # of 6 links 3 carry: until 200 us 0→1 and 1→2 are full, 2→3 is half full; then 0→1 is full, 1→2 half
+    # of 6 links 3 carry: until 200 us 0→1 and 1→2 are full, 2→3 is half full; then 0→1 is full, 1→2
+    # half
     assert usage.mean == pytest.approx([2.5 / 6] * 8 + [1.5 / 6] * 8)
     assert usage.largest == pytest.approx(np.ones(16))
     assert usage.carried[[0, 8, 16]] == pytest.approx([0, 100, 200])
@@ -162,7 +167,9 @@ def test_an_empty_timeline_is_drawn(tmp_path: Path) -> None:
 def test_a_file_says_what_was_played_where_and_how(tmp_path: Path, suffix: str) -> None:
     schedule = conset.compile("alltoall", "torus:4x4", method="connections", channels=8)
     work, path = Workload.of_schedule(schedule), tmp_path / f"x{suffix}"
-    settings = Settings(sync="barrier", in_flight=2, receives=3, receive_order="any", lanes=2, record=True)
+    settings = Settings(
+        sync="barrier", in_flight=2, receives=3, receive_order="any", lanes=2, record=True
+    )
     timeline = simulate_flow(work, schedule.machine, settings)
     write_timeline(timeline, path, machine=schedule.machine, changed="hop=3ns", settings=settings)
     record = read_record(path)
@@ -192,28 +199,40 @@ def test_a_file_keeps_first_bytes_where_there_are_too_many_rates(tmp_path: Path)
 def test_a_file_keeps_the_times_of_messages(tmp_path: Path, suffix: str) -> None:
     """All of them, or what the model says: files of before have two."""
     settings, path = Settings(), tmp_path / f"x{suffix}"
-    timeline = by_hand(WORK, ROW, settings, [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
+    timeline = by_hand(
+        WORK, ROW, settings, [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)]
+    )
     write_timeline(timeline, path, machine=ROW, settings=settings)
     again = read_record(path).timeline
     for name in ("start_s", "sent_s", "first_byte_s", "left_s", "end_s"):
         assert np.array_equal(getattr(again, name), getattr(timeline, name)), name
     none = np.zeros(0)
-    write_timeline(replace(timeline, sent_s=none, left_s=none), path, machine=ROW, settings=settings)
+    write_timeline(
+        replace(timeline, sent_s=none, left_s=none), path, machine=ROW, settings=settings
+    )
     again = read_record(path).timeline
     assert (again.sent_s.size, again.first_byte_s.size, again.left_s.size) == (0, 3, 0)
 
 
 def test_parts_of_a_message_follow_each_other() -> None:
-    timeline = by_hand(WORK, ROW, Settings(), [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
+    timeline = by_hand(
+        WORK, ROW, Settings(), [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)]
+    )
     parts = TimelineView(timeline, ROW, Settings()).parts
     assert [part.what for part in parts] == [
-        "bytes flow", "latency, or channel busy", *["overheads, or processor busy"] * 2,
-    ]  # fmt: skip
-    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
+        "bytes flow",
+        "latency, or channel busy",
+        *["overheads, or processor busy"] * 2,
+    ]
+    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(
+        timeline.end_s - timeline.start_s
+    )
     old = replace(timeline, sent_s=np.zeros(0), left_s=np.zeros(0), rates=None)
     parts = TimelineView(old, ROW, Settings()).parts
     assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or channel busy"]
-    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
+    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(
+        timeline.end_s - timeline.start_s
+    )
 
 
 def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Path) -> None:
@@ -248,7 +267,9 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
         ("link_offsets", [0, 1, 1, 1], "link_offsets: must rise from 0 to the 0 links"),
     ],
 )
-def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, name: str, value: Any, rule: str) -> None:
+def test_a_broken_file_is_refused_in_one_line(
+    tmp_path: Path, name: str, value: Any, rule: str
+) -> None:
     path = tmp_path / "x.json"
     write_timeline(played(), path, machine=ROW, settings=Settings())
     body = json.loads(path.read_text())
@@ -271,11 +292,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.npz"])
-def test_show_knows_a_timeline_by_its_file(files: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_show_knows_a_timeline_by_its_file(
+    files: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     capsys.readouterr()
     assert run(["show", name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["schema"], found["kind"], found["model"]) == ("conset/show@1", "timeline", "wormhole")
+    assert (found["schema"], found["kind"], found["model"]) == (
+        "conset/show@1",
+        "timeline",
+        "wormhole",
+    )
     assert found["gap"] == pytest.approx(found["time_s"] / found["bound"]["time_s"])
     assert found["gap"] >= 1
     assert len(found["over_time"]["edges_s"]) == len(found["over_time"]["mean"]) + 1
@@ -292,7 +319,9 @@ def test_simulate_and_show_draw_the_same_picture(files: Path) -> None:
     assert (files / "direct.svg").read_bytes() != (files / "schedule.svg").read_bytes()
 
 
-def test_a_file_of_another_schema_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_schema_is_refused(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (files / "x.json").write_text('{"schema":"conset/compare@1"}')
     capsys.readouterr()
     assert run(["show", "x.json"]) == 3
@@ -300,6 +329,8 @@ def test_a_file_of_another_schema_is_refused(files: Path, capsys: pytest.Capture
     assert rule in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--phase", "0"], ["--partners"], ["--on", "mesh:2x2"], ["-o", "x.pdf"]])
+@pytest.mark.parametrize(
+    "words", [["--phase", "0"], ["--partners"], ["--on", "mesh:2x2"], ["-o", "x.pdf"]]
+)
 def test_what_is_not_for_timelines_is_refused(files: Path, words: list[str]) -> None:
     assert run(["show", "t.json", *words]) == 2

@@ -1,4 +1,7 @@
-"""Unequal sizes: annealed phases, split messages, and what each promises; every schedule goes through the verifier."""
+"""Unequal sizes: annealed phases, split messages, and what each promises.
+
+Every schedule goes through the verifier.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,17 @@ from conset.verification import verify_schedule
 
 def checked(problem: Problem, phases: Phases, method: str) -> Schedule:
     schedule = Schedule(
-        problem.pattern, problem.machine, method, problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=problem.placement, timetable=phases.timetable, limits_asked=True,
-    )  # fmt: skip
+        problem.pattern,
+        problem.machine,
+        method,
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=problem.placement,
+        timetable=phases.timetable,
+        limits_asked=True,
+    )
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
@@ -57,11 +68,16 @@ def patterns(draw: st.DrawFn, ranks: int = 8, largest: int = 50) -> Pattern:
 
 
 def test_decreasing_puts_like_lengths_together() -> None:
-    """Two senders with a long and a short message each: long with long, 1000 + 10 bytes; mixed it is 2 · 1000."""
+    """Two senders with a long and a short message each: long with long, 1000 + 10 bytes.
+
+    Mixed it is 2 · 1000.
+    """
     pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [1000, 10, 10, 1000], 4)
     problem = Problem(pattern, parse_machine("crossbar:4"), PORTS)
     result = checked(problem, schedule_decreasing(problem), "decreasing")
-    assert sorted(result.pattern.size[result.message[result.phase(p)]].tolist() for p in (0, 1)) == [
+    assert sorted(
+        result.pattern.size[result.message[result.phase(p)]].tolist() for p in (0, 1)
+    ) == [
         [10, 10],
         [1000, 1000],
     ]
@@ -70,7 +86,9 @@ def test_decreasing_puts_like_lengths_together() -> None:
 def test_decreasing_anneals_where_first_fit_by_length_errs() -> None:
     """Without costs of phases first fit by length, written down again here, leaves some 15 %."""
     pattern = parse_pattern("random:degree=4,size=uniform(1,1000),seed=3", ranks=16)
-    problem = Problem(pattern, parse_machine("crossbar:16,synchronization=0,overhead=0,inject=0,eject=0"), PORTS)
+    problem = Problem(
+        pattern, parse_machine("crossbar:16,synchronization=0,overhead=0,inject=0,eject=0"), PORTS
+    )
     by_length = Phases.of(_first_fit(problem, np.argsort(-lengths(problem), kind="stable")))
     annealed = schedule_decreasing(problem)
     checked(problem, annealed, "decreasing")
@@ -93,13 +111,20 @@ def _first_fit(problem: Problem, order: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "limits",
     [
-        ANY, PORTS, Limits(send=2, receive=3, link=2), Limits(channels=4), Limits(link=1),
-        Limits(send=1, receive=1, duplex="exchange"), Limits(),
+        ANY,
+        PORTS,
+        Limits(send=2, receive=3, link=2),
+        Limits(channels=4),
+        Limits(link=1),
+        Limits(send=1, receive=1, duplex="exchange"),
+        Limits(),
     ],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("machine", ["mesh:4x3", "hypercube:4", "torus:4x4,width=2"])
-def test_decreasing_keeps_any_limits_and_is_never_longer_than_first_fit(limits: Limits, machine: str) -> None:
+def test_decreasing_keeps_any_limits_and_is_never_longer_than_first_fit(
+    limits: Limits, machine: str
+) -> None:
     on = parse_machine(machine)
     pattern = parse_pattern("random:degree=6,size=lognormal(3000,1)", ranks=on.topology.endpoints)
     problem = Problem(pattern, on, limits)
@@ -122,7 +147,10 @@ def test_decreasing_keeps_an_order_through_the_annealing() -> None:
 def test_more_effort_is_the_same_search_longer_and_seeds_repeat() -> None:
     on = parse_machine("hypercube:5")
     problem = Problem(
-        parse_pattern("random:degree=8,size=uniform(1,1000)", ranks=32), on, ANY, search=SearchOptions(seed=4)
+        parse_pattern("random:degree=8,size=uniform(1,1000)", ranks=32),
+        on,
+        ANY,
+        search=SearchOptions(seed=4),
     )
     one, again = schedule_decreasing(problem), schedule_decreasing(problem)
     assert np.array_equal(one.message, again.message)
@@ -132,7 +160,10 @@ def test_more_effort_is_the_same_search_longer_and_seeds_repeat() -> None:
 
 
 def test_birkhoff_by_hand() -> None:
-    """0 → 1: 3, 0 → 2: 1, 3 → 1: 1: port 0 and port 1 bound the time to 4 bytes; 3 → 1 goes beside 0 → 2."""
+    """0 → 1: 3, 0 → 2: 1, 3 → 1: 1: port 0 and port 1 bound the time to 4 bytes.
+
+    3 → 1 goes beside 0 → 2.
+    """
     pattern = Pattern.from_messages([0, 0, 3], [1, 2, 1], [3, 1, 1], 4)
     problem = Problem(pattern, parse_machine("crossbar:4"), PORTS)
     result = checked(problem, schedule_birkhoff(problem), "birkhoff")
@@ -144,7 +175,10 @@ def test_birkhoff_by_hand() -> None:
 
 
 def test_birkhoff_splits_what_cannot_go_whole() -> None:
-    """A ring of 2 bytes one way and 1 the other goes whole; three messages of 2 into ports with 4 are cut."""
+    """A ring of 2 bytes one way and 1 the other goes whole.
+
+    Three messages of 2 into ports with 4 are cut.
+    """
     ring = Pattern.from_messages([0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1], [2, 2, 2, 1, 1, 1], 3)
     problem = Problem(ring, parse_machine("crossbar:3"), PORTS)
     assert checked(problem, schedule_birkhoff(problem), "birkhoff").phases == 2
@@ -177,7 +211,9 @@ def test_birkhoff_shares_ports_between_ranks_of_a_node_and_keeps_inner_messages_
     inner = problem.source_node[result.message] == problem.target_node[result.message]
     assert np.all(result.phase_of[inner] == 0)
     assert inner.sum() == 6
-    leaving = sum(int(result.size[s][~inner[s]].max()) for s in map(result.phase, range(result.phases)))
+    leaving = sum(
+        int(result.size[s][~inner[s]].max()) for s in map(result.phase, range(result.phases))
+    )
     assert leaving == port_bound(problem)
     alone = Pattern.from_messages([0, 2], [1, 3], [5, 6], 6)
     only_inner = Problem(alone, parse_machine("crossbar:3"), PORTS, placement)

@@ -1,4 +1,7 @@
-"""Balancing of words over phases and splitting of messages: bounds reached by hand, limits kept, never worse."""
+"""Balancing of words over phases and splitting of messages.
+
+Bounds reached by hand, limits kept, never worse.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,19 @@ CONNECTIONS = Limits(channels=6)
 
 def checked(problem: Problem, phases: Phases) -> Schedule:
     schedule = Schedule(
-        problem.pattern, problem.machine, "connections", problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=problem.placement, route_offsets=phases.route_offsets,
-        route_nodes=phases.route_nodes, channels=phases.channels, limits_asked=True,
-    )  # fmt: skip
+        problem.pattern,
+        problem.machine,
+        "connections",
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        limits_asked=True,
+    )
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
@@ -42,7 +54,10 @@ def length(problem: Problem, phases: Phases, **more: Any) -> float:
 
 
 def test_balance_swaps_to_the_bound() -> None:
-    """Two senders with 3 + 1 words, long with short in each phase: 3 + 3; long with long: 3 + 1, the bound."""
+    """Two senders with 3 + 1 words, long with short in each phase: 3 + 3.
+
+    Long with long: 3 + 1, the bound.
+    """
     pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [3000, 1000, 1000, 3000], 4)
     on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=1, receive=1))
@@ -70,7 +85,9 @@ def test_a_serial_processor_counts_what_it_sends_and_receives() -> None:
 )
 def test_balance_keeps_limits_and_is_never_longer(machine: str, limits: Limits) -> None:
     on = parse_machine(machine)
-    problem = Problem(parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, limits)
+    problem = Problem(
+        parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, limits
+    )
     phases = schedule_first_fit(problem)
     balanced = balance_loads(problem, phases)
     checked(problem, balanced)
@@ -81,10 +98,17 @@ def test_balance_keeps_limits_and_is_never_longer(machine: str, limits: Limits) 
 
 
 def test_balance_may_take_other_routes() -> None:
-    """Chosen routes may change with the phase; channels are numbered again and replayed by the verifier."""
+    """Chosen routes may change with the phase.
+
+    Channels are numbered again and replayed by the verifier.
+    """
     on = parse_machine("torus:4x4")
-    problem = Problem(parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, CONNECTIONS)
-    phases = find_method("connections").schedule(replace(problem, search=replace(problem.search, objective="phases")))
+    problem = Problem(
+        parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, CONNECTIONS
+    )
+    phases = find_method("connections").schedule(
+        replace(problem, search=replace(problem.search, objective="phases"))
+    )
     assert phases.route_offsets is not None
     balanced = balance_loads(problem, phases, links=False)
     checked(problem, balanced)
@@ -98,15 +122,22 @@ def test_ordered_messages_stay_where_they_are() -> None:
     random = np.random.default_rng(1)
     source = np.repeat(np.arange(8), 4)
     target = (source + np.tile(np.arange(1, 5), 8)) % 8
-    pattern = Pattern.from_messages(source, target, random.integers(1, 9999, 32), 8, before=[(0, 1), (1, 2)])
+    pattern = Pattern.from_messages(
+        source, target, random.integers(1, 9999, 32), 8, before=[(0, 1), (1, 2)]
+    )
     problem = Problem(pattern, parse_machine("ring:8"), Limits(channels=4))
     phases = schedule_first_fit(problem)
     checked(problem, split_messages(problem, balance_loads(problem, phases)))
 
 
 def test_a_split_fills_what_whole_messages_cannot() -> None:
-    """One message of 100, three of 40 from one sender, two a phase: whole 100 + 40, cut 80 + 40, the bound 120."""
-    pattern = Pattern.from_messages([0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6)
+    """One message of 100, three of 40 from one sender, two a phase.
+
+    Whole 100 + 40, cut 80 + 40, the bound 120.
+    """
+    pattern = Pattern.from_messages(
+        [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6
+    )
     on = parse_machine("crossbar:6,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))
@@ -119,7 +150,9 @@ def test_a_split_fills_what_whole_messages_cannot() -> None:
 
 
 def test_a_split_is_not_worth_a_long_overhead() -> None:
-    pattern = Pattern.from_messages([0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6)
+    pattern = Pattern.from_messages(
+        [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6
+    )
     on = parse_machine("crossbar:6,overhead=1ms,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))
@@ -128,7 +161,9 @@ def test_a_split_is_not_worth_a_long_overhead() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), degree=st.integers(1, 6), channels=st.integers(4, 12))
-def test_splits_keep_limits_and_add_up_on_any_pattern(seed: int, degree: int, channels: int) -> None:
+def test_splits_keep_limits_and_add_up_on_any_pattern(
+    seed: int, degree: int, channels: int
+) -> None:
     on = parse_machine("torus:4x4,overhead=0,inject=0,eject=0")
     pattern = parse_pattern(f"random:degree={degree},size=lognormal(9000,1),seed={seed}", ranks=16)
     problem = Problem(pattern, on, Limits(channels=channels))
@@ -139,7 +174,9 @@ def test_splits_keep_limits_and_add_up_on_any_pattern(seed: int, degree: int, ch
 
 
 def test_the_duplex_rule_is_refused() -> None:
-    problem = Problem(parse_pattern("alltoall", ranks=4), parse_machine("crossbar:4"), Limits(duplex="exchange"))
+    problem = Problem(
+        parse_pattern("alltoall", ranks=4), parse_machine("crossbar:4"), Limits(duplex="exchange")
+    )
     phases = schedule_first_fit(problem)
     with pytest.raises(InputError, match="balance requires duplex without a limit"):
         balance_loads(problem, phases)

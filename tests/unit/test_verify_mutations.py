@@ -1,4 +1,7 @@
-"""The verifier by mutation: a valid schedule broken in one place shows exactly that violation, at that place."""
+"""The verifier by mutation.
+
+A valid schedule broken in one place shows exactly that violation, at that place.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def check(machine: Machine, *args: Any, window: int | None = None, **kwargs: Any
 
 
 def places(verification: Verification) -> list[tuple[str, int | None, int | None]]:
-    """(rule, phase, transfer) of every violation; each has one line of text and a rule that is documented."""
+    """(rule, phase, transfer) of every violation.
+
+    Each has one line of text and a rule that is documented.
+    """
     for v in verification.violations:
         assert v.rule in RULES
         assert v.text.strip()
@@ -63,9 +69,12 @@ def test_valid_schedules_pass(name: str, limits: Limits) -> None:
     machine = MACHINES[name]
     messages = all_to_all(machine.topology.endpoints)
     if machine.topology.kind in ("torus", "ring"):
-        limits = Limits(limits.send, limits.receive, limits.link, limits.channels and 6, limits.duplex)
+        limits = Limits(
+            limits.send, limits.receive, limits.link, limits.channels and 6, limits.duplex
+        )
     if limits.channels:
-        # a route longer than one hop takes a channel in every node on its way, none takes two in one
+        # a route longer than one hop takes a channel in every node on its way, none takes two in
+        # one
         limits = Limits(channels=limits.channels)
     result = check(machine, messages, greedy(machine, messages, limits), limits)
     assert places(result) == []
@@ -105,19 +114,33 @@ def cell(k: int, column: int, value: int) -> Any:
     ("change", "expected"),
     [
         pytest.param(lambda p: p[1].pop(), [MISSING], id="drop a transfer"),
-        pytest.param(lambda p: p.append([[0, 2, 20, 1]]), [("message-bytes", 2, 0)], id="duplicate it"),
+        pytest.param(
+            lambda p: p.append([[0, 2, 20, 1]]), [("message-bytes", 2, 0)], id="duplicate it"
+        ),
         pytest.param(cell(1, 2, 31), [("message-bytes", 0, 1)], id="change its size"),
-        pytest.param(cell(1, 2, 2**62), [("message-bytes", 0, 1)], id="change its size to a huge one"),
+        pytest.param(
+            cell(1, 2, 2**62), [("message-bytes", 0, 1)], id="change its size to a huge one"
+        ),
         pytest.param(cell(1, 2, 0), [("message-bytes", 0, 1), ("part-size", 0, 1)], id="no bytes"),
         pytest.param(cell(1, 0, 4), [("message-ends", 0, 1)], id="another source"),
         pytest.param(cell(1, 1, 8), [("message-ends", 0, 1)], id="another target"),
         pytest.param(cell(1, 3, 3), [MISSING, ("message-index", 0, 1)], id="no message"),
-        pytest.param(cell(1, 3, 1), [MISSING, ("message-ends", 0, 1), ("message-bytes", 1, 0)], id="another message"),
-        pytest.param(lambda p: p[0].append(p.pop()[0]), [("link", 0, 2), ("send", 0, 2)], id="move it to a conflict"),
+        pytest.param(
+            cell(1, 3, 1),
+            [MISSING, ("message-ends", 0, 1), ("message-bytes", 1, 0)],
+            id="another message",
+        ),
+        pytest.param(
+            lambda p: p[0].append(p.pop()[0]),
+            [("link", 0, 2), ("send", 0, 2)],
+            id="move it to a conflict",
+        ),
     ],
 )
 def test_a_transfer_changed_in_one_place(change: Any, expected: list[Any]) -> None:
-    assert sorted(places(check(MESH, MESSAGES, phases_with(change))), key=str) == sorted(expected, key=str)
+    assert sorted(places(check(MESH, MESSAGES, phases_with(change))), key=str) == sorted(
+        expected, key=str
+    )
 
 
 def test_a_rank_that_does_not_exist_in_a_transfer() -> None:
@@ -130,7 +153,9 @@ def test_a_rank_that_does_not_exist_in_a_transfer() -> None:
 
 
 def replaced(given: Document, **changes: Any) -> Document:
-    return Document(**{name: getattr(given, name) for name in Document.__dataclass_fields__} | changes)
+    return Document(
+        **{name: getattr(given, name) for name in Document.__dataclass_fields__} | changes
+    )
 
 
 def test_split_messages_add_up() -> None:
@@ -157,7 +182,12 @@ def test_parts_whose_sum_wraps_around_do_not_add_up() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "wrong"),
-    [((2**61, 2**61), False), ((2**61, 2**61 + 1), True), ((2**62, 2**62), True), ((2**63 - 1, 2**63 - 1), True)],
+    [
+        ((2**61, 2**61), False),
+        ((2**61, 2**61 + 1), True),
+        ((2**62, 2**62), True),
+        ((2**63 - 1, 2**63 - 1), True),
+    ],
 )
 def test_sums_of_sizes_stay_within_64_bits(sizes: tuple[int, int], wrong: bool) -> None:
     messages = [[0, 1, sizes[0]], [3, 4, sizes[1]]]
@@ -190,7 +220,10 @@ def test_link_violation_names_link_transfers_and_both_numbers() -> None:
 def test_receive_violation() -> None:
     result = check(MESH, [[0, 1, 10], [4, 1, 10]], [[[0, 1, 10, 0], [4, 1, 10, 1]]])
     assert places(result) == [("receive", 0, 1)]
-    assert result.violations[0].text == "phase 0: node 1 (0, 1) receives 2 messages (transfers 0, 1), the limit is 1"
+    assert (
+        result.violations[0].text
+        == "phase 0: node 1 (0, 1) receives 2 messages (transfers 0, 1), the limit is 1"
+    )
 
 
 def test_channels_count_ends_and_nodes_between() -> None:
@@ -200,7 +233,10 @@ def test_channels_count_ends_and_nodes_between() -> None:
     assert places(check(MESH, messages, phases, Limits(channels=3))) == []
     result = check(MESH, messages, phases, Limits(channels=2))
     assert places(result) == [("channels", 0, 2)]
-    assert result.violations[0].text == "phase 0: node 1 (0, 1) carries 3 routes (transfers 0, 1, 2), the limit is 2"
+    assert (
+        result.violations[0].text
+        == "phase 0: node 1 (0, 1) carries 3 routes (transfers 0, 1, 2), the limit is 2"
+    )
 
 
 def test_limits_count_per_unit_of_width() -> None:
@@ -226,11 +262,16 @@ def test_widths_of_a_graph_are_its_own() -> None:
 def test_duplex_exchange() -> None:
     limits = Limits(1, 1, 1, duplex="exchange")
     messages = [[0, 1, 1], [1, 0, 1], [1, 4, 1]]
-    assert places(check(MESH, messages, [[[0, 1, 1, 0], [1, 0, 1, 1]], [[1, 4, 1, 2]]], limits)) == []
+    assert (
+        places(check(MESH, messages, [[[0, 1, 1, 0], [1, 0, 1, 1]], [[1, 4, 1, 2]]], limits)) == []
+    )
     phases = [[[1, 0, 1, 1]], [[0, 1, 1, 0], [1, 4, 1, 2]]]
     result = check(MESH, messages, phases, limits)
     assert places(result) == [("duplex", 1, 1)]
-    words = "phase 1: node 1 (0, 1) sends and receives with 2 partners (transfers 0, 1), duplex exchange allows 1"
+    words = (
+        "phase 1: node 1 (0, 1) sends and receives with 2 partners (transfers 0, 1), duplex "
+        "exchange allows 1"
+    )
     assert result.violations[0].text == words
     assert places(check(MESH, messages, phases)) == []
 
@@ -243,8 +284,12 @@ def test_duplex_allows_several_partners_one_way() -> None:
 
 def test_all_violations_are_returned() -> None:
     messages = all_to_all(9)
-    result = check(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]], Limits(send=1, receive=1))
-    expected = [("send", 0, 8 * v + 1) for v in range(9)] + [("receive", 0, second_into(v)) for v in range(9)]
+    result = check(
+        MESH, messages, [[[*row, m] for m, row in enumerate(messages)]], Limits(send=1, receive=1)
+    )
+    expected = [("send", 0, 8 * v + 1) for v in range(9)] + [
+        ("receive", 0, second_into(v)) for v in range(9)
+    ]
     assert sorted(places(result), key=str) == sorted(expected, key=str)
 
 
@@ -296,20 +341,26 @@ def test_routes_follow_the_placement() -> None:
     placement = [8, 7, 6, 5, 4, 3, 2, 1, 0]
     phases = [[[0, 1, 10, 0]]]
     assert places(check(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[8, 7]]])) == []
-    assert places(check(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[0, 1]]])) == [("route-ends", 0, 0)]
+    assert places(check(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[0, 1]]])) == [
+        ("route-ends", 0, 0)
+    ]
 
 
 def test_routes_on_a_crossbar_are_direct() -> None:
     machine = MACHINES["crossbar"]
     assert places(check(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 1]]])) == []
-    assert places(check(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 2, 1]]])) == [("route-link", 0, 0)]
+    assert places(check(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 2, 1]]])) == [
+        ("route-link", 0, 0)
+    ]
 
 
 def test_a_torus_route_may_wrap_and_a_mesh_route_not() -> None:
     phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
     assert places(check(machine_on(Topology.ring(4)), [[0, 3, 1]], phases, routes=routes)) == []
     given = document(machine_on(Topology.mesh(4)), [[0, 3, 1]], phases, routes=routes, figures={})
-    assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [("route-link", 0, 0)]
+    assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [
+        ("route-link", 0, 0)
+    ]
 
 
 def test_a_route_that_never_wraps_closes_no_cycle() -> None:
@@ -326,18 +377,25 @@ def test_a_graph_without_a_path() -> None:
     assert places(verify_document(given, machine=machine)) == [("route-link", 1, 0)]
 
 
-@pytest.mark.parametrize(("links", "good"), [([0, 2], True), ([2, 0], False), ([0], False), ([], False)])
+@pytest.mark.parametrize(
+    ("links", "good"), [([0, 2], True), ([2, 0], False), ([0], False), ([], False)]
+)
 def test_a_route_table_is_not_believed(links: list[int], good: bool) -> None:
-    # links of LINE by (source, target): 0: 0→1, 1: 1→0, 2: 1→2, …; the pair (0, 2) is entry 2 of nine
+    # links of LINE by (source, target): 0: 0→1, 1: 1→0, 2: 1→2, …; the pair (0, 2) is entry 2 of
+    # nine
     offsets = np.array([0, 0, 0] + [len(links)] * 7, np.int64)
     routing = Routing("table", table_offsets=offsets, table_links=np.array(links, np.int32))
     machine = Machine("table", LINE, routing)
     given = document(machine, [[0, 2, 1]], [[[0, 2, 1, 0]]], figures={})
-    assert places(verify_document(given, machine=machine)) == ([] if good else [("route-link", 0, 0)])
+    assert places(verify_document(given, machine=machine)) == (
+        [] if good else [("route-link", 0, 0)]
+    )
 
 
 def test_a_machine_has_no_route_table_over_links_that_are_not_there() -> None:
-    routing = Routing("table", table_offsets=np.array([0] * 3 + [2] * 7), table_links=np.array([0, 9], np.int32))
+    routing = Routing(
+        "table", table_offsets=np.array([0] * 3 + [2] * 7), table_links=np.array([0, 9], np.int32)
+    )
     with pytest.raises(InputError, match=r"^table_links\[1\] = 9: must be from 0 to 5$"):
         Machine("table", LINE, routing)
 
@@ -354,26 +412,37 @@ def test_several_ranks_on_a_node_use_nothing_between_them() -> None:
     assert result.figures["load"] == {"send": 1, "receive": 1, "link": 1, "channels": 1, "sum": 2}
     together = [[*phases[0], *phases[1]]]
     assert sorted(places(check(machine, messages, together, ranks=4, placement=placement))) == [
-        ("link", 0, 2), ("receive", 0, 2), ("send", 0, 2),
-    ]  # fmt: skip
+        ("link", 0, 2),
+        ("receive", 0, 2),
+        ("send", 0, 2),
+    ]
     routes = [[[0], [0, 1]], [[0, 1]]]
-    assert places(check(machine, messages, phases, ranks=4, placement=placement, routes=routes)) == []
+    assert (
+        places(check(machine, messages, phases, ranks=4, placement=placement, routes=routes)) == []
+    )
     routes[0][0] = [0, 1, 0]
-    given = document(machine, messages, phases, ranks=4, placement=placement, routes=routes, figures={})
+    given = document(
+        machine, messages, phases, ranks=4, placement=placement, routes=routes, figures={}
+    )
     assert places(verify_document(given, machine=machine)) == [("route-simple", 0, 0)]
 
 
 @pytest.mark.parametrize(
-    "placement", [[0, 1, 2, 3, 4, 5, 6, 7, 9], [0, 1, 2, 3, 4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6, 7]]
+    "placement",
+    [[0, 1, 2, 3, 4, 5, 6, 7, 9], [0, 1, 2, 3, 4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6, 7]],
 )
 def test_placement_must_be_a_map(placement: list[int]) -> None:
-    assert places(check(MESH, MESSAGES, PHASES, ranks=9, placement=placement)) == [("placement", None, None)]
+    assert places(check(MESH, MESSAGES, PHASES, ranks=9, placement=placement)) == [
+        ("placement", None, None)
+    ]
 
 
 def test_ranks_must_fit() -> None:
     assert places(check(MESH, MESSAGES, PHASES, ranks=10)) == [("ranks", None, None)]
     # a switch holds no ranks
-    assert places(check(MACHINES["graph"], [], [], ranks=1, placement=[3])) == [("placement", None, None)]
+    assert places(check(MACHINES["graph"], [], [], ranks=1, placement=[3])) == [
+        ("placement", None, None)
+    ]
 
 
 @pytest.mark.parametrize("row", [[0, 0, 1], [0, 9, 1], [-1, 0, 1], [0, 1, 0]])
@@ -396,7 +465,9 @@ def test_stated_limits_may_not_be_looser_than_the_machine() -> None:
     assert places(check(machine, MESSAGES, PHASES, loosened, method="another")) == []
 
 
-@pytest.mark.parametrize("key", ["phases", "phase_bytes", "send", "receive", "link", "channels", "sum"])
+@pytest.mark.parametrize(
+    "key", ["phases", "phase_bytes", "send", "receive", "link", "channels", "sum"]
+)
 def test_stated_figures_must_be_true(key: str) -> None:
     stated = copy.deepcopy(document(MESH, MESSAGES, PHASES).figures)
     inner: Any = stated if key in stated else stated["load"]
@@ -421,23 +492,31 @@ def test_the_order_holds_across_phases() -> None:
     result = check(MESH, MESSAGES, PHASES, before=[[0, 1], [1, 0]])
     assert places(result) == [("pattern", None, None), ("order", 0, 0)]
     assert result.violations[0].text == "before: the order is cyclic: message 1 before 0 before 1"
-    words = "before[1] = [1, 0]: message 1 (phase 1 transfer 0) must end before message 0 (phase 0 transfer 0) starts"
+    words = (
+        "before[1] = [1, 0]: message 1 (phase 1 transfer 0) must end before message 0 (phase 0 "
+        "transfer 0) starts"
+    )
     assert result.violations[1].text == words
 
 
 def test_a_cyclic_order_is_none_wherever_it_is_scheduled() -> None:
-    """Windows of one instant touch each other; of those the list decides, and breaks every cycle somewhere."""
+    """Windows of one instant touch each other.
+
+    Of those the list decides, and breaks every cycle somewhere.
+    """
     messages = [[0, 1, 1], [1, 2, 1], [2, 0, 1]]
     phases = [[[*row, m] for m, row in enumerate(messages)]]
     now: list[list[list[float]]] = [[[1.0, 1.0]] * 3]
     around = [[0, 1], [1, 2], [2, 0]]
     assert places(check(MESH, messages, phases, Limits(), before=around[:2], timetable=now)) == []
     assert places(check(MESH, messages, phases, Limits(), before=around, timetable=now)) == [
-        ("pattern", None, None), ("order", 0, 0),
-    ]  # fmt: skip
+        ("pattern", None, None),
+        ("order", 0, 0),
+    ]
     assert places(check(MESH, messages, phases, Limits(), before=[[1, 1]], timetable=now)) == [
-        ("pattern", None, None), ("order", 0, 1),
-    ]  # fmt: skip
+        ("pattern", None, None),
+        ("order", 0, 1),
+    ]
 
 
 def test_the_order_inside_a_phase_is_that_of_the_timetable_or_the_list() -> None:
@@ -448,14 +527,24 @@ def test_the_order_inside_a_phase_is_that_of_the_timetable_or_the_list() -> None
     assert places(check(MESH, MESSAGES, phases, Limits(), before=order)) == []
     turned = check(MESH, MESSAGES, [phases[0][::-1], phases[1]], Limits(), before=order)
     assert places(turned) == [("order", 0, 0)]
-    words = "before[0] = [0, 1]: message 0 (phase 0 transfer 1) must end before message 1 (phase 0 transfer 0) starts"
+    words = (
+        "before[0] = [0, 1]: message 0 (phase 0 transfer 1) must end before message 1 (phase 0 "
+        "transfer 0) starts"
+    )
     assert turned.violations[0].text == words
     assert places(check(MESH, MESSAGES, phases, Limits(), before=order, timetable=good)) == []
     turned = check(
-        MESH, MESSAGES, [phases[0][::-1], phases[1]], Limits(), before=order, timetable=[good[0][::-1], good[1]]
+        MESH,
+        MESSAGES,
+        [phases[0][::-1], phases[1]],
+        Limits(),
+        before=order,
+        timetable=[good[0][::-1], good[1]],
     )
     assert places(turned) == []
-    assert places(check(MESH, MESSAGES, phases, Limits(), before=order, timetable=swapped)) == [("order", 0, 1)]
+    assert places(check(MESH, MESSAGES, phases, Limits(), before=order, timetable=swapped)) == [
+        ("order", 0, 1)
+    ]
 
 
 def test_the_order_holds_for_all_parts() -> None:
@@ -466,7 +555,9 @@ def test_the_order_holds_for_all_parts() -> None:
     assert places(check(MESH, messages, between, before=[[0, 1]])) == [("order", 1, 0)]
     one, other, last = good[0][0], good[1][0], good[2][0]
     assert places(check(MESH, messages, [[one, other, last]], Limits(), before=[[0, 1]])) == []
-    assert places(check(MESH, messages, [[one, last, other]], Limits(), before=[[0, 1]])) == [("order", 0, 1)]
+    assert places(check(MESH, messages, [[one, last, other]], Limits(), before=[[0, 1]])) == [
+        ("order", 0, 1)
+    ]
 
 
 @pytest.mark.parametrize("pair", [[0, 3], [-1, 0], [0, 2]])
@@ -551,7 +642,14 @@ def test_a_window_lasts_as_long_as_the_slowest_link_of_its_route() -> None:
     assert places(check(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 19.9]]])) == [
         ("timetable-length", 0, 0)
     ]
-    inside = check(machine_on(slow), [[0, 1, 20]], [[[0, 1, 20, 0]]], placement=[2, 2], ranks=2, timetable=[[[3, 3]]])
+    inside = check(
+        machine_on(slow),
+        [[0, 1, 20]],
+        [[[0, 1, 20, 0]]],
+        placement=[2, 2],
+        ranks=2,
+        timetable=[[[3, 3]]],
+    )
     assert places(inside) == []
 
 
@@ -602,7 +700,11 @@ def test_a_window_has_at_least_one_phase() -> None:
 def test_a_window_keeps_receive_and_channels(limits: Limits, rule: str) -> None:
     # two messages into node 4 from both sides: 4 is an end of both, 3 and 5 of one each
     messages = [[3, 4, 1], [5, 4, 1], [1, 4, 1], [4, 7, 1]]
-    phases = [[[3, 4, 1, 0]], [[5, 4, 1, 1]]] if limits.receive else [[[*row, m]] for m, row in enumerate(messages)]
+    phases = (
+        [[[3, 4, 1, 0]], [[5, 4, 1, 1]]]
+        if limits.receive
+        else [[[*row, m]] for m, row in enumerate(messages)]
+    )
     messages = messages[: len(phases)]
     assert places(check(MESH, messages, phases, limits)) == []
     assert places(check(MESH, messages, phases, limits, window=4)) == [(rule, len(phases) - 1, 0)]
@@ -615,7 +717,8 @@ def test_a_window_keeps_receive_and_channels(limits: Limits, rule: str) -> None:
         ([0, 0, 0, 2, 1], []),  # numbers are free
         ([0, 0, 0, 4, 1], [("channel-number", 0, 1)]),
         ([0, 0, 0, 1], [("channel-number", None, None)]),
-        # node 1 loses the channel of the first transfer to the second, which leads to the same gate: nobody is lost
+        # node 1 loses the channel of the first transfer to the second, which leads to the same
+        # gate: nobody is lost
         ([0, 0, 0, 0, 1], [("channel-taken", 0, 1)]),
         # node 2 keeps one gate for both: both still come out there
         ([0, 0, 0, 1, 0], [("channel-taken", 0, 1)]),
@@ -625,14 +728,18 @@ def test_channels(channels: list[int], found: list[tuple[str, int | None, int | 
     phases = [[(0, 2, 8, 0), (1, 2, 8, 1)]]
     messages, routes = [(0, 2, 8), (1, 2, 8)], [[[0, 1, 2], [1, 2]]]
     limits = Limits(channels=4)
-    given = document(MESH, messages, phases, limits, routes=routes, channels=np.array(channels, np.int32))
+    given = document(
+        MESH, messages, phases, limits, routes=routes, channels=np.array(channels, np.int32)
+    )
     assert places(verify_document(given, machine=MESH)) == found
 
 
 def test_linkage_overwritten_leads_to_another_gate() -> None:
     messages, phases = [(0, 2, 8), (1, 4, 8)], [[(0, 2, 8, 0), (1, 4, 8, 1)]]
     changes = {"routes": [[[0, 1, 2], [1, 4]]], "channels": np.array([0, 0, 0, 0, 0], np.int32)}
-    verification = verify_document(document(MESH, messages, phases, Limits(channels=4), **changes), machine=MESH)
+    verification = verify_document(
+        document(MESH, messages, phases, Limits(channels=4), **changes), machine=MESH
+    )
     assert places(verification) == [("linkage", 0, 0), ("channel-taken", 0, 1)]
     assert "comes out at the gate of node 4" in verification.violations[0].text
 
@@ -652,14 +759,22 @@ def test_channels_that_no_node_has(channel: int) -> None:
 def test_channels_of_nodes_that_do_not_exist(node: int) -> None:
     messages, phases = [(0, 2, 8), (1, 2, 8)], [[(0, 2, 8, 0), (1, 2, 8, 1)]]
     routes, numbers = [[[0, node, 2], [1, 2]]], np.array([0, 0, 0, 2**63 - 1, 1], np.int64)
-    given = document(MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers, figures={})
-    assert places(verify_document(given, machine=MESH)) == [("route-node", 0, 0), ("channel-number", 0, 1)]
+    given = document(
+        MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers, figures={}
+    )
+    assert places(verify_document(given, machine=MESH)) == [
+        ("route-node", 0, 0),
+        ("channel-number", 0, 1),
+    ]
     sound = replaced(given, channels=np.array([0, 0, 0, 1, 1], np.int64))
     assert places(verify_document(sound, machine=MESH)) == [("route-node", 0, 0)]
 
 
-# 8 B/s out of and into a node, 12 B/s on a link of width 2; 0 → 1 and 0 → 2 share the port out of 0 and link 0 → 1
-SHARED = replace(machine_on(Topology.mesh(3, 3, width=2)), costs=Costs(port_out_Bps=8, port_in_Bps=8, link_Bps=1))
+# 8 B/s out of and into a node, 12 B/s on a link of width 2; 0 → 1 and 0 → 2 share the port out of 0
+# and link 0 → 1
+SHARED = replace(
+    machine_on(Topology.mesh(3, 3, width=2)), costs=Costs(port_out_Bps=8, port_in_Bps=8, link_Bps=1)
+)
 
 
 @pytest.mark.parametrize(
@@ -680,7 +795,9 @@ def test_bandwidths_that_were_asked_for(asked: Any, expected: list[Any]) -> None
     """A link of 2 B/s that two share leaves each 1 B/s; message 2 has links of its own."""
     given = document(SHARED, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=asked)
     assert places(verify_document(given, machine=SHARED)) == expected
-    few = replace(SHARED, costs=replace(SHARED.costs, port_in_Bps=1.5, port_out_Bps=1.5, link_Bps=inf))
+    few = replace(
+        SHARED, costs=replace(SHARED.costs, port_in_Bps=1.5, port_out_Bps=1.5, link_Bps=inf)
+    )
     given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=0.75)
     assert places(verify_document(given, machine=few)) == []
     given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=[0.8, 0.0, 1.5])
@@ -704,14 +821,19 @@ def test_bandwidths_that_were_asked_for(asked: Any, expected: list[Any]) -> None
     ],
 )
 @pytest.mark.parametrize("channels", [None, [0, 0, 1, 1, 0, 0, 0, 0]])
-def test_latencies_that_were_asked_for(asked: Any, expected: list[Any], channels: list[int] | None) -> None:
-    """A flit of 4 B, two of them at port 0 and on the link 0 → 1: 1 + 4 + 0.5 s to node 1, a link of 2 s more to 2."""
+def test_latencies_that_were_asked_for(
+    asked: Any, expected: list[Any], channels: list[int] | None
+) -> None:
+    """A flit of 4 B, two of them at port 0 and on the link 0 → 1.
+
+    1 + 4 + 0.5 s to node 1, a link of 2 s more to 2.
+    """
     machine = replace(SHARED, costs=replace(SHARED.costs, flit_B=4))
     tables = None if channels is None else np.array(channels, np.int32)
     routes = [[[0, 1], [0, 1, 2], [3, 4, 5]]]
     given = document(
         machine, MESSAGES, TOGETHER, Limits(), routes=routes, channels=tables, max_latency_s=asked
-    )  # fmt: skip
+    )
     assert places(verify_document(given, machine=machine)) == expected
 
 
@@ -747,13 +869,16 @@ def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dense.violations
     monkeypatch.setattr(module, "_CELLS", 0)
     monkeypatch.setattr(module, "_TRANSFERS", 3)
-    assert verify_document(given, machine=machine) == dense  # many small chunks, and single groups cut into blocks
+    assert (
+        verify_document(given, machine=machine) == dense
+    )  # many small chunks, and single groups cut into blocks
     monkeypatch.setattr(module.Groups, "transfers", 0)
     assert verify_document(given, machine=machine) == dense
 
 
 def test_route_of_the_helper_is_that_of_the_conventions() -> None:
-    # last coordinate first; a tie on a side of 4 goes up from even coordinates (modulo 2), else down
+    # last coordinate first; a tie on a side of 4 goes up from even coordinates (modulo 2), else
+    # down
     torus = machine_on(Topology.torus(4, 4))
     assert route(torus, 0, 10) == [0, 1, 2, 6, 10]
     assert route(torus, 5, 15) == [5, 4, 7, 3, 15]

@@ -1,4 +1,7 @@
-"""A schedule checked in many parts, on several threads, is checked as in one: the same violations in the same order."""
+"""A schedule checked in many parts, on several threads, is checked as in one.
+
+The same violations in the same order.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,18 @@ from conset.verification.schedule import loads, messages
 def broken() -> Document:
     """Messages that change places, sizes that are wrong, limits that are too strict."""
     machine = parse_machine("torus:4x4")
-    schedule = compile_pattern(parse_pattern("alltoall", ranks=16), machine, CompileOptions("bounded", 4))
+    schedule = compile_pattern(
+        parse_pattern("alltoall", ranks=16), machine, CompileOptions("bounded", 4)
+    )
     document = document_of(schedule)
     message, size = document.transfer_message.copy(), document.transfer_size.copy()
     message[[3, 40, 200]] = message[[200, 3, 40]]
     size[::50] += 1
     return replace(
-        document, transfer_message=message, transfer_size=size, limits={**document.limits, "link": 0, "channels": 3}
+        document,
+        transfer_message=message,
+        transfer_size=size,
+        limits={**document.limits, "link": 0, "channels": 3},
     )
 
 
@@ -36,7 +44,9 @@ def test_parts_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch, swappe
     if swapped:  # one message twice, another one never
         document.transfer_message[7] = document.transfer_message[8]
     whole = verify_document(document)
-    assert {"message-ends", "message-bytes", "link", "channels"} <= {v.rule for v in whole.violations}
+    assert {"message-ends", "message-bytes", "link", "channels"} <= {
+        v.rule for v in whole.violations
+    }
     monkeypatch.setattr(loads, "_CELLS", 1)
     monkeypatch.setattr(loads, "_TRANSFERS", 3)
     monkeypatch.setattr(messages, "_BLOCK", 3)
@@ -47,8 +57,14 @@ def test_parts_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch, swappe
 
 def test_large_indices_in_int64_are_judged_as_they_are() -> None:
     document = broken()
-    wide = {name: getattr(document, name).astype(np.int64) for name in ("transfer_source", "transfer_target")}
-    assert verify_document(replace(document, **wide)).violations == verify_document(document).violations
+    wide = {
+        name: getattr(document, name).astype(np.int64)
+        for name in ("transfer_source", "transfer_target")
+    }
+    assert (
+        verify_document(replace(document, **wide)).violations
+        == verify_document(document).violations
+    )
     wide["transfer_source"][5] = 2**32  # would be rank 0 if it were cut to 32 bits
     rules = {v.rule for v in verify_document(replace(document, **wide)).violations}
     assert "message-ends" in rules

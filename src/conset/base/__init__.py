@@ -1,1 +1,4 @@
-"""Foundations without knowledge of the domain: errors, units, arrays, files, TOML, progress, stopping."""
+"""Foundations without knowledge of the domain.
+
+Errors, units, arrays, files, TOML, progress, stopping.
+"""

@@ -1,7 +1,10 @@
-"""Archives of arrays (`.npz`): written the same every time, read without belief in what their headers promise.
+"""Archives of arrays (`.npz`).
 
-`numpy.load` allocates what a header says (29 TiB from 214 bytes), gives bytes for a member that is no array, and ends
-in errors of a dozen classes where an archive is damaged; `numpy.savez` writes the clock.
+Written the same every time, read without belief in what their headers promise.
+
+`numpy.load` allocates what a header says (29 TiB from 214 bytes), gives bytes for a member that is
+no array, and ends in errors of a dozen classes where an archive is damaged; `numpy.savez` writes
+the clock.
 """
 
 from __future__ import annotations
@@ -26,11 +29,17 @@ _KINDS = "biufcUS"
 _DEFLATE = 1040
 """A deflated byte becomes at most so many."""
 _LEVEL = 1
-"""Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
+"""Deflate's fastest level.
+
+A schedule of millions of messages compresses 3 times faster and little worse than at 6.
+"""
 _LARGE_B = 1 << 24
 """From here on an entry is deflated only where that pays."""
 _PAYS = 4
-"""Deflate reads and writes hundreds of MB/s of what becomes so many times smaller, tens of what does not."""
+"""Factor of compression above which Deflate reads and writes hundreds of MB/s.
+
+Below it is tens of MB/s.
+"""
 _SAMPLES, _SAMPLE_B = 16, 1 << 14
 
 
@@ -42,10 +51,15 @@ def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[A
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         for name, values in entries:
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED if _deflates(np.asarray(values)) else zipfile.ZIP_STORED
-            entry._compresslevel = _LEVEL  # type: ignore[attr-defined]  # an entry of its own forgets the archive's
+            entry.compress_type = (
+                zipfile.ZIP_DEFLATED if _deflates(np.asarray(values)) else zipfile.ZIP_STORED
+            )
+            # an entry of its own forgets the archive's
+            entry._compresslevel = _LEVEL  # type: ignore[attr-defined]
             with archive.open(entry, "w", force_zip64=True) as target:
-                np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)
+                np.lib.format.write_array(
+                    target, np.asarray(values), version=(1, 0), allow_pickle=False
+                )
 
 
 def _deflates(values: NDArray[Any]) -> bool:
@@ -55,15 +69,17 @@ def _deflates(values: NDArray[Any]) -> bool:
     rows = max(1, _SAMPLE_B * values.shape[0] // values.nbytes)
     begins = np.linspace(0, values.shape[0] - rows, _SAMPLES, dtype=np.int64).tolist()
     sample = [values[begin : begin + rows].tobytes() for begin in begins]
-    return sum(len(zlib.compress(part, _LEVEL)) for part in sample) * _PAYS <= sum(len(part) for part in sample)
+    return sum(len(zlib.compress(part, _LEVEL)) for part in sample) * _PAYS <= sum(
+        len(part) for part in sample
+    )
 
 
 def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray[Any]]:
     """The arrays of an archive by their names; `only`: one of them, where it is there.
 
     Raises:
-        InputError: missing, no archive, truncated or damaged, a member that is no plain array, or one that promises
-            another size than it has; names the file and the member.
+        InputError: missing, no archive, truncated or damaged, a member that is no plain array, or
+            one that promises another size than it has; names the file and the member.
     """
     path = require_file(path)
     try:
@@ -71,19 +87,29 @@ def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray
             members = archive.infolist()
             if len({member.filename for member in members}) < len(members):
                 raise InputError(f"{path}: no valid .npz archive: two members have one name")
-            wanted = [member for member in members if only is None or member.filename == f"{only}.npy"]
-            return {member.filename.removesuffix(".npy"): _array(archive, member, path) for member in wanted}
+            wanted = [
+                member for member in members if only is None or member.filename == f"{only}.npy"
+            ]
+            return {
+                member.filename.removesuffix(".npy"): _array(archive, member, path)
+                for member in wanted
+            }
     except InputError:
         raise
     except MemoryError as error:
         raise InputError(f"{path}: does not fit into memory: {error}") from None
     except Exception as error:  # whatever zipfile or zlib trips over is a broken file
-        reason = f"no valid .npz archive: {error}" if _is_zip(path) else "no .npz archive, or truncated"
+        reason = (
+            f"no valid .npz archive: {error}" if _is_zip(path) else "no .npz archive, or truncated"
+        )
         raise InputError(f"{path}: {reason}") from None
 
 
 def read_member(path: str | Path, name: str) -> NDArray[Any] | None:
-    """One array of an archive; None where there is no such archive or member, whatever the reason."""
+    """One array of an archive.
+
+    None where there is no such archive or member, whatever the reason.
+    """
     try:
         return read_archive(path, only=name).get(name) if is_file(path) else None
     except InputError:
@@ -102,13 +128,20 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
     if member.flag_bits & 1:
         raise InputError(f"{where} is encrypted")
     if member.compress_type not in _METHODS:
-        raise InputError(f"{where} is compressed by method {member.compress_type}, which .npz does not know")
-    if member.file_size > _DEFLATE * member.compress_size or member.compress_size > path.stat().st_size:
+        raise InputError(
+            f"{where} is compressed by method {member.compress_type}, which .npz does not know"
+        )
+    if (
+        member.file_size > _DEFLATE * member.compress_size
+        or member.compress_size > path.stat().st_size
+    ):
         raise InputError(f"{where} promises {member.file_size} bytes out of {member.compress_size}")
     with archive.open(member) as file:
         promised = _promised(file, where)
     if promised != member.file_size:
-        raise InputError(f"{where}: its header promises {promised} bytes, it has {member.file_size}")
+        raise InputError(
+            f"{where}: its header promises {promised} bytes, it has {member.file_size}"
+        )
     with archive.open(member) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     if array.dtype.kind == "U" and _letters(array).max(initial=0) > sys.maxunicode:
@@ -118,7 +151,9 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
 
 def _letters(array: NDArray[Any]) -> NDArray[np.uint32]:
     """The code points of texts, unchecked by NumPy."""
-    letters: NDArray[np.uint32] = np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32)
+    letters: NDArray[np.uint32] = np.frombuffer(
+        array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32
+    )
     return letters
 
 
@@ -126,11 +161,17 @@ def _promised(file: IO[bytes], where: str) -> int:
     """Bytes of a member by the header of its array, the header included."""
     try:
         version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, _, dtype = read(file)
     except MemoryError:
         raise
-    except Exception as error:  # the header is a Python expression: its errors are those of a parser, or any
+    except (
+        Exception
+    ) as error:  # the header is a Python expression: its errors are those of a parser, or any
         raise InputError(f"{where}: no header of an array: {type(error).__name__}") from None
     if dtype.hasobject or dtype.kind not in _KINDS:
         raise InputError(f"{where}: numbers or a text required, given {dtype}")

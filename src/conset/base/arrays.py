@@ -18,10 +18,13 @@ from conset.base.notebook import html_of
 
 
 def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str) -> NDArray[Any]:
-    """`values` as a read-only array of `dtype`; a broadcast input (stride 0) keeps its memory of one element.
+    """`values` as a read-only array of `dtype`.
+
+    A broadcast input (stride 0) keeps its memory of one element.
 
     Raises:
-        InputError: a value is no integer (NaN, text, fraction) or does not fit `dtype`; names `what[index]`.
+        InputError: a value is no integer (NaN, text, fraction) or does not fit `dtype`; names
+            `what[index]`.
     """
     array = np.asarray(values)
     if array.dtype == dtype:
@@ -39,7 +42,9 @@ def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str
     if wrong.any():
         index = tuple(int(i) for i in np.argwhere(wrong)[0])
         place = index[0] if len(index) == 1 else index
-        raise InputError(f"{what}[{place}] = {array[index]}: must be an integer from {info.min} to {info.max}")
+        raise InputError(
+            f"{what}[{place}] = {array[index]}: must be an integer from {info.min} to {info.max}"
+        )
     return frozen(array.astype(dtype))
 
 
@@ -98,7 +103,8 @@ def take_rows(
         rows: shape=(rows): which, in any order, any number of times.
 
     Returns:
-        shape=(rows + 1), where those of the chosen begin; shape=(their entries), the index of each among all.
+        shape=(rows + 1), where those of the chosen begin; shape=(their entries), the index of each
+        among all.
     """
     begin = offsets[rows]
     count = offsets[rows + 1] - begin
@@ -107,14 +113,19 @@ def take_rows(
 
 
 def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, of: str) -> None:
-    """Checks that offsets rise from 0 to `end`, the number `of` something, in `rows` steps (None: any number).
+    """Checks that offsets rise from 0 to `end` in `rows` steps.
+
+    `end` is the number `of` something; rows None: any number.
 
     Raises:
         InputError: they do not.
     """
     if offsets.ndim != 1 or not offsets.size or (rows is not None and offsets.size != rows + 1):
         steps = "at least 0" if rows is None else rows
-        raise InputError(f"{what} has shape {offsets.shape}: {steps} steps require one entry more than there are steps")
+        raise InputError(
+            f"{what} has shape {offsets.shape}: {steps} steps require one entry more than "
+            "there are steps"
+        )
     if offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
         raise InputError(f"{what}: must rise from 0 to the {end} {of}")
 
@@ -122,18 +133,26 @@ def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, 
 class ValueObject:
     """Base of nouns: frozen dataclasses (`frozen=True, eq=False`) that are what their fields say.
 
-    Two are equal where all fields are, but those declared `compare=False` (names for people, measured times). Copies
-    and pickles hold the fields alone, nothing cached; their arrays are read-only, and an array that repeats one element
-    stays one element.
+    Two are equal where all fields are, but those declared `compare=False` (names for people,
+    measured times). Copies and pickles hold the fields alone, nothing cached; their arrays are
+    read-only, and an array that repeats one element stays one element.
     """
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(same_value(getattr(self, name), getattr(other, name)) for name in _field_names(self, compared=True))
+        return all(
+            same_value(getattr(self, name), getattr(other, name))
+            for name in _field_names(self, compared=True)
+        )
 
     def __hash__(self) -> int:
-        return hash((type(self), *(_hashable(getattr(self, name)) for name in _field_names(self, compared=True))))
+        return hash(
+            (
+                type(self),
+                *(_hashable(getattr(self, name)) for name in _field_names(self, compared=True)),
+            )
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: _packed(getattr(self, name)) for name in _field_names(self)}
@@ -157,7 +176,11 @@ def same_value(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and _same_array(one, other)
+        return (
+            isinstance(one, np.ndarray)
+            and isinstance(other, np.ndarray)
+            and _same_array(one, other)
+        )
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):

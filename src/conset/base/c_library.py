@@ -1,4 +1,7 @@
-"""The C interface as it is installed with this package: `conset.h` and `libconset.so`, and how to compile with them."""
+"""The C interface as it is installed with this package.
+
+`conset.h` and `libconset.so`, and how to compile with them.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,18 @@ class CLibrary:
 
     @property
     def cflags(self) -> str:
-        """Options that compile a source, quoted for a shell; it includes `mpi.h`, then `conset.h`."""
+        """Options that compile a source, quoted for a shell.
+
+        It includes `mpi.h`, then `conset.h`.
+        """
         return shlex.join([f"-I{self.prefix / 'include'}"])
 
     @property
     def libs(self) -> str:
-        """Options that link a program, quoted for a shell; it then finds the library at this place."""
+        """Options that link a program, quoted for a shell.
+
+        It then finds the library at this place.
+        """
         lib = self.prefix / "lib"
         return shlex.join([f"-L{lib}", f"-Wl,-rpath,{lib}", "-lconset"])
 
@@ -51,10 +60,15 @@ class CLibrary:
 
 
 def search_folders() -> list[Path]:
-    """This package's folder, then those of its name on the path: sources of an editable install lie elsewhere."""
+    """This package's folder, then those of its name on the path.
+
+    Sources of an editable install lie elsewhere.
+    """
     import conset
 
-    return [Path(folder) for folder in conset.__path__] + [Path(entry) / "conset" for entry in sys.path if entry]
+    return [Path(folder) for folder in conset.__path__] + [
+        Path(entry) / "conset" for entry in sys.path if entry
+    ]
 
 
 def find_c_library() -> CLibrary:
@@ -67,4 +81,6 @@ def find_c_library() -> CLibrary:
         prefix = folder.resolve()
         if (prefix / "include" / "conset.h").is_file() and (prefix / "lib" / LIBRARY).is_file():
             return CLibrary(prefix)
-    raise UsageError(f"conset.h and {LIBRARY} are not installed with this package: install conset again")
+    raise UsageError(
+        f"conset.h and {LIBRARY} are not installed with this package: install conset again"
+    )

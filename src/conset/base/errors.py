@@ -1,7 +1,8 @@
 """The errors a user may meet, one small tree, each with its exit code.
 
-Every message is one line that says what, where (file, line, index), the rule, and both numbers. The command line
-prints the line and ends with `exit_code`; a library user catches `ConsetError`. Nothing here ends the process.
+Every message is one line that says what, where (file, line, index), the rule, and both numbers. The
+command line prints the line and ends with `exit_code`; a library user catches `ConsetError`.
+Nothing here ends the process.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ class ConsetError(Exception):
     """Base of every error raised on purpose; `exit_code` is what the command line returns.
 
     Attributes:
-        options: the options that the message names as Python spells them (`rank_by`), with a value where the word
-            alone stands elsewhere in it too (`routes free`); the command line writes `--rank-by`, `--routes free`.
+        options: the options that the message names as Python spells them (`rank_by`), with a value
+            where the word alone stands elsewhere in it too (`routes free`); the command line writes
+            `--rank-by`, `--routes free`.
     """
 
     exit_code = 1
@@ -74,18 +76,33 @@ def shortened(text: object, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], *, options: Iterable[str] = ()) -> UsageError:
-    """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
-    return UsageError(f"unknown {kind} '{shortened(name)}': {nearest(name, known)}", options=options)
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, options: Iterable[str] = ()
+) -> UsageError:
+    """A `UsageError` for an unknown word, with the nearest known one.
+
+    `unknown method 'rsn': did you mean 'rs-n'?`.
+    """
+    return UsageError(
+        f"unknown {kind} '{shortened(name)}': {nearest(name, known)}", options=options
+    )
 
 
 def unknown_argument(function: str, name: str, known: Iterable[str]) -> ArgumentError:
-    """An error for an unknown argument: `compile: unknown argument 'metod', did you mean 'method'?`."""
-    return ArgumentError(f"{function}: unknown argument '{shortened(name)}', {nearest(name, known)}")
+    """An error for an unknown argument.
+
+    `compile: unknown argument 'metod', did you mean 'method'?`.
+    """
+    return ArgumentError(
+        f"{function}: unknown argument '{shortened(name)}', {nearest(name, known)}"
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What may be meant by an unknown word: `did you mean 'rs-n'?`, or all that are known where none is near."""
+    """What may be meant by an unknown word.
+
+    `did you mean 'rs-n'?`, or all that are known where none is near.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"

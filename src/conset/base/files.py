@@ -1,4 +1,7 @@
-"""Files: written without halves, beside the target and renamed over it; read only where they are files."""
+"""Files: written without halves, beside the target and renamed over it.
+
+Read only where they are files.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ _written: list[Path] = []
 
 
 def written() -> tuple[Path, ...]:
-    """The files that this process has written, in order: what a command that is interrupted has to say."""
+    """The files that this process has written, in order.
+
+    What a command that is interrupted has to say.
+    """
     return tuple(_written)
 
 
@@ -28,16 +34,20 @@ def remove_half_written() -> None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path` (same suffix); renamed over it at the end, removed on any error.
+    """Yields a temporary path beside `path` (same suffix).
+
+    Renamed over it at the end, removed on any error.
 
     Raises:
-        InputError: the folder is missing or not writable, `path` is a directory, a device or a pipe, the disk is full,
-            or the file grows larger than the system allows.
+        InputError: the folder is missing or not writable, `path` is a directory, a device or a
+            pipe, the disk is full, or the file grows larger than the system allows.
     """
     path = Path(path)
     require_replaceable(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}.", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem[:100]}.", suffix=path.suffix, dir=path.parent
+        )
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     temporary = Path(name)
@@ -83,7 +93,8 @@ def require_file(path: str | Path) -> Path:
     """`path` as a `Path`, checked to be a file that has content and may be read.
 
     Raises:
-        InputError: missing, a directory, a FIFO (it may wait for ever) or device, empty, or not to be read.
+        InputError: missing, a directory, a FIFO (it may wait for ever) or device, empty, or not to
+            be read.
     """
     path = Path(path)
     try:
@@ -92,19 +103,29 @@ def require_file(path: str | Path) -> Path:
             path.open("rb").close()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:  # a name that is too long, one with a zero byte, no permission
-        raise InputError(f"{shortened(path)}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a name that is too long, one with a zero byte, no permission
+        raise InputError(
+            f"{shortened(path)}: cannot be read: {getattr(error, 'strerror', error)}"
+        ) from None
     if path.is_dir():
         raise InputError(f"{path}: is a directory, a file is required")
     if not path.is_file():
-        raise InputError(f"{path}: is {'a FIFO' if path.is_fifo() else 'a device'}, a file is required")
+        raise InputError(
+            f"{path}: is {'a FIFO' if path.is_fifo() else 'a device'}, a file is required"
+        )
     if size == 0:
         raise InputError(f"{path}: is empty")
     return path
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether there is a file of that name to read: no directory, and nothing that may wait for a writer (a FIFO)."""
+    """Whether there is a file of that name to read.
+
+    No directory, and nothing that may wait for a writer (a FIFO).
+    """
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -112,7 +133,9 @@ def is_file(path: str | Path) -> bool:
 
 
 def read_text(path: str | Path) -> str:
-    """The text in a file, UTF-8, without a byte order mark; lines end in a newline whatever the file has.
+    """The text in a file, UTF-8, without a byte order mark.
+
+    Lines end in a newline whatever the file has.
 
     Raises:
         InputError: as `require_file`, or no UTF-8.

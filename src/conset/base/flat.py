@@ -21,8 +21,12 @@ MACHINE_FILE = "conset/machine@1"
 """Kinds of flat files, their first lines."""
 
 _DTYPES: dict[str, np.dtype[Any]] = {
-    "i4": np.dtype("<i4"), "i8": np.dtype("<i8"), "f8": np.dtype("<f8"), "u1": np.dtype("u1"), "text": np.dtype("u1"),
-}  # fmt: skip
+    "i4": np.dtype("<i4"),
+    "i8": np.dtype("<i8"),
+    "f8": np.dtype("<f8"),
+    "u1": np.dtype("u1"),
+    "text": np.dtype("u1"),
+}
 _BLOCK = 64
 """The header is padded to a multiple of so many bytes."""
 _ALIGN = 8
@@ -41,8 +45,8 @@ def write_flat(path: str | Path, kind: str, entries: Mapping[str, FlatValue]) ->
     Args:
         path: where to; written beside and renamed.
         kind: first line, as `conset/plan@1`.
-        entries: name → a whole number (i8), a number (f8), a text (UTF-8), or an array of one dimension of int32,
-            int64, float64, uint8 or bool (u1).
+        entries: name → a whole number (i8), a number (f8), a text (UTF-8), or an array of one
+            dimension of int32, int64, float64, uint8 or bool (u1).
 
     Raises:
         InputError: the file cannot be written.
@@ -100,7 +104,9 @@ def read_flat(path: str | Path, kind: str) -> dict[str, str | NDArray[Any]]:
         left = max(0, path.stat().st_size - begin)
         for name, (code, count, at) in places.items():
             if at + count * _DTYPES[code].itemsize > left:
-                raise InputError(f"{path}: truncated: '{name}' has {count} entries from byte {at} of {left}")
+                raise InputError(
+                    f"{path}: truncated: '{name}' has {count} entries from byte {at} of {left}"
+                )
         found: dict[str, str | NDArray[Any]] = {}
         for name, (code, count, at) in places.items():
             file.seek(begin + at)
@@ -118,7 +124,9 @@ def _read_header(file: IO[bytes], path: Path) -> dict[str, tuple[str, int, int]]
         match = _ENTRY.fullmatch(line[:-1])
         if match is None:
             given = shortened(line[:-1].decode(errors="replace"))
-            raise InputError(f"{path}: header: name, type, entries and place required, given '{given}'")
+            raise InputError(
+                f"{path}: header: name, type, entries and place required, given '{given}'"
+            )
         name = match[1].decode(errors="replace")
         if name in places:
             raise InputError(f"{path}: header: two are named '{shortened(name)}'")

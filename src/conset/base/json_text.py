@@ -1,4 +1,7 @@
-"""JSON in files, parsed without belief: no key twice, no constants that are no numbers, no depth without end."""
+"""JSON in files, parsed without belief.
+
+No key twice, no constants that are no numbers, no depth without end.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,18 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
     """The JSON that a text is, no key twice; NaN and Infinity only where `constants`.
 
     Raises:
-        InputError: no JSON (names line and column), nested too deeply, or a number of thousands of digits.
+        InputError: no JSON (names line and column), nested too deeply, or a number of thousands of
+            digits.
     """
     try:
         with _no_collection():
-            return json.loads(text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant)
+            return json.loads(
+                text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant
+            )
     except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno} column {error.colno}: not valid JSON: {error.msg}") from None
+        raise InputError(
+            f"line {error.lineno} column {error.colno}: not valid JSON: {error.msg}"
+        ) from None
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 text (byte {error.start})") from None
     except (InputError, ValueError, RecursionError) as error:
@@ -55,7 +63,9 @@ def parse_header(entries: dict[str, NDArray[Any]], *, constants: bool = False) -
         raise InputError("entry 'header' is missing")
     header = entries["header"]
     if header.ndim != 0 or header.dtype.kind != "U":
-        raise InputError(f"entry 'header': one text required, given {header.dtype} of shape {header.shape}")
+        raise InputError(
+            f"entry 'header': one text required, given {header.dtype} of shape {header.shape}"
+        )
     try:
         return parse_text(str(header), constants=constants)
     except InputError as error:
@@ -78,7 +88,10 @@ def shown(value: Any) -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Within: no garbage is looked for; of a million lists none is, and looking takes as long as reading them."""
+    """Within: no garbage is looked for.
+
+    Of a million lists none is, and looking takes as long as reading them.
+    """
     was = gc.isenabled()
     gc.disable()
     try:

@@ -1,6 +1,9 @@
-"""Forms of nouns in a notebook: whoever draws nouns registers here, nouns ask here and know nobody who draws.
+"""Forms of nouns in a notebook.
 
-No library is imported: `conset` itself registers a loader, so that the drawing code loads when a noun is first shown.
+Whoever draws nouns registers here, nouns ask here and know nobody who draws.
+
+No library is imported: `conset` itself registers a loader, so that the drawing code loads when a
+noun is first shown.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ def register_form(noun: type[Noun], form: Callable[[Noun], str]) -> None:
 
 
 def html_of(noun: object) -> str | None:
-    """HTML of a noun, or None where nobody has registered a form: a notebook then shows its `repr`."""
+    """HTML of a noun, or None where nobody has registered a form.
+
+    A notebook then shows its `repr`.
+    """
     while _loaders:
         _loaders.pop()()
     form = _forms.get(type(noun))

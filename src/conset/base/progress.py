@@ -1,6 +1,9 @@
-"""How far a long computation is: works of known parts, told where they are done, read by whoever shows it.
+"""How far a long computation is.
 
-Works nest: a part of one may be a work of its own. They belong to the thread that does them; another one may look.
+Works of known parts, told where they are done, read by whoever shows it.
+
+Works nest: a part of one may be a work of its own. They belong to the thread that does them;
+another one may look.
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ class Work:
 
 
 def works() -> list[Work]:
-    """Those of this thread, the outermost first: the list itself, which changes while they go on."""
+    """Those of this thread, the outermost first.
+
+    The list itself, which changes while they go on.
+    """
     if not hasattr(_thread, "works"):
         _thread.works = []
     own: list[Work] = _thread.works
@@ -50,7 +56,9 @@ def work(parts: float) -> Iterator[Work]:
     try:
         yield own
     finally:
-        if own in under_way:  # else the work around it has ended before, which a loop that was left did not hear of
+        if (
+            own in under_way
+        ):  # else the work around it has ended before, which a loop that was left did not hear of
             del under_way[under_way.index(own) :]
 
 

@@ -1,9 +1,10 @@
 """A wish to stop, from whoever has it to the searches that it is meant for.
 
-Every thread has a search of its own in the core (`cpp/include/conset/stop.hpp`), so that two compiles in two threads do
-not stop each other; threads that work for another one share its search (`workers`). Ctrl-C reaches a search at once, by
-a thread that the interpreter's own signal handler wakes through a socket: Python code, and so a handler written in it,
-runs in the main thread only after the core has returned.
+Every thread has a search of its own in the core (`cpp/include/conset/stop.hpp`), so that two
+compiles in two threads do not stop each other; threads that work for another one share its search
+(`workers`). Ctrl-C reaches a search at once, by a thread that the interpreter's own signal handler
+wakes through a socket: Python code, and so a handler written in it, runs in the main thread only
+after the core has returned.
 """
 
 from __future__ import annotations
@@ -22,19 +23,28 @@ _listened: list[_core.Search] = []
 
 
 def workers(threads: int) -> ThreadPoolExecutor:
-    """A pool whose threads work on the search of the thread that asks for it: a wish to stop reaches them all."""
-    return ThreadPoolExecutor(threads, initializer=_core.share_search, initargs=(_core.this_search(),))
+    """A pool whose threads work on the search of the thread that asks for it.
+
+    A wish to stop reaches them all.
+    """
+    return ThreadPoolExecutor(
+        threads, initializer=_core.share_search, initargs=(_core.this_search(),)
+    )
 
 
 @contextmanager
 def stopped_by(*numbers: signal.Signals) -> Iterator[None]:
-    """Within, in the main thread: a signal of these asks this thread's search to stop, whatever the core is doing.
+    """Within, in the main thread.
 
-    Their handlers run as ever, after the core has returned. Nothing in other threads: signals are for the main one;
-    nor where somebody listens for this search already.
+    A signal of these asks this thread's search to stop, whatever the core is doing.
+
+    Their handlers run as ever, after the core has returned. Nothing in other threads: signals are
+    for the main one; nor where somebody listens for this search already.
     """
     search = _core.this_search()
-    if threading.current_thread() is not threading.main_thread() or any(search is other for other in _listened):
+    if threading.current_thread() is not threading.main_thread() or any(
+        search is other for other in _listened
+    ):
         yield
         return
     wakes, woken = socket.socketpair()
@@ -53,7 +63,9 @@ def stopped_by(*numbers: signal.Signals) -> Iterator[None]:
         woken.close()
 
 
-def _listen(woken: socket.socket, search: _core.Search, numbers: tuple[int, ...], before: int) -> None:
+def _listen(
+    woken: socket.socket, search: _core.Search, numbers: tuple[int, ...], before: int
+) -> None:
     """Asks to stop at every byte that names one of the signals; ends with the connection."""
     while came := woken.recv(16):
         if any(number in came for number in numbers):
@@ -64,7 +76,9 @@ def _listen(woken: socket.socket, search: _core.Search, numbers: tuple[int, ...]
 
 @contextmanager
 def keyboard_interrupts() -> Iterator[None]:
-    """Within: Ctrl-C ends a search of a Python program; nothing where the program handles Ctrl-C in its own way.
+    """Within: Ctrl-C ends a search of a Python program.
+
+    Nothing where the program handles Ctrl-C in its own way.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, as soon as the search has looked.

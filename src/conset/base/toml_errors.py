@@ -27,7 +27,7 @@ def located(where: str, path: Keys, text: str = "") -> str:
 
 
 def line_of(text: str, path: Keys) -> int | None:
-    """The line of a TOML text that sets a key, or the last line that opens a table on the way to it."""
+    """The line of a TOML text that sets a key or, without it, last opens a table towards it."""
     table: Keys = ()
     counts: dict[Keys, int] = {}
     best: tuple[int, int] | None = None
@@ -60,7 +60,9 @@ def _numbered(names: Keys, counts: Mapping[Keys, int]) -> Keys:
     return tuple(found)
 
 
-def rule_of(error: Mapping[str, Any], path: Keys, known: Callable[[Keys], Iterable[str]], kind: str = "key") -> str:
+def rule_of(
+    error: Mapping[str, Any], path: Keys, known: Callable[[Keys], Iterable[str]], kind: str = "key"
+) -> str:
     """What pydantic found.
 
     Args:
@@ -78,7 +80,9 @@ def rule_of(error: Mapping[str, Any], path: Keys, known: Callable[[Keys], Iterab
         return str(error["ctx"]["error"])
     if found in ("model_type", "dict_type"):
         return f"must be a table, is {given!r}"
-    message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace("Input should have", "must have")
+    message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace(
+        "Input should have", "must have"
+    )
     message = re.sub(r"^(\w+) should ", lambda match: f"{match[1].lower()} must ", message)
     shown = "a table" if isinstance(given, Mapping) else repr(given)
     return f"{message}, is {shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + '...'}"

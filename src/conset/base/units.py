@@ -1,8 +1,9 @@
 """Text with a unit to a number in SI units: the one parser of sizes, rates and times.
 
-G is 10⁹ and Gi is 2³⁰. `parse_size("4 KiB")` is 4096 [B], `parse_rate("25 GB/s")` is 25e9 [B/s], `parse_time("2 us")`
-is 2e-6 [s]. A plain number is a size in bytes; rates and times need a unit, but for a time of 0. Bits: `Gb/s` and
-`Gbit/s` are 10⁹/8 B/s. An unknown unit is answered with the nearest known one.
+G is 10⁹ and Gi is 2³⁰. `parse_size("4 KiB")` is 4096 [B], `parse_rate("25 GB/s")` is 25e9 [B/s],
+`parse_time("2 us")` is 2e-6 [s]. A plain number is a size in bytes; rates and times need a unit,
+but for a time of 0. Bits: `Gb/s` and `Gbit/s` are 10⁹/8 B/s. An unknown unit is answered with the
+nearest known one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,28 @@ from typing import SupportsFloat
 
 from conset.base.errors import UsageError
 
-_PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
-           "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}  # fmt: skip
-_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "μs": 1e6, "ns": 1e9, "ps": 1e12, "min": 1 / 60}
+_PREFIX = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
+_PER_SECOND = {
+    "s": 1.0,
+    "ms": 1e3,
+    "us": 1e6,
+    "µs": 1e6,
+    "μs": 1e6,
+    "ns": 1e9,
+    "ps": 1e12,
+    "min": 1 / 60,
+}
 """Divided by, so that `3 ns` is 3e-9 exactly."""
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|nan))\s*"
 _SIZE_UNIT = re.compile(r"(|[kKMGT]i?)(B|byte|bytes)?$")
@@ -26,11 +46,35 @@ _RATE_UNIT = re.compile(r"(|[kKMGT]i?)(B|b|bit)/s$")
 
 _SIZE_UNITS = ("B", "kB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB")
 _RATE_UNITS = (
-    "B/s", "kB/s", "KiB/s", "MB/s", "MiB/s", "GB/s", "GiB/s", "TB/s",
-    "b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "us/B", "ns/B",
-)  # fmt: skip
+    "B/s",
+    "kB/s",
+    "KiB/s",
+    "MB/s",
+    "MiB/s",
+    "GB/s",
+    "GiB/s",
+    "TB/s",
+    "b/s",
+    "kb/s",
+    "Mb/s",
+    "Gb/s",
+    "Tb/s",
+    "kbit/s",
+    "Mbit/s",
+    "Gbit/s",
+    "Tbit/s",
+    "us/B",
+    "ns/B",
+)
 _TIME_UNITS = ("s", "ms", "us", "ns", "ps", "min")
-_SPELLED_OUT = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute": "min", "minutes": "min"} | {
+_SPELLED_OUT = {
+    "sec": "s",
+    "secs": "s",
+    "second": "s",
+    "seconds": "s",
+    "minute": "min",
+    "minutes": "min",
+} | {
     spelling.format(letter): unit
     for letter, unit in (("m", "ms"), ("u", "us"), ("n", "ns"), ("p", "ps"))
     for spelling in ("{}sec", "{}secs", "{}second", "{}seconds")
@@ -58,20 +102,29 @@ def _split(text: str, what: str) -> tuple[float, str]:
     return value, text[match.end() :].strip()
 
 
-def _unknown_unit(what: str, value: object, unit: str, known: tuple[str, ...], some: str) -> UsageError:
+def _unknown_unit(
+    what: str, value: object, unit: str, known: tuple[str, ...], some: str
+) -> UsageError:
     near = _nearest_unit(unit, known)
     hint = f": did you mean '{near}'?" if near else f" ({some})"
     return UsageError(f"{what} '{value}': unknown unit '{unit}'{hint}")
 
 
 def _nearest_unit(unit: str, known: tuple[str, ...]) -> str | None:
-    """The known unit that `unit` is most likely meant for: `Gbps` is `Gb/s`, `kb` is `kB`, `usec` is `us`."""
+    """The known unit that `unit` is most likely meant for.
+
+    `Gbps` is `Gb/s`, `kb` is `kB`, `usec` is `us`.
+    """
     spellings = [unit]
     if known is _TIME_UNITS:
         spellings.append(_SPELLED_OUT.get(unit.lower(), unit))
     if known is _RATE_UNITS:
-        stem = unit.removesuffix("ps").removesuffix("/sec").removesuffix("/second").removesuffix("/s")
-        spellings.append(stem.replace("bits", "bit").replace("bytes", "B").replace("byte", "B") + "/s")
+        stem = (
+            unit.removesuffix("ps").removesuffix("/sec").removesuffix("/second").removesuffix("/s")
+        )
+        spellings.append(
+            stem.replace("bits", "bit").replace("bytes", "B").replace("byte", "B") + "/s"
+        )
     for spelling in spellings:
         for same in (str, _prefix_folded, str.lower):
             for each in known:
@@ -91,7 +144,10 @@ def _without_unit(what: str, value: object, example: str) -> UsageError:
 
 
 def _likely(number: float, unit: str, steps: tuple[tuple[float, str], ...], *, is_si: bool) -> str:
-    """How a bare number was most likely meant: in SI where it only makes sense so, else in `unit`."""
+    """How a bare number was most likely meant.
+
+    In SI where it only makes sense so, else in `unit`.
+    """
     return _format(number, steps).replace(" ", "") if is_si else f"{number:g}{unit}"
 
 
@@ -99,13 +155,15 @@ def parse_size(value: str | int | float, what: str = "size") -> int:
     """A size [B], rounded to whole bytes: `"4KiB"` → 4096, `"1 MB"` → 10⁶, `512` → 512.
 
     Raises:
-        UsageError: not a number with a size unit, negative, not finite, not whole, or above 2⁶² bytes.
+        UsageError: not a number with a size unit, negative, not finite, not whole, or above 2⁶²
+            bytes.
     """
     _, unit = _split(str(value), what)
     match = _SIZE_UNIT.match(unit)
     if match is None or match[1] not in _PREFIX:
         raise _unknown_unit(what, value, unit, _SIZE_UNITS, "B, kB, KiB, MB, MiB, GB, GiB …")
-    exact = Decimal(re.match(_NUMBER, str(value))[1])  # type: ignore[index]  # as `_split` has found
+    # as `_split` has found
+    exact = Decimal(re.match(_NUMBER, str(value))[1])  # type: ignore[index]
     size = _EXACT.multiply(exact, _PREFIX[match[1]])
     if size < 0:
         raise UsageError(f"{what} '{value}': must be at least 0 B, is {float(size):g} B")
@@ -120,7 +178,8 @@ def parse_rate(value: str | int | float, what: str = "rate") -> float:
     """A rate [B/s]: `"25 GB/s"` → 25e9, `"100 Gb/s"` → 12.5e9, `"0.022 us/B"` → 45.45e6.
 
     Raises:
-        UsageError: not a number with a rate unit, not above 0, or not finite; names the nearest right spelling.
+        UsageError: not a number with a rate unit, not above 0, or not finite; names the nearest
+            right spelling.
     """
     number, unit = _split(str(value), what)
     if unit == "" and number > 0:
@@ -145,14 +204,16 @@ def parse_time(value: str | int | float, what: str = "time", *, signed: bool = F
     """A time [s]: `"2 us"` → 2e-6; 0 needs no unit.
 
     Raises:
-        UsageError: not a number with a unit of time, not finite, or negative unless `signed`; names the nearest right
-            spelling.
+        UsageError: not a number with a unit of time, not finite, or negative unless `signed`; names
+            the nearest right spelling.
     """
     number, unit = _split(str(value), what)
     if unit and unit not in _PER_SECOND:
         raise _unknown_unit(what, value, unit, _TIME_UNITS, "s, ms, us, ns")
     if not unit and number and (number > 0 or signed):
-        raise _without_unit(what, value, _likely(number, "us", _TIME_STEPS, is_si=abs(number) < 1e-2))
+        raise _without_unit(
+            what, value, _likely(number, "us", _TIME_STEPS, is_si=abs(number) < 1e-2)
+        )
     time = number / _PER_SECOND[unit or "s"]
     if time < 0 and not signed:
         raise UsageError(f"{what} '{value}': must be at least 0 s, is {time:g} s")
@@ -171,7 +232,10 @@ def _format(value: float, steps: tuple[tuple[float, str], ...]) -> str:
 
 
 def count_of(count: int, noun: str, plural: str = "") -> str:
-    """A number with what it counts: `1 phase`, `1,024 phases`; `plural` where it is not the noun and an s."""
+    """A number with what it counts: `1 phase`, `1,024 phases`.
+
+    `plural` where it is not the noun and an s.
+    """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
@@ -191,7 +255,10 @@ def format_time(time_s: float) -> str:
 
 
 def as_figure(load: SupportsFloat) -> int | float:
-    """A load as files and JSON state it: a whole number, or twelve digits of one that is expected."""
+    """A load as files and JSON state it.
+
+    A whole number, or twelve digits of one that is expected.
+    """
     if isinstance(load, Integral):
         return int(load)
     rounded = float(f"{float(load):.12g}")
@@ -199,7 +266,7 @@ def as_figure(load: SupportsFloat) -> int | float:
 
 
 def format_load(load: SupportsFloat, *, grouped: bool = False) -> str:
-    """A load for people: a whole number (`grouped`: `12,345`), or four digits of one that is expected."""
+    """A whole number (`grouped`: `12,345`), or four digits of one that is expected."""
     figure = as_figure(load)
     if isinstance(figure, float):
         return f"{figure:,.4g}"

@@ -1,4 +1,6 @@
-"""What no schedule can beat: `bound(pattern, machine, limits)`, and `bound_schedule(schedule)` in its own class.
+"""What no schedule can beat.
+
+`bound(pattern, machine, limits)`, and `bound_schedule(schedule)` in its own class.
 
 Of programs that forward messages in stages: `bound_stages(pattern, machine)`.
 """
@@ -8,5 +10,12 @@ from conset.bounds.combine import bound, bound_for_model, bound_schedule
 from conset.bounds.stages import StageBounds, bound_stages, bound_volume
 
 __all__ = [
-    "Bounds", "Candidate", "StageBounds", "bound", "bound_for_model", "bound_schedule", "bound_stages", "bound_volume",
-]  # fmt: skip
+    "Bounds",
+    "Candidate",
+    "StageBounds",
+    "bound",
+    "bound_for_model",
+    "bound_schedule",
+    "bound_stages",
+    "bound_volume",
+]

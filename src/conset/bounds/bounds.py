@@ -14,9 +14,9 @@ class Candidate(ValueObject):
 
     Attributes:
         name: of the argument: `port degree`, `link load` …
-        what: `phases`, `time` [s], or `load`: the sum over phases of the largest load at any port or link; of programs
-            that forward, `sends`: the sum over stages of the most bundles of a rank, or `volume`: bytes times ways over
-            bytes.
+        what: `phases`, `time` [s], or `load`: the sum over phases of the largest load at any port
+            or link; of programs that forward, `sends`: the sum over stages of the most bundles of a
+            rank, or `volume`: bytes times ways over bytes.
         value: what no schedule of the class goes below.
         witness: the port, link, chain or message that proves it, in words.
     """
@@ -35,12 +35,13 @@ class Bounds(ValueObject):
         phases: least number of phases.
         phases_witness: what proves it, in words.
         phases_class: which schedules it speaks of.
-        time_s: least predicted time [s]; rounded down by 10⁻¹², so that sums in another order stay above it.
+        time_s: least predicted time [s]; rounded down by 10⁻¹², so that sums in another order stay
+            above it.
         time_witness: what proves it.
         time_class: which schedules it speaks of.
         candidates: every bound that was tried, phases first, each kind in the order of its table.
-        load_sum: least sum over phases of the largest load at any port or link (ΣL); a whole number where routes are
-            known, else a bound of the expectation, or of fractions.
+        load_sum: least sum over phases of the largest load at any port or link (ΣL); a whole number
+            where routes are known, else a bound of the expectation, or of fractions.
         load_sum_witness: what proves it.
         load_sum_class: which schedules it speaks of.
     """
@@ -58,6 +59,9 @@ class Bounds(ValueObject):
 
     def to_object(self) -> dict[str, Any]:
         """The largest bounds with witness and class, as in `compile --json`."""
-        kinds = ("phases", "phases_witness", "phases_class"), ("time_s", "time_witness", "time_class")
+        kinds = (
+            ("phases", "phases_witness", "phases_class"),
+            ("time_s", "time_witness", "time_class"),
+        )
         names = (*kinds[0], *kinds[1], "load_sum", "load_sum_witness", "load_sum_class")
         return {name: getattr(self, name) for name in names}

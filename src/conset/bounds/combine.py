@@ -1,4 +1,6 @@
-"""The table of all bounds, and the largest of them: for a pattern under limits, or for a schedule in its own class.
+"""The table of all bounds, and the largest of them.
+
+For a pattern under limits, or for a schedule in its own class.
 
 A name stands beside the function that finds it; the first of equal bounds is the witness.
 """
@@ -15,7 +17,12 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Bounds, Candidate
-from conset.bounds.channels import bound_channel_ends, bound_channel_sum, bound_channel_supply, bound_channels
+from conset.bounds.channels import (
+    bound_channel_ends,
+    bound_channel_sum,
+    bound_channel_supply,
+    bound_channels,
+)
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.links import (
     bound_expected_link_sum,
@@ -131,15 +138,18 @@ def bound(
 
     Raises:
         UsageError: an unknown policy or word for routes or order, linear programs for fixed routes.
-        InputError: a rank has no node on the machine; limits of links where routes are not known; a linear program
-            would be too large.
+        InputError: a rank has no node on the machine; limits of links where routes are not known; a
+            linear program would be too large.
     """
     if routes not in ("fixed", "free"):
         raise unknown_name("routes", str(routes), ("fixed", "free"))
     if order not in ("inside", "phases"):
         raise unknown_name("order", str(order), ("inside", "phases"))
     if lp and routes != "free" and machine.routing.knowledge != "adaptive":
-        raise UsageError("lp: the linear program is about free routes; add routes free", options=["lp", "routes free"])
+        raise UsageError(
+            "lp: the linear program is about free routes; add routes free",
+            options=["lp", "routes free"],
+        )
     require_nodes(pattern, machine, placement)
     if refusal := machine.why_not_kept(limits):
         raise InputError(refusal)
@@ -165,12 +175,20 @@ def bound(
 
 
 def _over_planes(schedule: Schedule) -> Machine | None:
-    """One network as wide as all planes together, where each transfer keeps to a plane and to its network's routes.
+    """One network as wide as all planes together.
 
-    Whatever plane a message takes, it passes the same links of the network, and its planes have so many of each.
+    Each transfer keeps to a plane and to its network's routes.
+
+    Whatever plane a message takes, it passes the same links of the network, and its planes have so
+    many of each.
     """
     planes = planes_of(schedule.machine.topology)
-    if planes is None or schedule.route_offsets is None or schedule.route_nodes is None or not schedule.transfers:
+    if (
+        planes is None
+        or schedule.route_offsets is None
+        or schedule.route_nodes is None
+        or not schedule.transfers
+    ):
         return None
     offsets, nodes = schedule.route_offsets, schedule.route_nodes
     length = np.diff(offsets)
@@ -188,9 +206,9 @@ def _over_planes(schedule: Schedule) -> Machine | None:
 def bound_schedule(schedule: Schedule) -> Bounds:
     """What no schedule of the class of `schedule` beats.
 
-    The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own,
-    which over planes are those of the network in one of them; an order kept inside phases too. Slots are the machine's,
-    or those it asks for where they are more.
+    The class: its limits and policy; whole messages unless it splits some; its machine's routes
+    unless it has its own, which over planes are those of the network in one of them; an order kept
+    inside phases too. Slots are the machine's, or those it asks for where they are more.
     """
     slots: int | Literal["all"] | None = getattr(schedule, "in_flight", None)
     own = schedule.machine.costs_for(schedule.method).in_flight
@@ -198,35 +216,62 @@ def bound_schedule(schedule: Schedule) -> Bounds:
         slots = None
     wide = _over_planes(schedule)
     fixed = schedule.route_offsets is None or wide is not None
-    limits = schedule.limits if wide is None else replace(schedule.limits, channels=None)  # by router, of each plane
+    limits = (
+        schedule.limits if wide is None else replace(schedule.limits, channels=None)
+    )  # by router, of each plane
     return bound(
-        schedule.pattern, wide or schedule.machine, limits, placement=schedule.placement, sync=schedule.sync,
-        routes="fixed" if fixed else "free", split=schedule.parts is not None, method=schedule.method,
-        phases=schedule.phases, in_flight=slots, said="" if wide is None else "the network's routes in any plane",
-    )  # fmt: skip
+        schedule.pattern,
+        wide or schedule.machine,
+        limits,
+        placement=schedule.placement,
+        sync=schedule.sync,
+        routes="fixed" if fixed else "free",
+        split=schedule.parts is not None,
+        method=schedule.method,
+        phases=schedule.phases,
+        in_flight=slots,
+        said="" if wide is None else "the network's routes in any plane",
+    )
 
 
 def bound_for_model(schedule: Schedule, model: str) -> float:
-    """What no execution of the class of `schedule` beats where `model` says what the network does [s].
+    """The bound on executions of the class of `schedule` where `model` is the network's [s].
 
-    `flit` counts cycles of routers and reads no ports, nodes or latencies: it has a bound of its own, about the routes
-    of the schedule; fluids have that of `bound_schedule`.
+    `flit` counts cycles of routers and reads no ports, nodes or latencies: it has a bound of its
+    own, about the routes of the schedule; fluids have that of `bound_schedule`.
 
     Raises:
-        UsageError: `connections`, where what both ends pay passes together and a slot is free before the delivery: a
-            bound of one simulation is in its timeline.
+        UsageError: `connections`, where what both ends pay passes together and a slot is free
+            before the delivery: a bound of one simulation is in its timeline.
     """
     if model == "connections":
-        raise UsageError("connections: no bound of all schedules, a timeline has its own", options=["model"])
+        raise UsageError(
+            "connections: no bound of all schedules, a timeline has its own", options=["model"]
+        )
     if model == "flit":
         return bound_flit_time(schedule).value * (1 - ROUNDING)
     return bound_schedule(schedule).time_s
 
 
 def _combine(problem: BoundProblem) -> Bounds:
-    phases_class, time_class, load_class = _phases_class(problem), _time_class(problem), _load_class(problem)
+    phases_class, time_class, load_class = (
+        _phases_class(problem),
+        _time_class(problem),
+        _load_class(problem),
+    )
     if problem.pattern.messages == 0:
-        return Bounds(0, "no messages", phases_class, 0.0, "no messages", time_class, (), 0, "no messages", load_class)
+        return Bounds(
+            0,
+            "no messages",
+            phases_class,
+            0.0,
+            "no messages",
+            time_class,
+            (),
+            0,
+            "no messages",
+            load_class,
+        )
     counts = [
         Candidate(name, "phases", int(found.value), found.witness)
         for name, function in PHASE_BOUNDS.items()
@@ -237,7 +282,10 @@ def _combine(problem: BoundProblem) -> Bounds:
     charges = problem.charges(phases)
     times = [
         Candidate(
-            name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}"
+            name,
+            "time",
+            (found.value + charges) * (1 - ROUNDING),
+            f"{found.witness}: {format_time(found.value)}",
         )
         for name, function in TIME_BOUNDS.items()
         if (found := function(problem, phases)) is not None
@@ -252,9 +300,17 @@ def _combine(problem: BoundProblem) -> Bounds:
     heaviest = max(loads, key=lambda c: c.value)
     added = f", and {_charged(phases)} {format_time(charges)}" if charges else ""
     return Bounds(
-        phases, most.witness, phases_class, longest.value, longest.witness + added, time_class,
-        (*counts, *times, *loads), heaviest.value if fractions else int(heaviest.value), heaviest.witness, load_class,
-    )  # fmt: skip
+        phases,
+        most.witness,
+        phases_class,
+        longest.value,
+        longest.witness + added,
+        time_class,
+        (*counts, *times, *loads),
+        heaviest.value if fractions else int(heaviest.value),
+        heaviest.witness,
+        load_class,
+    )
 
 
 def _charged(phases: int) -> str:
@@ -268,7 +324,9 @@ def _describe_limits(limits: Limits) -> str:
 
 def _describe_routes(problem: BoundProblem) -> str:
     if problem.is_hashed:
-        return f"routes drawn by a hash ({problem.machine.routing.rule}), in expectation over the hash"
+        return (
+            f"routes drawn by a hash ({problem.machine.routing.rule}), in expectation over the hash"
+        )
     if problem.is_adaptive:
         return "any routes in any fractions (adaptive)"
     return problem.said or ("any routes" if problem.free else "the machine's routes")
@@ -278,7 +336,10 @@ def _phases_class(problem: BoundProblem) -> str:
     order = ""
     if problem.pattern.before is not None:
         order = ", order kept inside phases too" if problem.inside else ", order kept by phases"
-    return f"{_describe_limits(problem.limits)}, whole or split messages, {_describe_routes(problem)}{order}"
+    return (
+        f"{_describe_limits(problem.limits)}, whole or split messages, "
+        f"{_describe_routes(problem)}{order}"
+    )
 
 
 def _load_class(problem: BoundProblem) -> str:
@@ -293,9 +354,16 @@ def _load_class(problem: BoundProblem) -> str:
 
 def _time_class(problem: BoundProblem) -> str:
     sync = problem.sync
-    policy = SYNC_LABELS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
+    policy = (
+        SYNC_LABELS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
+    )
     messages = "split messages" if problem.split else "whole messages"
     slots = (
-        "" if problem.in_flight is None else f", at most {count_of(problem.in_flight, 'message')} of a rank in flight"
+        ""
+        if problem.in_flight is None
+        else f", at most {count_of(problem.in_flight, 'message')} of a rank in flight"
     )
-    return f"{policy}, {messages}, {_describe_routes(problem)}, {_describe_limits(problem.limits)}{slots}"
+    return (
+        f"{policy}, {messages}, {_describe_routes(problem)}, "
+        f"{_describe_limits(problem.limits)}{slots}"
+    )

@@ -1,33 +1,43 @@
-"""Bounds of cuts of a graph: what leaves a leaf switch, a pod, a group or several of them, whatever the routes.
+"""Bounds of cuts of a graph.
 
-They hold for split messages as for whole ones, and where switches spread messages adaptively. The sets of nodes that
-are looked at, each in both directions:
+What leaves a leaf switch, a pod, a group or several of them, whatever the routes.
 
-- every group of the network (a pod, a dragonfly's group, a host of rails, a leaf where that is all);
+They hold for split messages as for whole ones, and where switches spread messages adaptively. The
+sets of nodes that are looked at, each in both directions:
+
+- every group of the network (a pod, a dragonfly's group, a host of rails, a leaf where that is
+  all);
 - every switch with the endpoints that hang on it alone;
 - the first k groups together, for every k: of dragonflies and lattices the half;
 - the parts into which the network falls without its nodes above a level, for every level;
 - every endpoint.
 
-They are those that today's networks are scarce at, no more: the linear program (`conset.bounds.lp`) finds any.
+They are those that today's networks are scarce at, no more: the linear program (`conset.bounds.lp`)
+finds any.
 
 Cut load: links out of a set take a limited number of messages at once.
-    Statement: phases ≥ ⌈messages from S to other nodes / (link · Σ width of links out of S)⌉ for every set S of nodes,
-    and the same into S. Proof: a message from S to elsewhere is on a link out of S at least once, and a phase holds at
-    most `link` messages per unit of width of each. Class: free routes.
+    Statement: phases ≥ ⌈messages from S to other nodes / (link · Σ width of links out of S)⌉ for
+    every set S of nodes, and the same into S. Proof: a message from S to elsewhere is on a link out
+    of S at least once, and a phase holds at most `link` messages per unit of width of each. Class:
+    free routes.
 
-Cut sum: ΣL ≥ ⌈messages from S to other nodes / Σ width of links out of S⌉, not rounded where messages are spread.
-    Proof: the same, a link holding at most its width times the largest load of a phase. Class: free routes, any limits.
+Cut sum: ΣL ≥ ⌈messages from S to other nodes / Σ width of links out of S⌉, not rounded where
+messages are spread.
+    Proof: the same, a link holding at most its width times the largest load of a phase. Class: free
+    routes, any limits.
 
-Cut time: time ≥ Σ bytes from S to other nodes / Σ rate · width of links out of S. Proof: in time T these links carry
-    at most T times their rates, each of the bytes at least once; all flow between the least lead-in and lead-out of
-    any message, with barriers in every group of phases. Class: free routes, any limits, every policy. Where every link
-    out of the set carries alike it is reached: n messages over s spines between two leaf switches take n / s of one.
+Cut time: time ≥ Σ bytes from S to other nodes / Σ rate · width of links out of S. Proof: in time T
+these links carry
+    at most T times their rates, each of the bytes at least once; all flow between the least lead-in
+    and lead-out of any message, with barriers in every group of phases. Class: free routes, any
+    limits, every policy. Where every link out of the set carries alike it is reached: n messages
+    over s spines between two leaf switches take n / s of one.
 
-With the machine's routes a link of the cut carries at least the mean, so that the bounds of links are no weaker; the
-same of expected loads, where a hash draws routes. Witness: the set. Complexity: O((messages + links + nodes) · levels)
-and the diameter for parts. Source: the cut condition of multicommodity flow, as in Shahrokhi, Matula, The maximum
-concurrent flow problem, doi:10.1145/77600.77620.
+With the machine's routes a link of the cut carries at least the mean, so that the bounds of links
+are no weaker; the same of expected loads, where a hash draws routes. Witness: the set. Complexity:
+O((messages + links + nodes) · levels) and the diameter for parts. Source: the cut condition of
+multicommodity flow, as in Shahrokhi, Matula, The maximum concurrent flow problem,
+doi:10.1145/77600.77620.
 """
 
 from __future__ import annotations
@@ -68,7 +78,10 @@ class Cuts:
 
 
 def bound_cut_load(problem: BoundProblem) -> BoundValue | None:
-    """The set with most messages over its links; None without a limit, with the machine's routes, or no graph."""
+    """The set with most messages over its links.
+
+    None without a limit, with the machine's routes, or no graph.
+    """
     limit = problem.limits.link
     if limit is None:
         return None
@@ -94,7 +107,10 @@ def _most(problem: BoundProblem, limit: int, added: str) -> BoundValue | None:
 
 
 def bound_cut_time(problem: BoundProblem, phases: int) -> BoundValue | None:
-    """The set with most bytes over the rates of its links [s]; None as above, or where links cost nothing."""
+    """The set with most bytes over the rates of its links [s].
+
+    None as above, or where links cost nothing.
+    """
     best: BoundValue | None = None
     for cuts in _cuts(problem):
         work = cuts.bytes / cuts.rate
@@ -118,7 +134,11 @@ def _cuts(problem: BoundProblem) -> Iterator[Cuts]:
         return
     if not topology.links or not problem.source.size:
         return
-    work = np.broadcast_to(problem.link_work, topology.links) if problem.link_work.size else np.zeros(topology.links)
+    work = (
+        np.broadcast_to(problem.link_work, topology.links)
+        if problem.link_work.size
+        else np.zeros(topology.links)
+    )
     with np.errstate(divide="ignore"):
         rate = 1 / work
     size = np.broadcast_to(problem.size, problem.source.size).astype(np.float64)
@@ -136,7 +156,9 @@ def _cuts(problem: BoundProblem) -> Iterator[Cuts]:
             rates = np.bincount(at, rate[out], count).astype(np.float64)
             yield Cuts(name, verb, np.bincount(of, minlength=count), amounts, widths, rates)
         if topology.group is not None and topology.group.max() > 1:
-            yield _first_groups(topology, topology.group, verb, (source, target), (tails, heads), size, rate)
+            yield _first_groups(
+                topology, topology.group, verb, (source, target), (tails, heads), size, rate
+            )
 
 
 def _partitions(topology: Topology) -> Iterator[tuple[Ints, Callable[[int], str]]]:
@@ -147,7 +169,13 @@ def _partitions(topology: Topology) -> Iterator[tuple[Ints, Callable[[int], str]
     hung = _with_endpoints(topology)
     if hung is not None:
         part, switches, under = hung
-        yield part, lambda k: f"{topology.node_name(int(switches[k]))} with its {count_of(int(under[k]), 'endpoint')}"
+        yield (
+            part,
+            lambda k: (
+                f"{topology.node_name(int(switches[k]))} with its "
+                f"{count_of(int(under[k]), 'endpoint')}"
+            ),
+        )
     for level in range(1, 0 if topology.level is None else int(topology.level.max())):
         below = _components(topology, level)
         if below.max() > 0:
@@ -158,7 +186,10 @@ def _partitions(topology: Topology) -> Iterator[tuple[Ints, Callable[[int], str]
 
 
 def _with_endpoints(topology: Topology) -> tuple[Ints, Ints, Ints] | None:
-    """(set of each node, its switch, its endpoints) of switches with the endpoints that hang on them alone."""
+    """(set of each node, its switch, its endpoints) of switches with endpoints of their own.
+
+    Endpoints that hang on them alone.
+    """
     neighbours = np.bincount(topology.link_source, minlength=topology.nodes)
     first = np.searchsorted(topology.link_source, np.arange(topology.nodes))
     hangs = np.flatnonzero(neighbours[: topology.endpoints] == 1)
@@ -169,11 +200,18 @@ def _with_endpoints(topology: Topology) -> tuple[Ints, Ints, Ints] | None:
     part = np.full(topology.nodes, -1)
     part[switches] = np.arange(switches.size)
     part[hangs] = part[on]
-    return part, switches.astype(np.int64), np.bincount(part[hangs][part[hangs] >= 0], minlength=switches.size)
+    return (
+        part,
+        switches.astype(np.int64),
+        np.bincount(part[hangs][part[hangs] >= 0], minlength=switches.size),
+    )
 
 
 def _components(topology: Topology, level: int) -> Ints:
-    """shape=(nodes): the connected parts of the nodes up to a level, numbered from 0; -1 above it."""
+    """shape=(nodes): the connected parts of the nodes up to a level, numbered from 0.
+
+    -1 above it.
+    """
     assert topology.level is not None
     kept = topology.level <= level
     source, target = topology.ends
@@ -233,5 +271,10 @@ def _first_groups(
     rates = crossing(*links, rate) if finite else np.full(groups - 1, np.inf)
     ones = np.ones(ends[0].size)
     return Cuts(
-        name, verb, crossing(*ends, ones).astype(np.int64), crossing(*ends, size), widths.astype(np.int64), rates
+        name,
+        verb,
+        crossing(*ends, ones).astype(np.int64),
+        crossing(*ends, size),
+        widths.astype(np.int64),
+        rates,
     )

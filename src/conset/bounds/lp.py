@@ -1,29 +1,33 @@
-"""Bounds of free routes by linear program: what no routes avoid, with prices of links and nodes as the proof.
+"""Bounds of free routes by linear program.
 
-Statements, where λ is the least factor such that all messages can flow, in fractions and over any routes, with at most
-λ · capacity on every link and through every node:
+What no routes avoid, with prices of links and nodes as the proof.
+
+Statements, where λ is the least factor such that all messages can flow, in fractions and over any
+routes, with at most λ · capacity on every link and through every node:
 - phases ≥ ⌈λ⌉, links taking `link` · width and nodes `channels` messages, jointly;
-- time ≥ λ, links carrying rate · width bytes a second, beside the least lead-in and lead-out of any message;
+- time ≥ λ, links carrying rate · width bytes a second, beside the least lead-in and lead-out of any
+  message;
 - sum of largest loads ≥ ⌈λ⌉, links taking their width.
-Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
-P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
-of width. Class: any routes, whole or split messages, every policy; asked for (`lp`), as it takes seconds.
+Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a
+link carries at most P times its capacity of them, in time T at most T · rate, and the largest loads
+add up to at least its messages per unit of width. Class: any routes, whole or split messages, every
+policy; asked for (`lp`), as it takes seconds.
 
-Idea: λ is the maximum concurrent flow, seen from its dual. For prices of links and nodes that are not negative, every
-route costs at least the cheapest one, so that
+Idea: λ is the maximum concurrent flow, seen from its dual. For prices of links and nodes that are
+not negative, every route costs at least the cheapest one, so that
 
     λ ≥ Σ over messages of (cost of the cheapest route) / Σ of capacity · price,
 
-and the program's own prices make this an equality. So the program is believed in nothing: its prices are rounded to
-whole numbers, the cheapest routes are found anew with them, and both sums are exact. Whatever tolerance the solver
-kept, whatever it returned, the quotient is a bound. Witness: these prices.
-When to use it: where links are scarce in one place it is stronger than the supply bounds: the complete exchange on an
-8×8 mesh with 12 channels needs 35 phases where counting channels says 34.
-Complexity: sources × links variables, one commodity for each source; interior point (HiGHS), about a second for the
-complete exchange on 8×8 nodes; the proof O(sources · links · log nodes).
-Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620; fractional routing as
-Leighton and Rao use it, doi:10.1145/331524.331526; HiGHS, doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel
-count channels.
+and the program's own prices make this an equality. So the program is believed in nothing: its
+prices are rounded to whole numbers, the cheapest routes are found anew with them, and both sums are
+exact. Whatever tolerance the solver kept, whatever it returned, the quotient is a bound. Witness:
+these prices. When to use it: where links are scarce in one place it is stronger than the supply
+bounds: the complete exchange on an 8×8 mesh with 12 channels needs 35 phases where counting
+channels says 34. Complexity: sources × links variables, one commodity for each source; interior
+point (HiGHS), about a second for the complete exchange on 8×8 nodes; the proof O(sources · links ·
+log nodes). Reference: Shahrokhi, Matula, The maximum concurrent flow problem,
+doi:10.1145/77600.77620; fractional routing as Leighton and Rao use it, doi:10.1145/331524.331526;
+HiGHS, doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel count channels.
 """
 
 from __future__ import annotations
@@ -95,7 +99,10 @@ class Proof:
 
 
 def bound_free_link_lp(problem: BoundProblem) -> BoundValue | None:
-    """Phases; None unless asked for, with the machine's routes, or where neither links nor channels have a limit."""
+    """Phases; None unless asked for with the machine's routes.
+
+    Or where neither links nor channels have a limit.
+    """
     limits = problem.limits
     if not _applies(problem) or (limits.link is None and limits.channels is None):
         return None
@@ -112,7 +119,9 @@ def bound_free_link_lp_time(problem: BoundProblem, phases: int) -> BoundValue | 
     with np.errstate(divide="ignore"):
         rate = np.broadcast_to(1 / work, problem.topology.link_slots).astype(np.float64)
     found = _solve(problem, np.ascontiguousarray(problem.size, np.int64), rate)
-    return None if found is None else BoundValue(problem.all_bytes(float(found[0]), phases), found[1])
+    return (
+        None if found is None else BoundValue(problem.all_bytes(float(found[0]), phases), found[1])
+    )
 
 
 def bound_free_link_lp_load(problem: BoundProblem) -> BoundValue | None:
@@ -135,7 +144,10 @@ def _capacities(problem: BoundProblem, limit: float) -> NDArray[np.float64]:
 
 
 def _solve(
-    problem: BoundProblem, amount: NDArray[np.int64], link: NDArray[np.float64], node: int | None = None
+    problem: BoundProblem,
+    amount: NDArray[np.int64],
+    link: NDArray[np.float64],
+    node: int | None = None,
 ) -> tuple[Fraction, str] | None:
     """(λ, its witness)."""
     topology = problem.topology
@@ -151,18 +163,27 @@ def prove(flow: Flow) -> Proof | None:
     Raises:
         InputError: the program would be too large; names both numbers.
     """
-    if flow.source.size == 0 or (not np.isfinite(flow.link[flow.topology.link_exists]).any() and flow.node is None):
+    if flow.source.size == 0 or (
+        not np.isfinite(flow.link[flow.topology.link_exists]).any() and flow.node is None
+    ):
         return None
     found = [evaluate(flow, *prices) for prices in (_equal_prices(flow), _program_prices(flow))]
-    return max((proof for proof in found if proof is not None), key=lambda proof: proof.value, default=None)
+    return max(
+        (proof for proof in found if proof is not None), key=lambda proof: proof.value, default=None
+    )
 
 
 def evaluate(flow: Flow, link: Floats, node: Floats) -> Proof | None:
-    """What prices prove, exactly; they are rounded to whole numbers first. None where they are worth nothing."""
+    """What prices prove, exactly; they are rounded to whole numbers first.
+
+    None where they are worth nothing.
+    """
     highest = max(link.max(initial=0.0), node.max(initial=0.0))
     if not highest > 0:
         return None
-    link_price, node_price = (np.rint(np.maximum(p, 0) / highest * SCALE).astype(np.int64) for p in (link, node))
+    link_price, node_price = (
+        np.rint(np.maximum(p, 0) / highest * SCALE).astype(np.int64) for p in (link, node)
+    )
     link_price[~np.isfinite(flow.link)] = 0
     scarce = np.flatnonzero(link_price)
     supply = sum((Fraction(flow.link[k]) * int(link_price[k]) for k in scarce), Fraction(0))
@@ -180,20 +201,31 @@ def evaluate(flow: Flow, link: Floats, node: Floats) -> Proof | None:
 def witness(flow: Flow, proof: Proof) -> str:
     """The most valuable links and nodes, by their share of the supply."""
     topology = flow.topology
-    worth = [(flow.link[k] * proof.link[k], topology.link_name(int(k))) for k in np.flatnonzero(proof.link)]
+    worth = [
+        (flow.link[k] * proof.link[k], topology.link_name(int(k)))
+        for k in np.flatnonzero(proof.link)
+    ]
     if flow.node is not None:
-        worth += [(flow.node * proof.node[v], topology.node_name(int(v))) for v in np.flatnonzero(proof.node)]
+        worth += [
+            (flow.node * proof.node[v], topology.node_name(int(v)))
+            for v in np.flatnonzero(proof.node)
+        ]
     worth.sort(key=lambda item: -item[0])
     names = ", ".join(name for _, name in worth[:SHOWN])
     more = f" and {len(worth) - SHOWN} more" if len(worth) > SHOWN else ""
-    return f"with prices on {names}{more}, the cheapest routes cost {float(proof.value):.6g} times what there is"
+    return (
+        f"with prices on {names}{more}, the cheapest routes cost {float(proof.value):.6g} times "
+        "what there is"
+    )
 
 
 def demands(
     topology: Topology, source: NDArray[np.int32], target: NDArray[np.int32], amount: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """(source, target, demand) of the distinct pairs of nodes, `amount` added up."""
-    key, position = np.unique(source.astype(np.int64) * topology.nodes + target, return_inverse=True)
+    key, position = np.unique(
+        source.astype(np.int64) * topology.nodes + target, return_inverse=True
+    )
     total = np.zeros(key.size, np.int64)
     np.add.at(total, position, amount)
     return key // topology.nodes, key % topology.nodes, total
@@ -202,7 +234,11 @@ def demands(
 def _equal_prices(flow: Flow) -> tuple[Floats, Floats]:
     """Every link and node worth the same: what counting hops proves."""
     link = np.where(flow.topology.link_exists & np.isfinite(flow.link), 1.0, 0.0)
-    return (link, np.zeros(flow.topology.nodes)) if flow.node is None else (0 * link, np.ones(flow.topology.nodes))
+    return (
+        (link, np.zeros(flow.topology.nodes))
+        if flow.node is None
+        else (0 * link, np.ones(flow.topology.nodes))
+    )
 
 
 def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
@@ -217,7 +253,8 @@ def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
     count, links = sources.size, exists.size
     if count * links > MAX_VARIABLES:
         raise InputError(
-            f"linear program of {count} sources × {links} links: at most {MAX_VARIABLES} variables, "
+            f"linear program of {count} sources × {links} links: at most "
+            f"{MAX_VARIABLES} variables, "
             f"given {count * links}; leave lp out",
             options=["lp"],
         )
@@ -230,20 +267,34 @@ def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
     wanted = np.zeros((count, nodes))
     wanted[commodity, flow.target] = demand
     wanted[np.arange(count), sources] -= wanted.sum(axis=1)
-    balance = sparse.hstack([sparse.block_diag([enters - leaves] * count), sparse.csr_array((count * nodes, 1))])
+    balance = sparse.hstack(
+        [sparse.block_diag([enters - leaves] * count), sparse.csr_array((count * nodes, 1))]
+    )
     carried = _mark(np.arange(scarce.size), scarce, (scarce.size, links))
-    uses = [sparse.hstack([*[carried] * count, sparse.csr_array(-flow.link[exists][scarce, None] / unit)])]
+    uses = [
+        sparse.hstack(
+            [*[carried] * count, sparse.csr_array(-flow.link[exists][scarce, None] / unit)]
+        )
+    ]
     most = [np.zeros(scarce.size)]
     if flow.node is not None:
-        uses.append(sparse.hstack([*[enters] * count, sparse.csr_array(np.full((nodes, 1), -flow.node / unit))]))
+        uses.append(
+            sparse.hstack(
+                [*[enters] * count, sparse.csr_array(np.full((nodes, 1), -flow.node / unit))]
+            )
+        )
         sent = np.zeros(nodes)
         np.add.at(sent, flow.source, demand)
         most.append(-sent)
     objective = np.append(np.zeros(count * links), 1.0)
     result = optimize.linprog(
-        objective, A_ub=sparse.vstack(uses).tocsr(), b_ub=np.concatenate(most), A_eq=balance.tocsr(),
-        b_eq=wanted.ravel(), method="highs-ipm",
-    )  # fmt: skip
+        objective,
+        A_ub=sparse.vstack(uses).tocsr(),
+        b_ub=np.concatenate(most),
+        A_eq=balance.tocsr(),
+        b_eq=wanted.ravel(),
+        method="highs-ipm",
+    )
     link, node = np.zeros(topology.link_slots), np.zeros(nodes)
     if result.ineqlin is not None and result.ineqlin.marginals is not None:
         prices = -np.asarray(result.ineqlin.marginals, np.float64)
@@ -270,4 +321,8 @@ def _cheapest(flow: Flow, link_price: Ints, node_price: Ints) -> Ints:
 
 def _mark(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> Any:
     """A sparse matrix of ones."""
-    return import_module("scipy.sparse").coo_array((np.ones(row.size), (row, column)), shape=shape).tocsr()
+    return (
+        import_module("scipy.sparse")
+        .coo_array((np.ones(row.size), (row, column)), shape=shape)
+        .tocsr()
+    )

@@ -1,13 +1,17 @@
-"""Bounds of order: where there is a message there is a phase; kept by phases, an order needs one for each of a chain.
+"""Bounds of order: where there is a message there is a phase.
+
+Kept by phases, an order needs one for each of a chain.
 
 Presence: a pattern of at least one message needs at least 1 phase.
-    Proof: every message, also one inside a node, stands in some phase. Class: any. Witness: that there are messages.
+    Proof: every message, also one inside a node, stands in some phase. Class: any. Witness: that
+    there are messages.
 
 Order: messages that must follow one another need a phase each, where phases alone keep them apart.
-    Statement: phases ≥ messages on the longest chain of `before`. Proof: each ends in an earlier phase than the next
-    one. Class: an order kept by phases, of no two messages in one phase, as in permutations; any routes, whole or split
-    messages. Where a phase keeps an order inside (by its list or timetable, as all schedules may) there is no such
-    bound: a chain of any length fits into one phase. Witness: the chain. Time and memory O(pairs).
+    Statement: phases ≥ messages on the longest chain of `before`. Proof: each ends in an earlier
+    phase than the next one. Class: an order kept by phases, of no two messages in one phase, as in
+    permutations; any routes, whole or split messages. Where a phase keeps an order inside (by its
+    list or timetable, as all schedules may) there is no such bound: a chain of any length fits into
+    one phase. Witness: the chain. Time and memory O(pairs).
 """
 
 from __future__ import annotations
@@ -36,10 +40,14 @@ def bound_order(problem: BoundProblem) -> BoundValue | None:
     if before is None or not len(before) or problem.inside:
         return None
     chain, _ = longest_chain(before, np.ones(problem.pattern.messages))
-    return BoundValue(len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
+    return BoundValue(
+        len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another"
+    )
 
 
-def longest_chain(before: NDArray[np.int32], weight: NDArray[np.float64]) -> tuple[list[int], float]:
+def longest_chain(
+    before: NDArray[np.int32], weight: NDArray[np.float64]
+) -> tuple[list[int], float]:
     """(messages of the heaviest chain, first to last; their weights added up).
 
     Args:
@@ -60,15 +68,20 @@ def longest_chain(before: NDArray[np.int32], weight: NDArray[np.float64]) -> tup
 
 
 def _lengths(
-    first: NDArray[np.int32], later: NDArray[np.int32], starts: NDArray[np.intp], weight: NDArray[np.float64]
+    first: NDArray[np.int32],
+    later: NDArray[np.int32],
+    starts: NDArray[np.intp],
+    weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """shape=(messages): the heaviest chain up to each message, its own weight included.
 
-    All messages at once, as often as the longest chain has messages; beyond `ROUNDS`, one message after the other.
+    All messages at once, as often as the longest chain has messages; beyond `ROUNDS`, one message
+    after the other.
 
     Args:
         first: shape=(pairs): messages that others wait for.
-        later: shape=(waiting), rising: message `later[k]` waits for `first[starts[k] : starts[k + 1]]`.
+        later: shape=(waiting), rising: message `later[k]` waits for
+            `first[starts[k] : starts[k + 1]]`.
         starts: shape=(waiting).
         weight: shape=(messages).
     """

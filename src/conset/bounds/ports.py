@@ -3,30 +3,33 @@
 The witness of each is a node. They hold for any routes, and for split messages as for whole ones.
 
 Port degree: a port takes a limited number of messages at once.
-    Statement: phases ≥ ⌈messages out of v / send⌉ and ≥ ⌈messages into v / receive⌉ for every node v. Proof: a phase
-    holds at most `send` (`receive`) of them, and each, or some part of it, stands in a phase. With one side of the
-    pattern's graph for sources and one for targets this is the largest degree, and at send 1, receive 1 without other
-    limits it is reached (König 1916). Time O(messages), memory O(nodes).
+    Statement: phases ≥ ⌈messages out of v / send⌉ and ≥ ⌈messages into v / receive⌉ for every node
+    v. Proof: a phase holds at most `send` (`receive`) of them, and each, or some part of it, stands
+    in a phase. With one side of the pattern's graph for sources and one for targets this is the
+    largest degree, and at send 1, receive 1 without other limits it is reached (König 1916). Time
+    O(messages), memory O(nodes).
 
 Port sum: the largest loads of all phases add up to at least what one port sends or receives.
-    Statement: ΣL ≥ messages out of v and ≥ messages into v for every node v, where L is the largest load of any port or
-    link of a phase. Proof: a port's loads add up to its messages, and L is at least its load in every phase. Class: any
-    limits. O(messages).
+    Statement: ΣL ≥ messages out of v and ≥ messages into v for every node v, where L is the largest
+    load of any port or link of a phase. Proof: a port's loads add up to its messages, and L is at
+    least its load in every phase. Class: any limits. O(messages).
 
 Partners: a node that sends and receives in one phase does so with one partner (duplex exchange).
-    Statement: phases ≥ ⌈distinct partners of v / k⌉, k the larger of `send` and `receive`; and ≥ 2 where v both sends
-    and receives and has more than one partner. Proof: in a phase v either exchanges with one partner, or only sends to
-    at most `send`, or only receives from at most `receive`; with two partners and both directions one phase would break
-    the rule. Time O(messages), after which a table of nodes² bits or a sort of the pairs. Source: the half-duplex rule
-    of the iPSC/860 (Wang, Ranka, section 2.2).
+    Statement: phases ≥ ⌈distinct partners of v / k⌉, k the larger of `send` and `receive`; and ≥ 2
+    where v both sends and receives and has more than one partner. Proof: in a phase v either
+    exchanges with one partner, or only sends to at most `send`, or only receives from at most
+    `receive`; with two partners and both directions one phase would break the rule. Time
+    O(messages), after which a table of nodes² bits or a sort of the pairs. Source: the half-duplex
+    rule of the iPSC/860 (Wang, Ranka, section 2.2).
 
 Port time: bytes pass a port, or a half-duplex node, at its rate.
-    Statement: time ≥ the least lead-in + Σ bytes / rate + the least lead-out over the messages out of v, and over those
-    into v; where in and out share a rate, over both, a byte of messages that may meet in an exchange under the policy
-    counting `exchange_weight`. Proof: in step 5 of a message's life no model exceeds a rate, and no byte flows before
-    the steps ahead of it; which bytes meet is for the schedule to choose, so all of a pair with messages both ways may.
-    With barriers leads are paid in every group that v has messages in. Class: any limits, every policy; split messages
-    lead in and out with the least a part may. O(messages).
+    Statement: time ≥ the least lead-in + Σ bytes / rate + the least lead-out over the messages out
+    of v, and over those into v; where in and out share a rate, over both, a byte of messages that
+    may meet in an exchange under the policy counting `exchange_weight`. Proof: in step 5 of a
+    message's life no model exceeds a rate, and no byte flows before the steps ahead of it; which
+    bytes meet is for the schedule to choose, so all of a pair with messages both ways may. With
+    barriers leads are paid in every group that v has messages in. Class: any limits, every policy;
+    split messages lead in and out with the least a part may. O(messages).
 """
 
 from __future__ import annotations
@@ -41,12 +44,16 @@ from conset.bounds.problem import BoundProblem, BoundValue
 def bound_port_degree(problem: BoundProblem) -> BoundValue | None:
     """The busiest port by messages; None where ports have no limit."""
     found: list[BoundValue] = []
-    ports = (("sends", problem.sends, problem.limits.send), ("receives", problem.receives, problem.limits.receive))
+    ports = (
+        ("sends", problem.sends, problem.limits.send),
+        ("receives", problem.receives, problem.limits.receive),
+    )
     for verb, count, limit in ports:
         if limit is not None:
             node = int(count.argmax())
             witness = (
-                f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
+                f"{problem.topology.node_name(node)} {verb} "
+                f"{count_of(int(count[node]), 'message')}, {limit} at once"
             )
             found.append(BoundValue(-(-int(count[node]) // limit), witness))
     return max(found, key=lambda f: f.value, default=None)
@@ -59,7 +66,9 @@ def bound_port_sum(problem: BoundProblem) -> BoundValue:
         node = int(count.argmax())
         found.append(
             BoundValue(
-                int(count[node]), f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"
+                int(count[node]),
+                f"{problem.topology.node_name(node)} {verb} "
+                f"{count_of(int(count[node]), 'message')}",
             )
         )
     return max(found, key=lambda f: f.value)
@@ -80,9 +89,13 @@ def bound_partners(problem: BoundProblem) -> BoundValue | None:
     torn = np.flatnonzero((problem.sends > 0) & (problem.receives > 0) & (partners > 1))
     if torn.size:
         return BoundValue(
-            2, f"{name(int(torn[0]))} sends and receives and has {count_of(int(partners[torn[0]]), 'partner')}"
+            2,
+            f"{name(int(torn[0]))} sends and receives and has "
+            f"{count_of(int(partners[torn[0]]), 'partner')}",
         )
-    return BoundValue(min(1, int(partners[most])), f"{name(most)} has {count_of(int(partners[most]), 'partner')}")
+    return BoundValue(
+        min(1, int(partners[most])), f"{name(most)} has {count_of(int(partners[most]), 'partner')}"
+    )
 
 
 def count_partners(problem: BoundProblem) -> NDArray[np.int64]:
@@ -97,7 +110,9 @@ def count_partners(problem: BoundProblem) -> NDArray[np.int64]:
         return partners
     low, high = np.minimum(source, target).astype(np.int64), np.maximum(source, target)
     pairs = np.unique(low * nodes + high)
-    return np.bincount(pairs // nodes, minlength=nodes) + np.bincount(pairs % nodes, minlength=nodes)
+    return np.bincount(pairs // nodes, minlength=nodes) + np.bincount(
+        pairs % nodes, minlength=nodes
+    )
 
 
 def bound_port_time(problem: BoundProblem, phases: int) -> BoundValue:
@@ -118,7 +133,9 @@ def bound_port_time(problem: BoundProblem, phases: int) -> BoundValue:
     }
     verb = max(time, key=lambda each: float(time[each].max(initial=0.0)))
     if not time[verb].any():
-        return BoundValue(0.0, "no message leaves its node" if problem.source.size == 0 else "ports cost nothing")
+        return BoundValue(
+            0.0, "no message leaves its node" if problem.source.size == 0 else "ports cost nothing"
+        )
     node = int(time[verb].argmax())
     mine = np.zeros(problem.source.size, bool)
     if "sends" in verb:

@@ -1,4 +1,7 @@
-"""BoundProblem: what is to be sent under which rules, with the sums that several bounds share, each made once."""
+"""BoundProblem: what is to be sent under which rules.
+
+With the sums that several bounds share, each made once.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,8 @@ def require_nodes(pattern: Pattern, machine: Machine, placement: NDArray[np.int3
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
     if last >= endpoints:
         raise InputError(
-            f"node {last} holds a rank of {pattern.name}: {machine.name} has {count_of(endpoints, 'endpoint')}"
+            f"node {last} holds a rank of {pattern.name}: {machine.name} has "
+            f"{count_of(endpoints, 'endpoint')}"
         )
 
 
@@ -60,7 +64,8 @@ class BoundProblem:
         limits: what every phase keeps.
         placement: shape=(ranks), int32, or None: rank r on node r.
         sync: the policy.
-        free: whether a schedule may choose routes, or the machine's are not known; else they are the machine's.
+        free: whether a schedule may choose routes, or the machine's are not known; else they are
+            the machine's.
         split: whether a message may be cut over several phases.
         inside: whether an order may be kept inside a phase.
         phases: the number of phases that sums over phases are asked for; None: any.
@@ -147,7 +152,7 @@ class BoundProblem:
 
     @cached_property
     def expected(self) -> _core.ExpectedTotals:
-        """Messages and bytes on every link in expectation over the hash of the machine's routing."""
+        """Expected messages and bytes on every link over the hash of the machine's routing."""
         return _core.expect_totals(self.network, self.source, self.target, plain_sizes(self.size))
 
     @property
@@ -161,7 +166,10 @@ class BoundProblem:
         return self.machine_routes and self.machine.routing.knowledge == "adaptive"
 
     def per_supply(self, amount: int, supply: int) -> float:
-        """Phases' loads that `amount` needs at least: whole ones, or fractions where loads are expected or spread."""
+        """Phases' loads that `amount` needs at least.
+
+        Whole ones, or fractions where loads are expected or spread.
+        """
         return -(-amount // supply) if self.machine.routing.is_known else amount / supply
 
     @cached_property
@@ -178,7 +186,11 @@ class BoundProblem:
     @cached_property
     def walked(self) -> _core.Network:
         """As `network`, with the shortest routes where a schedule may choose."""
-        return core_network(self.topology, Routing.default(self.topology)) if self.free else self.network
+        return (
+            core_network(self.topology, Routing.default(self.topology))
+            if self.free
+            else self.network
+        )
 
     @cached_property
     def least_hops(self) -> NDArray[np.int32]:
@@ -191,13 +203,19 @@ class BoundProblem:
 
     @cached_property
     def link_work(self) -> NDArray[np.float64]:
-        """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B], whole width."""
+        """Cost of a byte on each link over its whole width [s/B].
+
+        shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
+        """
         return link_work(self.topology, self.costs, self.topology.widths())
 
     def ways(
         self, source: NDArray[np.int32], target: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """(hops, seconds per byte of the slowest link) of routes between nodes; free routes: at least that."""
+        """(hops, seconds per byte of the slowest link) of routes between nodes.
+
+        Free routes: at least that.
+        """
         source, target = np.ascontiguousarray(source), np.ascontiguousarray(target)
         if self.topology.link_slots == 0:
             return np.zeros(source.size, np.int32), np.zeros(source.size)
@@ -209,30 +227,44 @@ class BoundProblem:
 
     @cached_property
     def least_link_work(self) -> float:
-        """Of the links that a message may take [s/B]: of the fastest; of a message that is spread, of all at its end.
+        """Of the links that a message may take [s/B]: of the fastest.
 
-        Parts of a spread message share the links out of its node, and no message leaves faster than all of them carry.
+        Of a message that is spread, of all at its end.
+
+        Parts of a spread message share the links out of its node, and no message leaves faster than
+        all of them carry.
         """
         work, topology = self.link_work, self.topology
         if not work.size:
             return 0.0
         if not self.is_adaptive or not work.all():
             return float(work.min(initial=inf))
-        rate = np.bincount(topology.link_source, np.broadcast_to(1 / work, topology.link_slots), topology.nodes)
+        rate = np.bincount(
+            topology.link_source, np.broadcast_to(1 / work, topology.link_slots), topology.nodes
+        )
         return float(1 / rate[: topology.endpoints].max())
 
     @cached_property
     def exchanges(self) -> NDArray[np.int64] | None:
-        """Pairs of nodes with messages, as one sorted number each; None where no byte of an exchange counts less.
+        """Pairs of nodes with messages, as one sorted number each.
 
-        Messages of a pair may meet under the policy; which bytes do is the schedule's, so all of them count less.
+        None where no byte of an exchange counts less.
+
+        Messages of a pair may meet under the policy; which bytes do is the schedule's, so all of
+        them count less.
         """
         costs = self.costs
-        if costs.exchange_weight == 1 or costs.node_Bps == inf or self.sync.kind not in costs.exchange_syncs:
+        if (
+            costs.exchange_weight == 1
+            or costs.node_Bps == inf
+            or self.sync.kind not in costs.exchange_syncs
+        ):
             return None
         return np.unique(self.source.astype(np.int64) * self.topology.nodes + self.target)
 
-    def exchange_weights(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
+    def exchange_weights(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
         """Shape as `source`: what a byte of each message counts at a node, at least."""
         if self.exchanges is None:
             return np.ones(source.size)
@@ -243,15 +275,21 @@ class BoundProblem:
 
     @cached_property
     def alone(self) -> NDArray[np.float64]:
-        """Shape as `source` [s]: what each message that leaves its node takes alone, with one set-up."""
+        """Shape as `source` [s].
+
+        What each message that leaves its node takes alone, with one set-up.
+        """
         hops, per_byte = self.ways(self.source, self.target)
         slowest = np.maximum(per_byte, self.port_work(self.source, self.target))
         crosses = np.ones(self.source.size, bool)
         return (
-            self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest, packed=self.packed).alone
+            self.costs.setup_s
+            + message_times(self.costs, self.size, crosses, hops, slowest, packed=self.packed).alone
         )
 
-    def port_work(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
+    def port_work(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
         """Shape as `source` [s/B]: of the slower of a message's ports and nodes."""
         costs = self.costs
         ports = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps)
@@ -265,7 +303,10 @@ class BoundProblem:
         return sum_up(self)
 
     def phases_of(self, *users: tuple[NDArray[np.int64], int | None]) -> NDArray[np.int64]:
-        """Phases that each resource has messages in, at least: 1, or messages over what a phase may hold of them."""
+        """Phases that each resource has messages in, at least.
+
+        1, or messages over what a phase may hold of them.
+        """
         phases = np.ones(users[0][0].shape, np.int64)
         for count, limit in users:
             if limit is not None:
@@ -273,12 +314,19 @@ class BoundProblem:
         return phases
 
     def in_groups(
-        self, work: NDArray[np.float64], lead: NDArray[np.float64], needed: NDArray[np.int64], phases: int
+        self,
+        work: NDArray[np.float64],
+        lead: NDArray[np.float64],
+        needed: NDArray[np.int64],
+        phases: int,
     ) -> NDArray[np.float64]:
-        """Time of resources [s]: work and lead-in and lead-out; with barriers, these once for every group of phases.
+        """Time of resources [s]: work and lead-in and lead-out.
 
-        A group is over when all its messages are delivered, so a resource pays its least lead-in and lead-out in each
-        group it has messages in; each further group takes that, or the shortest message.
+        With barriers, these once for every group of phases.
+
+        A group is over when all its messages are delivered, so a resource pays its least lead-in
+        and lead-out in each group it has messages in; each further group takes that, or the
+        shortest message.
 
         Args:
             work: shape=(resources) [s].
@@ -291,11 +339,18 @@ class BoundProblem:
             return np.where(used, work + np.where(used, lead, 0.0), 0.0)
         own = -(-needed // self.sync.every)
         others = np.maximum(0, -(-phases // self.sync.every) - own)
-        time = work + own * np.where(used, lead, 0.0) + others * np.minimum(np.where(used, lead, 0.0), self.sums.least)
+        time = (
+            work
+            + own * np.where(used, lead, 0.0)
+            + others * np.minimum(np.where(used, lead, 0.0), self.sums.least)
+        )
         return np.where(used, time, 0.0)
 
     def all_bytes(self, work: float, phases: int) -> float:
-        """Time in which all bytes of the pattern need `work` seconds [s]: they flow between the least leads."""
+        """Time in which all bytes of the pattern need `work` seconds [s].
+
+        They flow between the least leads.
+        """
         if self.source.size == 0:
             return 0.0
         groups = -(-phases // self.sync.every) if self.sync.kind == "barrier" else 1

@@ -1,14 +1,17 @@
-"""Bounds of a program: of every stage by itself, of the whole with these bundles, and over all ways to forward.
+"""Bounds of a program.
 
-Phases and loads add up over stages. Of a program that forwards, time is that of it as one schedule, whose bundles wait
-for what they pass on; with a barrier after every phase also the sum over stages, as none begins before the one before
-has ended. Both speak of these bundles only. What no other paths beat either is beside them: in as many stages, and in
-any number.
+Of every stage by itself, of the whole with these bundles, and over all ways to forward.
 
-Of building blocks time is what the formula of `predict_program` cannot go below: every run of a block takes its own
-bound without switches, and there are as many contexts as the phases of the block that needs most, as two phases whose
-connections could be open together could be one. Messages of one connection, and of one context, take its channels
-once, however many runs there are: bounds of one schedule of all messages would not hold.
+Phases and loads add up over stages. Of a program that forwards, time is that of it as one schedule,
+whose bundles wait for what they pass on; with a barrier after every phase also the sum over stages,
+as none begins before the one before has ended. Both speak of these bundles only. What no other
+paths beat either is beside them: in as many stages, and in any number.
+
+Of building blocks time is what the formula of `predict_program` cannot go below: every run of a
+block takes its own bound without switches, and there are as many contexts as the phases of the
+block that needs most, as two phases whose connections could be open together could be one. Messages
+of one connection, and of one context, take its channels once, however many runs there are: bounds
+of one schedule of all messages would not hold.
 """
 
 from __future__ import annotations
@@ -37,12 +40,13 @@ class ProgramBounds(ValueObject):
     """What no program of a class beats.
 
     Attributes:
-        whole: with the messages that the stages send; of building blocks by formula, one run after the other.
+        whole: with the messages that the stages send; of building blocks by formula, one run after
+            the other.
         stages: of every stage by itself, once for each repetition in `whole`.
         as_many: over all paths in as many stages; None: the stages send messages of their own.
         any_number: over all paths in any number of stages; None as well.
-        volume: bytes sent over bytes of the pattern, at least, where no rank sends or receives more bundles in a stage
-            than here; 1 where nothing is forwarded.
+        volume: bytes sent over bytes of the pattern, at least, where no rank sends or receives more
+            bundles in a stage than here; 1 where nothing is forwarded.
     """
 
     whole: Bounds
@@ -57,23 +61,34 @@ class ProgramBounds(ValueObject):
         for name in ("as_many", "any_number"):
             found: StageBounds | None = getattr(self, name)
             if found is not None:
-                keys = ("stages", "sends", "sends_witness", "time_s", "time_witness", "stages_class")
+                keys = (
+                    "stages",
+                    "sends",
+                    "sends_witness",
+                    "time_s",
+                    "time_witness",
+                    "stages_class",
+                )
                 own[name] = {key: getattr(found, key) for key in keys}
         return {**self.whole.to_object(), **own}
 
     def gap(self, phases: int, predicted_s: float, time_s: float) -> dict[str, float]:
-        """How far above its bounds a program is: `phases`, `time`, and `any_number` over all ways to forward.
+        """How far above its bounds a program is.
+
+        `phases`, `time`, and `any_number` over all ways to forward.
 
         Args:
             phases: that it executes.
             predicted_s: that it takes by formula [s], as the gap of a schedule has it.
-            time_s: that it takes by what decides [s]; a formula does not wait at ranks that forward.
+            time_s: that it takes by what decides [s]; a formula does not wait at ranks that
+                forward.
         """
         least_s = self.whole.time_s if self.any_number is None else self.any_number.time_s
         return {
-            "phases": _over(phases, self.whole.phases), "time": _over(predicted_s, self.whole.time_s),
+            "phases": _over(phases, self.whole.phases),
+            "time": _over(predicted_s, self.whole.time_s),
             "any_number": _over(time_s, least_s),
-        }  # fmt: skip
+        }
 
 
 def _over(value: float, bound: float) -> float:
@@ -97,13 +112,16 @@ def bound_program(program: Program, whole: Schedule | None = None) -> ProgramBou
     one, paths = chained(program) if whole is None else whole, program.paths
     bounds = _whole(program, one, found)
     options: dict[str, Any] = {
-        "placement": one.placement, "method": one.method,
+        "placement": one.placement,
+        "method": one.method,
         "split": paths.message is not None or any(s.parts is not None for s in program.schedules),
-    }  # fmt: skip
+    }
     as_many = bound_stages(paths.pattern, program.machine, stages=paths.stages, **options)
     any_number = bound_stages(paths.pattern, program.machine, **options)
     sends, receives = stage_maxima(paths)
-    return ProgramBounds(bounds, stages, as_many, any_number, bound_volume(paths.pattern, sends, receives)[1])
+    return ProgramBounds(
+        bounds, stages, as_many, any_number, bound_volume(paths.pattern, sends, receives)[1]
+    )
 
 
 def stage_maxima(paths: Paths) -> tuple[list[int], list[int]]:
@@ -124,29 +142,48 @@ def _whole(program: Program, one: Schedule, found: tuple[Bounds, ...]) -> Bounds
     if program.sync == "barrier" and added_s > time_s:
         time_s, witness = added_s, _list(times, "time_witness")
     return Bounds(
-        phases, _list(times, "phases_witness"), f"{THESE}, {times[0][1].phases_class}" if times else THESE,
-        time_s, witness, f"{THESE}, {bounds.time_class}", bounds.candidates,
-        load, _list(times, "load_sum_witness"), f"{THESE}, {bounds.load_sum_class}",
-    )  # fmt: skip
+        phases,
+        _list(times, "phases_witness"),
+        f"{THESE}, {times[0][1].phases_class}" if times else THESE,
+        time_s,
+        witness,
+        f"{THESE}, {bounds.time_class}",
+        bounds.candidates,
+        load,
+        _list(times, "load_sum_witness"),
+        f"{THESE}, {bounds.load_sum_class}",
+    )
 
 
 def _blocks(program: Program, found: tuple[Bounds, ...]) -> Bounds:
     """Sums over the runs of building blocks, and the least switches between them."""
     times = [(stage.repeat, found[stage.schedule]) for stage in program.stages]
     machine = program.machine.with_costs(without_switches)
-    alone_s = [bound_schedule(replace(each, machine=machine, sync="barrier")).time_s for each in program.schedules]
+    alone_s = [
+        bound_schedule(replace(each, machine=machine, sync="barrier")).time_s
+        for each in program.schedules
+    ]
     runs_s = sum(stage.repeat * alone_s[stage.schedule] for stage in program.stages)
     contexts, most = max(_contexts(*pair) for pair in zip(program.schedules, found, strict=True))
     costs = program.machine.costs_for(program.schedules[0].method)
     barriers = max(0, contexts - (not costs.first_barrier))
     switching_s = contexts * costs.setup_s + barriers * synchronization_s(program.machine, costs)
-    witness = f"all runs {format_time(runs_s)}, {count_of(contexts, 'context')} {format_time(switching_s)}: {most}"
+    witness = (
+        f"all runs {format_time(runs_s)}, {count_of(contexts, 'context')} "
+        f"{format_time(switching_s)}: {most}"
+    )
     return Bounds(
-        sum(repeat * each.phases for repeat, each in times), _list(times, "phases_witness"),
-        f"{THESE}, {times[0][1].phases_class}", runs_s + switching_s, witness, BLOCKS, (),
-        sum(repeat * each.load_sum for repeat, each in times), _list(times, "load_sum_witness"),
+        sum(repeat * each.phases for repeat, each in times),
+        _list(times, "phases_witness"),
+        f"{THESE}, {times[0][1].phases_class}",
+        runs_s + switching_s,
+        witness,
+        BLOCKS,
+        (),
+        sum(repeat * each.load_sum for repeat, each in times),
+        _list(times, "load_sum_witness"),
         f"{THESE}, {times[0][1].load_sum_class}",
-    )  # fmt: skip
+    )
 
 
 def _contexts(schedule: Schedule, bounds: Bounds) -> tuple[int, str]:
@@ -160,5 +197,7 @@ def _contexts(schedule: Schedule, bounds: Bounds) -> tuple[int, str]:
 
 def _list(times: list[tuple[int, Bounds]], name: str) -> str:
     """`2 × …; then …`: the witnesses of the stages."""
-    said = [("" if repeat == 1 else f"{repeat} × ") + getattr(bounds, name) for repeat, bounds in times]
+    said = [
+        ("" if repeat == 1 else f"{repeat} × ") + getattr(bounds, name) for repeat, bounds in times
+    ]
     return "; then ".join(said[:4]) + ("; …" if len(said) > 4 else "")

@@ -1,36 +1,45 @@
-"""Bounds on time where ranks may forward: whatever is combined, over whichever ranks, in however many stages.
+"""Bounds on time where ranks may forward.
 
-They hold in `flow`, `wormhole` and `circuit`, for every policy and any routes. Every number of the machine counts with
-the least it is at any size, as what travels together may have any; a set-up comes before the first message. Let
-D = send overhead + latency + b / slowest rate + receive overhead be what a message of the least size b takes over one
-link, and g = max(send overhead, b / rate of the port out) what one rank's messages are apart. Where messages may be
-cut, b = 0; where ranks share a node, messages between them have no latency and use no port.
+Whatever is combined, over whichever ranks, in however many stages.
+
+They hold in `flow`, `wormhole` and `circuit`, for every policy and any routes. Every number of the
+machine counts with the least it is at any size, as what travels together may have any; a set-up
+comes before the first message. Let D = send overhead + latency + b / slowest rate + receive
+overhead be what a message of the least size b takes over one link, and g = max(send overhead, b /
+rate of the port out) what one rank's messages are apart. Where messages may be cut, b = 0; where
+ranks share a node, messages between them have no latency and use no port.
 
 Message: no message is faster for being forwarded.
-    Statement: time ≥ send overhead + latency + shortest hops · hop + b / slowest rate + receive overhead for every
-    message. Proof: on its last way at least its bytes flow, and hops of several ways add up to its own or more.
+    Statement: time ≥ send overhead + latency + shortest hops · hop + b / slowest rate + receive
+    overhead for every message. Proof: on its last way at least its bytes flow, and hops of several
+    ways add up to its own or more.
 
 Fan-out: what one rank sends must reach all who want it.
-    Statement: time ≥ the least T with Σ over h of C(⌊(T - h·D) / g⌋ + h, h) ≥ targets of a rank, h at most the stages;
-    likewise for the sources of a rank, with the receive overhead and the port in. Proof: the i-th that a rank delivers
-    after it has the bytes takes D + (i - 1)·g at least, as its processor and its port do one after the other; so who is
-    reached over h ways, the i_1-th, …, the i_h-th of each rank, is reached at h·D + g·Σ(i - 1), and so many choices end
-    by T. For receivers time runs backwards. The broadcast tree of LogP (Karp and others 1993), counted.
+    Statement: time ≥ the least T with Σ over h of C(⌊(T - h·D) / g⌋ + h, h) ≥ targets of a rank, h
+    at most the stages; likewise for the sources of a rank, with the receive overhead and the port
+    in. Proof: the i-th that a rank delivers after it has the bytes takes D + (i - 1)·g at least, as
+    its processor and its port do one after the other; so who is reached over h ways, the i_1-th, …,
+    the i_h-th of each rank, is reached at h·D + g·Σ(i - 1), and so many choices end by T. For
+    receivers time runs backwards. The broadcast tree of LogP (Karp and others 1993), counted.
 
 Ports: bytes leave and enter nodes, however they travel.
-    Statement: time ≥ lead-in + Σ bytes / rate + lead-out, over the messages from ranks of a node to other nodes, and to
-    its ranks from others. Proof: each byte passes this port once at least; none flows before some send overhead and
-    latency, and with `receive=after` a receive overhead follows.
+    Statement: time ≥ lead-in + Σ bytes / rate + lead-out, over the messages from ranks of a node to
+    other nodes, and to its ranks from others. Proof: each byte passes this port once at least; none
+    flows before some send overhead and latency, and with `receive=after` a receive overhead
+    follows.
 
 Trade-off: in little time few are near, and who is far costs bytes at every way.
-    Statement: T is too little while lead-in + Σ bytes · ways / (rate · nodes) + lead-out > T, where of each rank's
-    messages the largest C(⌊(T - D) / g⌋ + 1, 1) take one way, the next two, … as under fan-out. Proof: fan-out says how
-    many can be h ways away; all ports together carry a message once for each. Ranks on nodes of their own only. The
-    larger of the sums by senders and by receivers counts; bisected in T.
+    Statement: T is too little while lead-in + Σ bytes · ways / (rate · nodes) + lead-out > T, where
+    of each rank's messages the largest C(⌊(T - D) / g⌋ + 1, 1) take one way, the next two, … as
+    under fan-out. Proof: fan-out says how many can be h ways away; all ports together carry a
+    message once for each. Ranks on nodes of their own only. The larger of the sums by senders and
+    by receivers counts; bisected in T.
 
-Links and cuts: bytes from one side of a network to the other pass the links between, over whichever ranks.
-    Statement: time ≥ lead-in + bytes / rate of all links from one side to the other + lead-out, for halves along each
-    dimension and for single nodes; and ≥ Σ bytes · shortest hops / Σ rate over all links.
+Links and cuts: bytes from one side of a network to the other pass the links between, over whichever
+ranks.
+    Statement: time ≥ lead-in + bytes / rate of all links from one side to the other + lead-out, for
+    halves along each dimension and for single nodes; and ≥ Σ bytes · shortest hops / Σ rate over
+    all links.
 
 Time O(messages · (log messages + cuts)), memory O(messages).
 """
@@ -127,7 +136,10 @@ class RelayProblem:
 
     @cached_property
     def link_s(self) -> NDArray[np.float64]:
-        """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B], whole width."""
+        """Cost of a byte on each link over its whole width [s/B].
+
+        shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
+        """
         return link_work(self.machine.topology, self.costs, self.machine.topology.widths())
 
     @cached_property
@@ -143,9 +155,11 @@ class RelayProblem:
 
     @cached_property
     def all_ports_s(self) -> float:
-        """What a byte from one node to another takes of a node's port out, port in, or of both nodes [s/B]."""
+        """What a byte between two nodes takes of a node's port out, port in, or of both [s/B]."""
         costs = self.costs
-        return max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 2 * self.node_weight / costs.node_Bps)
+        return max(
+            1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 2 * self.node_weight / costs.node_Bps
+        )
 
     @cached_property
     def slowest_s(self) -> float:
@@ -160,7 +174,13 @@ class RelayProblem:
     @cached_property
     def leads_s(self) -> float:
         """Least lead-in and lead-out of bytes [s]."""
-        return self.costs.setup_s + self.send_s + self.latency_s + self.hop_s + (0 if self.loose else self.receive_s)
+        return (
+            self.costs.setup_s
+            + self.send_s
+            + self.latency_s
+            + self.hop_s
+            + (0 if self.loose else self.receive_s)
+        )
 
     @cached_property
     def way_s(self) -> float:
@@ -183,17 +203,30 @@ class RelayProblem:
         """(of what each rank sends, of what each receives)."""
         pattern, (out, into) = self.pattern, self.spacing_s
         return (
-            Fan.of(pattern.source, pattern.target, pattern, self.way_s, out, self.stages, "sends to"),
-            Fan.of(pattern.target, pattern.source, pattern, self.way_s, into, self.stages, "receives from"),
+            Fan.of(
+                pattern.source, pattern.target, pattern, self.way_s, out, self.stages, "sends to"
+            ),
+            Fan.of(
+                pattern.target,
+                pattern.source,
+                pattern,
+                self.way_s,
+                into,
+                self.stages,
+                "receives from",
+            ),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Fan:
-    """The partners of each rank in one direction, the one with most bytes first, and how fast they can be reached.
+    """The partners of each rank in one direction and how fast they can be reached.
+
+    The one with most bytes is first.
 
     Attributes:
-        ranked_B: shape=(most partners of a rank), int64: the bytes of the i-th partner, added up over ranks.
+        ranked_B: shape=(most partners of a rank), int64: the bytes of the i-th partner, added up
+            over ranks.
         rank: the one with most partners.
         way_s: D [s].
         spacing_s: g [s].
@@ -210,9 +243,14 @@ class Fan:
 
     @staticmethod
     def of(
-        own: NDArray[np.int32], other: NDArray[np.int32], pattern: Pattern, way_s: float, spacing_s: float,
-        stages: int | None, verb: str,
-    ) -> Fan:  # fmt: skip
+        own: NDArray[np.int32],
+        other: NDArray[np.int32],
+        pattern: Pattern,
+        way_s: float,
+        spacing_s: float,
+        stages: int | None,
+        verb: str,
+    ) -> Fan:
         """The partners `other` of the ranks `own`."""
         ranked, rank = rank_partners(own, other, pattern.size, pattern.ranks)
         return Fan(ranked, rank, way_s, spacing_s, stages, verb)
@@ -223,7 +261,10 @@ class Fan:
         return int(self.ranked_B.size)
 
     def reached(self, time_s: float) -> list[int]:
-        """How many can be 1, 2, … ways away within a time, until all partners are reached or nobody is."""
+        """How many can be 1, 2, … ways away within a time.
+
+        Until all partners are reached or none is.
+        """
         found: list[int] = []
         total, ways = 0, 1
         while total < self.partners and (self.stages is None or ways <= self.stages):
@@ -237,7 +278,10 @@ class Fan:
         return found
 
     def carried(self, time_s: float) -> int | None:
-        """Bytes · ways of all messages, at least, if they are to be reached within a time [B]; None: not all can be."""
+        """Bytes · ways of all messages, at least, if they are to be reached within a time [B].
+
+        None: not all can be.
+        """
         begin, total = 0, 0
         for ways, count in enumerate(self.reached(time_s), 1):
             end = min(begin + count, self.partners)
@@ -260,7 +304,7 @@ class Fan:
 def rank_partners(
     own: NDArray[np.int32], other: NDArray[np.int32], size: NDArray[np.int64], ranks: int
 ) -> tuple[NDArray[np.int64], int]:
-    """(the bytes of the i-th largest partner of a rank, added up over ranks; the rank with most partners)."""
+    """(bytes of ranks' i-th largest partners, added up; the rank with most partners)."""
     pairs, at = np.unique(own.astype(np.int64) * ranks + other, return_inverse=True)
     total = np.zeros(pairs.size, np.int64)
     np.add.at(total, at, size)
@@ -279,12 +323,17 @@ def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
     size = np.zeros(1, np.int64) if problem.split else problem.pattern.size
     hops = least_hops(problem)
     outside = problem.latency_s + hops * problem.hop_s + size * problem.slowest_s
-    inside = np.minimum(size / problem.costs.copy_Bps, outside)  # it may take the way over another node
+    inside = np.minimum(
+        size / problem.costs.copy_Bps, outside
+    )  # it may take the way over another node
     ways = np.where(source != target, outside, inside)
     m = int(ways.argmax())
     time_s = problem.costs.setup_s + problem.send_s + float(ways[m]) + problem.receive_s
     name = problem.machine.topology.node_name
-    text = f"message {m}, {problem.pattern.size[m]:,} B from {name(int(source[m]))} to {name(int(target[m]))}"
+    text = (
+        f"message {m}, {problem.pattern.size[m]:,} B from {name(int(source[m]))} to "
+        f"{name(int(target[m]))}"
+    )
     return BoundValue(time_s, f"{text}, over whichever ranks")
 
 
@@ -303,9 +352,15 @@ def bound_fan_out(problem: RelayProblem) -> BoundValue:
     for fan in problem.fans:
         time_s = fan.least_s()
         counts = fan.reached(time_s * (1 + 1e-9) + 1e-15)
-        near = ", ".join(f"{min(c, fan.partners):,} over {count_of(h, 'way')}" for h, c in enumerate(counts[:4], 1))
+        near = ", ".join(
+            f"{min(c, fan.partners):,} over {count_of(h, 'way')}"
+            for h, c in enumerate(counts[:4], 1)
+        )
         more = ", …" if len(counts) > 4 else ""
-        text = f"rank {fan.rank} {fan.verb} {count_of(fan.partners, 'rank')}: by then at most {near}{more}"
+        text = (
+            f"rank {fan.rank} {fan.verb} {count_of(fan.partners, 'rank')}: by then at most "
+            f"{near}{more}"
+        )
         found.append(BoundValue(problem.costs.setup_s + time_s, text))
     return max(found, key=lambda f: f.value)
 
@@ -320,9 +375,10 @@ def bound_forwarded_ports(problem: RelayProblem) -> BoundValue | None:
     out, into = (np.bincount(ends[leaves], size, nodes) for ends in (source, target))
     costs = problem.costs
     kinds = {
-        "sends": (out, 1 / costs.port_out_Bps), "receives": (into, 1 / costs.port_in_Bps),
+        "sends": (out, 1 / costs.port_out_Bps),
+        "receives": (into, 1 / costs.port_in_Bps),
         "sends and receives": (out + into, problem.node_weight / costs.node_Bps),
-    }  # fmt: skip
+    }
     verb = max(kinds, key=lambda each: float(kinds[each][0].max()) * kinds[each][1])
     carried, per_byte = kinds[verb]
     node = int(carried.argmax())
@@ -331,7 +387,9 @@ def bound_forwarded_ports(problem: RelayProblem) -> BoundValue | None:
 
 
 def bound_trade_off(problem: RelayProblem, least_s: float) -> BoundValue | None:
-    """The time in which all ports carry what must be forwarded in it [s]; None where ranks share nodes.
+    """The time in which all ports carry what must be forwarded in it [s].
+
+    None where ranks share nodes.
 
     Args:
         problem: what is asked.
@@ -364,7 +422,10 @@ def bound_volume_time(problem: RelayProblem, volume_B: int) -> BoundValue | None
     """The time in which all ports carry bytes · ways [s]; None where ranks share nodes."""
     if problem.shared or not problem.all_ports_s:
         return None
-    text = f"{format_size(volume_B)} pass {problem.used} ports of {format_rate(1 / problem.all_ports_s)}"
+    text = (
+        f"{format_size(volume_B)} pass {problem.used} ports of "
+        f"{format_rate(1 / problem.all_ports_s)}"
+    )
     return BoundValue(problem.leads_s + volume_B * problem.all_ports_s / problem.used, text)
 
 
@@ -374,7 +435,9 @@ def bound_cuts(problem: RelayProblem) -> BoundValue | None:
     source, target = problem.ends
     if not problem.link_s.size or not topology.links:
         return None
-    rates = np.where(topology.link_exists, 1 / np.broadcast_to(problem.link_s, topology.link_slots), 0.0)
+    rates = np.where(
+        topology.link_exists, 1 / np.broadcast_to(problem.link_s, topology.link_slots), 0.0
+    )
     begin, end = topology.ends
     best = BoundValue(0.0, "")
     for inside, name in halves(problem):
@@ -391,13 +454,19 @@ def bound_cuts(problem: RelayProblem) -> BoundValue | None:
         times = np.where(own > 0, own / np.where(rate_of > 0, rate_of, inf), 0.0)
         node = int(times.argmax())
         if times[node] > best.value:
-            text = f"{format_size(own[node])} {verb} {topology.node_name(node)}, at {format_rate(rate_of[node])}"
+            text = (
+                f"{format_size(own[node])} {verb} {topology.node_name(node)}, at "
+                f"{format_rate(rate_of[node])}"
+            )
             best = BoundValue(float(times[node]), text)
     return BoundValue(best.value + problem.leads_s, best.witness) if best.value else None
 
 
 def halves(problem: RelayProblem) -> Iterator[tuple[NDArray[np.bool_], str]]:
-    """(shape=(nodes): which nodes are on one side, its name): both sides of each half along each dimension."""
+    """(shape=(nodes): which nodes are on one side, its name).
+
+    Both sides of each half along each dimension.
+    """
     topology = problem.machine.topology
     if topology.kind == "graph":
         return
@@ -406,9 +475,14 @@ def halves(problem: RelayProblem) -> Iterator[tuple[NDArray[np.bool_], str]]:
         if topology.wraps and side > 2:
             begins = np.unique(np.linspace(0, side - 1, min(side, WINDOWS)).astype(np.int64))
             for begin in begins.tolist():
-                yield (at - begin) % side < side // 2, f"{side // 2} of {side} from {begin} along dimension {k}"
+                yield (
+                    (at - begin) % side < side // 2,
+                    f"{side // 2} of {side} from {begin} along dimension {k}",
+                )
             continue
-        for end in np.unique(np.linspace(1, side - 1, min(side - 1, WINDOWS)).astype(np.int64)).tolist():
+        for end in np.unique(
+            np.linspace(1, side - 1, min(side - 1, WINDOWS)).astype(np.int64)
+        ).tolist():
             yield at < end, f"the first {end} of {side} along dimension {k}"
             yield at >= end, f"the last {side - end} of {side} along dimension {k}"
 
@@ -419,7 +493,9 @@ def bound_links(problem: RelayProblem) -> BoundValue | None:
     if not problem.link_s.size or not problem.link_s.all():
         return None
     carried = float((problem.pattern.size * least_hops(problem).astype(np.float64)).sum())
-    rate = float(np.broadcast_to(1 / problem.link_s, topology.link_slots)[topology.link_exists].sum())
+    rate = float(
+        np.broadcast_to(1 / problem.link_s, topology.link_slots)[topology.link_exists].sum()
+    )
     if not carried:
         return None
     text = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"

@@ -1,9 +1,12 @@
-"""Sums that bounds on time share: what messages ask of processors, slots, ports, nodes and links, in one pass.
+"""Sums that bounds on time share.
 
-Lead-ins and lead-outs are the least over the messages of a resource. Where messages may be split, a part is only known
-to pay the least overhead of any size up to the whole, and its bytes may be few: they lead nothing in or out. Its parts
-are packed as it is: together they are copied as long as the whole.
-The core counts parts of the messages, several at once; time and memory as in `cpp/include/conset/bounds/sums.hpp`.
+What messages ask of processors, slots, ports, nodes and links, in one pass.
+
+Lead-ins and lead-outs are the least over the messages of a resource. Where messages may be split, a
+part is only known to pay the least overhead of any size up to the whole, and its bytes may be few:
+they lead nothing in or out. Its parts are packed as it is: together they are copied as long as the
+whole. The core counts parts of the messages, several at once; time and memory as in
+`cpp/include/conset/bounds/sums.hpp`.
 """
 
 from __future__ import annotations
@@ -57,9 +60,11 @@ class WorkSums:
         send, receive, held: shape=(ranks), float64 [s]: work of the processors; time in slots.
         sending, receiving, holding: lead-ins and lead-outs of these.
         sends, receives: shape=(ranks), int64: messages that leave their node.
-        out, into: shape=(nodes), float64 [s]: bytes over the rate of the port; `both` weighed, at the rate of the node.
+        out, into: shape=(nodes), float64 [s]: bytes over the rate of the port; `both` weighed, at
+            the rate of the node.
         leaving, entering, passing: lead-ins and lead-outs of these.
-        links: lead-ins and lead-outs of links, where they cost anything and routes are the machine's; else None.
+        links: lead-ins and lead-outs of links, where they cost anything and routes are the
+            machine's; else None.
         first, last: least lead-in and lead-out of bytes of any message that leaves its node [s].
         longest: (time alone with its wait, message) of the longest message.
         least: the shortest message alone with its wait [s].
@@ -87,16 +92,24 @@ class WorkSums:
 
 
 def costs_of_parts(costs: Costs) -> Costs:
-    """The least a part of a message may pay: each overhead and latency of the cheapest size up to the whole."""
+    """The least a part of a message may pay.
+
+    Each overhead and latency of the cheapest size up to the whole.
+    """
 
     def least(steps: Steps) -> Steps:
         return Steps(tuple(np.minimum.accumulate(steps.seconds).tolist()), steps.up_to_B)
 
     return replace(
-        costs, send_overhead=least(costs.send_overhead), receive_overhead=least(costs.receive_overhead),
-        inject=least(costs.inject), eject=least(costs.eject), hop_by_size=least(costs.hop),
-        eager_B=None if costs.eager_B is None else inf, copy_Bps=inf,
-    )  # fmt: skip
+        costs,
+        send_overhead=least(costs.send_overhead),
+        receive_overhead=least(costs.receive_overhead),
+        inject=least(costs.inject),
+        eject=least(costs.eject),
+        hop_by_size=least(costs.hop),
+        eager_B=None if costs.eager_B is None else inf,
+        copy_Bps=inf,
+    )
 
 
 def sum_up(problem: BoundProblem) -> WorkSums:
@@ -104,10 +117,22 @@ def sum_up(problem: BoundProblem) -> WorkSums:
     ranks, nodes, costs = problem.pattern.ranks, problem.topology.nodes, problem.costs
     with_links = not problem.free and problem.link_work.size > 0
     sums = WorkSums(
-        np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), Lead(ranks), Lead(ranks), Lead(ranks),
-        np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.zeros(nodes), np.zeros(nodes), np.zeros(nodes),
-        Lead(nodes), Lead(nodes), Lead(nodes), Lead(problem.topology.link_slots) if with_links else None,
-    )  # fmt: skip
+        np.zeros(ranks),
+        np.zeros(ranks),
+        np.zeros(ranks),
+        Lead(ranks),
+        Lead(ranks),
+        Lead(ranks),
+        np.zeros(ranks, np.int64),
+        np.zeros(ranks, np.int64),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        np.zeros(nodes),
+        Lead(nodes),
+        Lead(nodes),
+        Lead(nodes),
+        Lead(problem.topology.link_slots) if with_links else None,
+    )
     paid = costs_of_parts(costs) if problem.split else costs
     prices = _prices(problem, paid, with_links)
     problem.walked, problem.exchanges  # noqa: B018  found once, before threads ask for them
@@ -125,7 +150,10 @@ def sum_up(problem: BoundProblem) -> WorkSums:
 
 
 def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.BoundPrices:
-    """What messages cost, as the core takes it; `costs`: what they pay, which parts may pay less of."""
+    """What messages cost, as the core takes it.
+
+    `costs`: what they pay, which parts may pay less of.
+    """
     ready = problem.sync.kind == "ready"
     once = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
     once = once if ready or problem.split else once + costs.requests
@@ -136,12 +164,24 @@ def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.Boun
         per_byte = np.array([problem.least_link_work])
     send, receive, latency, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     return _core.BoundPrices(
-        up_to=np.array(limits), send=send, receive=receive, once=latency, link=hop, per_byte=per_byte,
-        port=max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), node_Bps=costs.node_Bps,
-        copy_Bps=problem.costs.copy_Bps, setup=costs.setup_s, signal=costs.signal_s if ready else 0.0,
-        signal_link=costs.hop.at(0) if ready else 0.0, eager=-1.0 if costs.eager_B is None else costs.eager_B,
-        before=costs.receive == "before", ready=ready, split=problem.split, leads_of_links=with_links,
-    )  # fmt: skip
+        up_to=np.array(limits),
+        send=send,
+        receive=receive,
+        once=latency,
+        link=hop,
+        per_byte=per_byte,
+        port=max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps),
+        node_Bps=costs.node_Bps,
+        copy_Bps=problem.costs.copy_Bps,
+        setup=costs.setup_s,
+        signal=costs.signal_s if ready else 0.0,
+        signal_link=costs.hop.at(0) if ready else 0.0,
+        eager=-1.0 if costs.eager_B is None else costs.eager_B,
+        before=costs.receive == "before",
+        ready=ready,
+        split=problem.split,
+        leads_of_links=with_links,
+    )
 
 
 def _count(problem: BoundProblem, prices: _core.BoundPrices, chunk: slice) -> _core.MessageSums:
@@ -150,12 +190,18 @@ def _count(problem: BoundProblem, prices: _core.BoundPrices, chunk: slice) -> _c
     sender, receiver = pattern.source[chunk], pattern.target[chunk]
     source, target = (np.ascontiguousarray(problem.nodes_of(each)) for each in (sender, receiver))
     weight = np.zeros(0) if problem.exchanges is None else problem.exchange_weights(source, target)
-    transfers = _core.Transfers(problem.walked, source, target, *NO_LINKS, plain_sizes(pattern.size[chunk]))
+    transfers = _core.Transfers(
+        problem.walked, source, target, *NO_LINKS, plain_sizes(pattern.size[chunk])
+    )
     packed = NOT_PACKED if pattern.packed is None else pattern.packed[chunk].astype(np.uint8)
-    return _core.sum_messages(transfers, _core.Ranks(sender, receiver, pattern.ranks, packed), weight, prices)
+    return _core.sum_messages(
+        transfers, _core.Ranks(sender, receiver, pattern.ranks, packed), weight, prices
+    )
 
 
-def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:
+def _merge_all(
+    sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Iterable[_core.MessageSums]
+) -> None:
     """Adds up the parts in their order, so that sums do not depend on threads."""
     for number, part in enumerate(parts):
         _merge_ranks(sums, problem, costs, part)
@@ -168,7 +214,9 @@ def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Itera
         sums.first, sums.last = min(sums.first, part.first), min(sums.last, part.last)
 
 
-def _merge_ranks(sums: WorkSums, problem: BoundProblem, costs: Costs, part: _core.MessageSums) -> None:
+def _merge_ranks(
+    sums: WorkSums, problem: BoundProblem, costs: Costs, part: _core.MessageSums
+) -> None:
     sums.sends += part.sends
     sums.receives += part.receives
     sums.send += part.send

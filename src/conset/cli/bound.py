@@ -1,4 +1,7 @@
-"""`conset bound`: what no schedule of a pattern on a machine can beat, with the witness in words."""
+"""`conset bound`: what no schedule of a pattern on a machine can beat.
+
+With the witness in words.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,20 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
 
 LpOption = Annotated[
-    bool, typer.Option("--lp", help="With --routes free: linear programs too, which take seconds (HiGHS).")
+    bool,
+    typer.Option(
+        "--lp", help="With --routes free: linear programs too, which take seconds (HiGHS)."
+    ),
 ]
 StagesOption = Annotated[
     str | None,
     typer.Option(
         "--stages",
         metavar="K|any|K1xK2…",
-        help="Of programs that forward: in K stages, in any number, or with at most K1-1, K2-1, … bundles a rank.",
+        help=(
+            "Of programs that forward: in K stages, in any number, or with at most K1-1, K2-1, … "
+            "bundles a rank."
+        ),
     ),
 ]
 
@@ -61,18 +70,31 @@ def command(
 
     if stages is not None:
         asked = {
-            "--contention": contention, "--channels": channels, "--limits": limits, "--sync": sync, "--lp": lp or None,
-            "--routes": None if routes == "fixed" else routes, "--method": None if method == "first-fit" else method,
-        }  # fmt: skip
+            "--contention": contention,
+            "--channels": channels,
+            "--limits": limits,
+            "--sync": sync,
+            "--lp": lp or None,
+            "--routes": None if routes == "fixed" else routes,
+            "--method": None if method == "first-fit" else method,
+        }
         _refuse(stages, asked)
         reading = {"parts": parts, "rows_to": rows_to, "word": word}
         _bound_stages(pattern, on, stages, placement, ranks_per_node, seed, reading, json)
         return
-    options = CompileOptions(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
+    options = CompileOptions(
+        method, contention, channels, limits, placement, ranks_per_node, sync, seed
+    )
     row = find_method(method)
     with progress("reading"):
         traffic, machine = read_inputs(
-            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+            pattern,
+            on,
+            ranks_per_node=ranks_per_node,
+            seed=seed,
+            parts=parts,
+            rows_to=rows_to,
+            word=word,
         )
     kept, _ = effective_limits(row, machine, options)
     with progress("placing"):
@@ -84,7 +106,13 @@ def command(
     manifest = manifest_of("bound", pattern, on, seed, given)
     if json:
         own = bounds.to_object()
-        body = {**own, "bound": own, "limits": kept.to_object(), "sync": policy, "machine": machine.name}
+        body = {
+            **own,
+            "bound": own,
+            "limits": kept.to_object(),
+            "sync": policy,
+            "machine": machine.name,
+        }
         print_json("conset/bound@1", {**body, "candidates": candidates_object(bounds)}, manifest)
     text = console(json)
     text.print(bound_text(traffic.name, machine.name, bounds), markup=False)
@@ -93,10 +121,19 @@ def command(
 
 
 def _bound(
-    traffic: Pattern, machine: Machine, limits: Limits, placement: NDArray[np.int32] | None,
-    sync: str | None, routes: str, method: str, lp: bool,
-) -> tuple[Bounds, str]:  # fmt: skip
-    """(bounds, policy); without a policy asked for it is that of `compile`: none for one phase, else barrier."""
+    traffic: Pattern,
+    machine: Machine,
+    limits: Limits,
+    placement: NDArray[np.int32] | None,
+    sync: str | None,
+    routes: str,
+    method: str,
+    lp: bool,
+) -> tuple[Bounds, str]:
+    """(bounds, policy).
+
+    Without a policy asked for it is that of `compile`: none for one phase, else barrier.
+    """
     from conset.bounds import bound
 
     policy = sync or "barrier"
@@ -113,7 +150,9 @@ def _refuse(stages: str, asked: dict[str, Any]) -> None:
 
     for name, value in asked.items():
         if value is not None:
-            raise UsageError(f"{name}: --stages {stages} is about any schedules of the stages, under any policy")
+            raise UsageError(
+                f"{name}: --stages {stages} is about any schedules of the stages, under any policy"
+            )
 
 
 def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
@@ -127,15 +166,25 @@ def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
     sides = word.split("x")
     if word == "any":
         return None, None
-    if not all(side.isascii() and side.isdigit() and 0 < len(side) <= 9 and int(side) > 0 for side in sides):
-        raise UsageError(f"--stages '{shortened(word)}': a number of stages, any, or sides as in 4x8 required")
+    if not all(
+        side.isascii() and side.isdigit() and 0 < len(side) <= 9 and int(side) > 0 for side in sides
+    ):
+        raise UsageError(
+            f"--stages '{shortened(word)}': a number of stages, any, or sides as in 4x8 required"
+        )
     return (int(word), None) if len(sides) == 1 else (None, [int(side) - 1 for side in sides])
 
 
 def _bound_stages(
-    pattern: str, on: str, stages: str, placement: str, ranks_per_node: int, seed: int,
-    reading: dict[str, Any], json: bool,
-) -> None:  # fmt: skip
+    pattern: str,
+    on: str,
+    stages: str,
+    placement: str,
+    ranks_per_node: int,
+    seed: int,
+    reading: dict[str, Any],
+    json: bool,
+) -> None:
     """Bounds of programs that forward."""
     from conset.bounds import bound_stages
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
@@ -147,7 +196,9 @@ def _bound_stages(
     most, maxima = parse_stages(stages)
     options = CompileOptions(placement=placement, ranks_per_node=ranks_per_node, seed=seed)
     with progress("reading"):
-        traffic, machine = read_inputs(pattern, on, ranks_per_node=ranks_per_node, seed=seed, **reading)
+        traffic, machine = read_inputs(
+            pattern, on, ranks_per_node=ranks_per_node, seed=seed, **reading
+        )
     with progress("placing"):
         nodes = placement_of(traffic, machine, options)
     with progress("bounding"):
@@ -156,7 +207,12 @@ def _bound_stages(
         given = options.given() | {"stages": stages} | reading_options(**reading)
         manifest = manifest_of("bound", pattern, on, seed, given)
         own = bounds.to_object()
-        body = {**own, "bound": own, "machine": machine.name, "candidates": candidates_object(bounds)}
+        body = {
+            **own,
+            "bound": own,
+            "machine": machine.name,
+            "candidates": candidates_object(bounds),
+        }
         print_json("conset/bound@1", body, manifest)
     text = console(json)
     text.print(stage_bound_text(traffic.name, machine.name, bounds), markup=False)

@@ -1,4 +1,7 @@
-"""`conset calibrate`: the words of a machine, measured over MPI, with intervals and exchanges held back."""
+"""`conset calibrate`.
+
+The words of a machine, measured over MPI, with intervals and exchanges held back.
+"""
 
 from __future__ import annotations
 
@@ -23,57 +26,94 @@ def command(
         typer.Option(
             "--on",
             metavar="NETWORK",
-            help="The network as you know it (mesh:4x4, a family, a file); its costs are measured. Default: crossbar.",
+            help=(
+                "The network as you know it (mesh:4x4, a family, a file); its costs are "
+                "measured. Default: crossbar."
+            ),
         ),
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option("--ranks", metavar="N", help="Ranks to start, rank r on node r; default: one on every endpoint."),
+        typer.Option(
+            "--ranks",
+            metavar="N",
+            help="Ranks to start, rank r on node r; default: one on every endpoint.",
+        ),
     ] = None,
     mpiexec: Annotated[
         str | None,
         typer.Option(
-            "--mpiexec", metavar="CMD", help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."
+            "--mpiexec",
+            metavar="CMD",
+            help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and repetitions: half a minute.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer sizes and repetitions: half a minute.")
+    ] = False,
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="T", help="Time of all repetitions: 3min, 40s. Default 90s, with --quick 20s."),
+        typer.Option(
+            "--time",
+            metavar="T",
+            help="Time of all repetitions: 3min, 40s. Default 90s, with --quick 20s.",
+        ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
             "--data",
             metavar="FILE.json",
-            help="Keep the measured times there; where the file exists they are read, and nothing is executed.",
+            help=(
+                "Keep the measured times there; where the file exists they are read, and nothing "
+                "is executed."
+            ),
         ),
     ] = None,
     emulate: Annotated[
         str | None,
         typer.Option(
-            "--emulate", metavar="MACHINE", help="Ask this machine's simulation, with noise, instead of a job over MPI."
+            "--emulate",
+            metavar="MACHINE",
+            help="Ask this machine's simulation, with noise, instead of a job over MPI.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--page", metavar="FILE.html", help="A report: plots of measured against fitted, all figures."),
+        typer.Option(
+            "--page",
+            metavar="FILE.html",
+            help="A report: plots of measured against fitted, all figures.",
+        ),
     ] = None,
     seed: o.SeedOption = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="machine.toml", help="The machine file; without it none is written."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="machine.toml",
+            help="The machine file; without it none is written.",
+        ),
     ] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Measure the words of your machine over MPI, with intervals: overheads, latency, rates, barriers, contention."""
+    """Measure the words of your machine over MPI, with intervals.
+
+    Overheads, latency, rates, barriers, contention.
+    """
     from conset.base.errors import ConsetError, UsageError
     from conset.base.files import require_replaceable
     from conset.base.units import parse_time
     from conset.cli.output import console, print_json, print_parts, progress
     from conset.cli.run import ended_by_signals, refuse_ranks
     from conset.execution.launcher import find_job
-    from conset.report.calibration import calibration_lines, held_back_table, words_table, write_calibration_page
+    from conset.report.calibration import (
+        calibration_lines,
+        held_back_table,
+        words_table,
+        write_calibration_page,
+    )
     from conset.report.page import check_page_path
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.studies.calibrate.calibrate import calibrate
@@ -106,9 +146,17 @@ def command(
     try:
         with ended_by_signals(), progress("calibrating", detail=lambda: so_far[0]):
             found = calibrate(
-                machine, ranks=ranks, mpiexec=mpiexec, quick=quick, budget_s=budget, seed=seed, data=known,
-                emulated=None if emulate is None else _machine(emulate), say=say, keep=keep,
-            )  # fmt: skip
+                machine,
+                ranks=ranks,
+                mpiexec=mpiexec,
+                quick=quick,
+                budget_s=budget,
+                seed=seed,
+                data=known,
+                emulated=None if emulate is None else _machine(emulate),
+                say=say,
+                keep=keep,
+            )
     except ConsetError as error:
         if not speaks:
             raise typer.Exit(error.exit_code) from None

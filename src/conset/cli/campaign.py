@@ -20,32 +20,59 @@ if TYPE_CHECKING:
 SCHEMA = "conset/campaign@1"
 PROCESSES, MPI = "processes", "mpi"
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to compare on what; docs/campaign.md.")]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE.toml", help="What to compare on what; docs/campaign.md.")
+]
 FolderOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Keeps every case; the same command goes on where it ended."),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Keeps every case; the same command goes on where it ended.",
+    ),
 ]
 OnlyOption = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="CASE", help="Cases by name, '*' for anything: 'credit/*'; may be repeated."),
+    typer.Option(
+        "--only",
+        metavar="CASE",
+        help="Cases by name, '*' for anything: 'credit/*'; may be repeated.",
+    ),
 ]
 AgainOption = Annotated[
-    list[str] | None, typer.Option("--again", metavar="CASE", help="Cases to do again though they are done; as --only.")
+    list[str] | None,
+    typer.Option(
+        "--again", metavar="CASE", help="Cases to do again though they are done; as --only."
+    ),
 ]
-ListOption = Annotated[bool, typer.Option("--list", help="List the cases and which are done; run nothing.")]
+ListOption = Annotated[
+    bool, typer.Option("--list", help="List the cases and which are done; run nothing.")
+]
 StopOption = Annotated[
     str | None,
-    typer.Option("--stop-after", metavar="TIME", help="Begin no case that is likely to end later, as 25min."),
+    typer.Option(
+        "--stop-after", metavar="TIME", help="Begin no case that is likely to end later, as 25min."
+    ),
 ]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", metavar="N", help="Processes that simulate; measured cases run one by one.", min=1)
+    int,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="Processes that simulate; measured cases run one by one.",
+        min=1,
+    ),
 ]
 ExecutorOption = Annotated[
     str,
-    typer.Option("--executor", metavar="E", help="Of simulated cases: processes, or mpi (mpi4py.futures)."),
+    typer.Option(
+        "--executor", metavar="E", help="Of simulated cases: processes, or mpi (mpi4py.futures)."
+    ),
 ]
 MarkdownOption = Annotated[
-    Path | None, typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR.")
+    Path | None,
+    typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR."),
 ]
 
 
@@ -61,7 +88,10 @@ def command(
     markdown: MarkdownOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Run a matrix of cases, measured or simulated: the choice beside everything else, case by case, resumable."""
+    """Run a matrix of cases, measured or simulated.
+
+    The choice beside everything else, case by case, resumable.
+    """
     from conset.base.units import parse_time
     from conset.cli.signals import STOPPED, Terminated
     from conset.studies.campaign import read_campaign, run_campaign
@@ -77,9 +107,14 @@ def command(
     with _executor(campaign, executor, workers) as pool:
         try:
             run = run_campaign(
-                campaign, output, executor=pool, only=only or (), again=again or (), stop_after_s=limit_s,
+                campaign,
+                output,
+                executor=pool,
+                only=only or (),
+                again=again or (),
+                stop_after_s=limit_s,
                 watch=_watch,
-            )  # fmt: skip
+            )
         except (KeyboardInterrupt, Terminated):
             run = _done_so_far(campaign, output, only or ())
             if not run.results:
@@ -111,7 +146,8 @@ def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor 
     if not campaign.simulated and (word == MPI or workers > 1):
         asked = "executor mpi" if word == MPI else f"workers {workers}"
         raise UsageError(
-            f"{asked}: is for simulated campaigns; measured ones run one job at a time", options=["executor", "workers"]
+            f"{asked}: is for simulated campaigns; measured ones run one job at a time",
+            options=["executor", "workers"],
         )
     if word == MPI:
         try:
@@ -163,7 +199,9 @@ def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
         require_replaceable(markdown)
 
 
-def _done_so_far(campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]) -> CampaignRun:
+def _done_so_far(
+    campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]
+) -> CampaignRun:
     from conset.studies.campaign.run import CampaignRun, read_results, select_cases
 
     run = CampaignRun(campaign)
@@ -184,14 +222,20 @@ def _refuse_running(given: dict[str, Any]) -> None:
 
 
 def _list(
-    campaign: Campaign, file: Path, folder: Path | None, only: list[str] | tuple[str, ...], as_json: bool
+    campaign: Campaign,
+    file: Path,
+    folder: Path | None,
+    only: list[str] | tuple[str, ...],
+    as_json: bool,
 ) -> None:
     from conset.cli.output import print_json, print_parts
     from conset.report.terminal import fitted_table
     from conset.studies.campaign.run import select_cases, state_of_cases
 
     chosen = {case.name for case in select_cases(campaign, only)}
-    states = {name: state for name, state in state_of_cases(campaign, folder).items() if name in chosen}
+    states = {
+        name: state for name, state in state_of_cases(campaign, folder).items() if name in chosen
+    }
     if as_json:
         body = {"cases": [{"name": name, "state": state} for name, state in states.items()]}
         print_json(SCHEMA, body, _manifest(campaign, file))
@@ -209,7 +253,12 @@ def _manifest(campaign: Campaign, file: Path) -> Any:
 
 
 def _hand_over(
-    campaign: Campaign, run: CampaignRun, file: Path, folder: Path | None, markdown: Path | None, as_json: bool
+    campaign: Campaign,
+    run: CampaignRun,
+    file: Path,
+    folder: Path | None,
+    markdown: Path | None,
+    as_json: bool,
 ) -> None:
     """Tables, page and Markdown of what is done, and what is said of it."""
     from conset.base.files import replacing
@@ -233,7 +282,14 @@ def _hand_over(
                 with replacing(path) as temporary:
                     temporary.write_text(text, encoding="utf-8")
     if as_json:
-        failures = [{"case": name, "message": failure_text(error)} for name, error in run.failures.items()]
-        body = {"done": len(run.results), "missing": run.missing, "failures": failures, **results_object(run.results)}
+        failures = [
+            {"case": name, "message": failure_text(error)} for name, error in run.failures.items()
+        ]
+        body = {
+            "done": len(run.results),
+            "missing": run.missing,
+            "failures": failures,
+            **results_object(run.results),
+        }
         print_json(SCHEMA, body, manifest)
     print_parts(campaign_parts(run, folder), as_json)

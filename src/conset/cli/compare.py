@@ -36,20 +36,33 @@ SyncsOption = Annotated[
         "--sync",
         metavar="S",
         autocompletion=c.complete_syncs,
-        help=f"Policies with commas, a row for each; naive=none: of one method. {o.POLICIES}; auto: the fastest.",
+        help=(
+            f"Policies with commas, a row for each; naive=none: of one method. {o.POLICIES}; "
+            "auto: the fastest."
+        ),
     ),
 ]
 CurveOption = Annotated[
-    bool, typer.Option("--curve", help="Time of a complete exchange over contention and phases between barriers.")
+    bool,
+    typer.Option(
+        "--curve", help="Time of a complete exchange over contention and phases between barriers."
+    ),
 ]
 MapOption = Annotated[
     bool,
     typer.Option(
-        "--map", help="Regions: the best method over message size and density (random) or machines (alltoall)."
+        "--map",
+        help=(
+            "Regions: the best method over message size and density (random) or "
+            "machines (alltoall)."
+        ),
     ),
 ]
 ReuseOption = Annotated[
-    str, typer.Option("--reuse", metavar="R", help="With --map: uses of a schedule before the next compile.")
+    str,
+    typer.Option(
+        "--reuse", metavar="R", help="With --map: uses of a schedule before the next compile."
+    ),
 ]
 ByOption = Annotated[
     str | None,
@@ -61,10 +74,16 @@ ByOption = Annotated[
     ),
 ]
 SizesOption = Annotated[
-    str | None, typer.Option("--sizes", metavar="S,S,…", help="With --curve, --map, --stages: sizes, as 1KiB,16KiB.")
+    str | None,
+    typer.Option(
+        "--sizes", metavar="S,S,…", help="With --curve, --map, --stages: sizes, as 1KiB,16KiB."
+    ),
 ]
 SimulateOption = Annotated[
-    bool, typer.Option("--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit.")
+    bool,
+    typer.Option(
+        "--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit."
+    ),
 ]
 ModelsOption = Annotated[
     str | None,
@@ -76,20 +95,34 @@ ModelsOption = Annotated[
     ),
 ]
 MeasureOption = Annotated[
-    bool, typer.Option("--measure", help="Run each schedule over MPI on this host, which is not the machine modelled.")
+    bool,
+    typer.Option(
+        "--measure",
+        help="Run each schedule over MPI on this host, which is not the machine modelled.",
+    ),
 ]
 CombinesOption = Annotated[
     str | None,
-    typer.Option("--combine", metavar="A,B,…", help="Programs of stages beside them: auto, 8x8, radix:2, mixed, …."),
+    typer.Option(
+        "--combine",
+        metavar="A,B,…",
+        help="Programs of stages beside them: auto, 8x8, radix:2, mixed, ….",
+    ),
 ]
 StagesOption = Annotated[
-    bool, typer.Option("--stages", help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound.")
+    bool,
+    typer.Option(
+        "--stages", help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound."
+    ),
 ]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png)."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png).",
     ),
 ]
 
@@ -105,7 +138,9 @@ def command(
     placement: o.PlacementOption = "identity",
     ranks_per_node: o.RanksPerNodeOption = 1,
     seed: o.SeedOption = 0,
-    effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
+    effort: Annotated[
+        int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)
+    ] = 1,
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -124,7 +159,10 @@ def command(
     output: TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Compare methods on patterns and machines: phases, gap, load, time by the machine's model, or by several."""
+    """Compare methods on patterns and machines.
+
+    Phases, gap, load, time by the machine's model, or by several.
+    """
     from conset.cli.compare_maps import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import parse_timing_options
     from conset.cli.compare_stages import run_stages
@@ -141,10 +179,19 @@ def command(
     timing_asked = simulate or models is not None or measure
     _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync)
     _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=timing_asked)
-    kind = next((option for option, asked in (("--curve", curve), ("--map", map_), ("--stages", stages)) if asked), "")
+    kind = next(
+        (
+            option
+            for option, asked in (("--curve", curve), ("--map", map_), ("--stages", stages))
+            if asked
+        ),
+        "",
+    )
     of_limits = {"--contention": contention, "--channels": channels, "--limits": limits}
     reading = reading_options(parts, rows_to, word)
-    _refuse_ignored(kind, {"--methods": methods, "--sync": sync, "--combine": combine, **of_limits}, reading)
+    _refuse_ignored(
+        kind, {"--methods": methods, "--sync": sync, "--combine": combine, **of_limits}, reading
+    )
     if kind:
         _require_one_pair(kind, pattern, on)
     check_by(by)
@@ -152,19 +199,39 @@ def command(
     asked_sizes = parse_sizes(sizes, bool(kind))
     timed_by = _timed_by(by, rank_by, curve or map_)
     options = CompileOptions(
-        contention=contention, channels=channels, limits=limits, placement=placement,
-        ranks_per_node=ranks_per_node, seed=seed, effort=effort,
-        rank_by=FORMULA if map_ or curve else rank_by if chooses and rank_by is not None else by if chooses else None,
-    )  # fmt: skip
+        contention=contention,
+        channels=channels,
+        limits=limits,
+        placement=placement,
+        ranks_per_node=ranks_per_node,
+        seed=seed,
+        effort=effort,
+        rank_by=FORMULA
+        if map_ or curve
+        else rank_by
+        if chooses and rank_by is not None
+        else by
+        if chooses
+        else None,
+    )
     table = output if output is not None and output.suffix.lower() in SUFFIXES else None
     drawn = None if table is not None else output
     body: dict[str, Any] = {"rows": [], "skipped": []}
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern[0], on[0], asked_methods, policies, options, reuse, timed_by, drawn,
-            sizes=asked_sizes, markdown=markdown, as_json=json,
-        )  # fmt: skip
+            pattern[0],
+            on[0],
+            asked_methods,
+            policies,
+            options,
+            reuse,
+            timed_by,
+            drawn,
+            sizes=asked_sizes,
+            markdown=markdown,
+            as_json=json,
+        )
     else:
         with progress("reading"):
             how: dict[str, Any] = {"parts": parts, "rows_to": rows_to, "word": word}
@@ -176,37 +243,73 @@ def command(
         if stages:
             chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
             body |= run_stages(
-                *pairs[0], chosen, drawn, sizes=asked_sizes, combines=_words(combine or "mixed"), by=timed_by,
-                markdown=markdown, as_json=json,
-            )  # fmt: skip
+                *pairs[0],
+                chosen,
+                drawn,
+                sizes=asked_sizes,
+                combines=_words(combine or "mixed"),
+                by=timed_by,
+                markdown=markdown,
+                as_json=json,
+            )
         elif curve:
             body |= run_curve(
-                *pairs[0], options, drawn, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
+                *pairs[0],
+                options,
+                drawn,
+                sizes=asked_sizes,
+                by=timed_by,
+                markdown=markdown,
+                as_json=json,
             )
         else:
             timing = parse_timing_options(simulate, models, measure, pairs)
             results = compare_pairs(
-                pairs, options, policies.spread(names), models=timing.models, by=timed_by,
-                named=methods is not None, combines=_words(combine), watch=progress,
-            )  # fmt: skip
+                pairs,
+                options,
+                policies.spread(names),
+                models=timing.models,
+                by=timed_by,
+                named=methods is not None,
+                combines=_words(combine),
+                watch=progress,
+            )
             body |= _hand_over(pairs, results, timing, drawn, markdown=markdown, as_json=json)
     if table is not None:
         write_table(table, _records(body))
     if json:
-        own = {name: value for name, value in options.given().items() if name not in ("method", "rank_by")}
+        own = {
+            name: value
+            for name, value in options.given().items()
+            if name not in ("method", "rank_by")
+        }
         given = {
-            "methods": methods, "sync": sync, **own, **reading,
-            "reuse": None if reuse == "inf" else reuse, "sizes": sizes, "by": by, "rank_by": rank_by,
-            "simulate": simulate, "models": models, "measure": measure, "combine": combine,
-        }  # fmt: skip
+            "methods": methods,
+            "sync": sync,
+            **own,
+            **reading,
+            "reuse": None if reuse == "inf" else reuse,
+            "sizes": sizes,
+            "by": by,
+            "rank_by": rank_by,
+            "simulate": simulate,
+            "models": models,
+            "measure": measure,
+            "combine": combine,
+        }
         manifest = manifest_of("compare", pattern, on, seed, given)
         print_json(SCHEMA, body, replace(manifest, command=f"{manifest.command} {kind}".rstrip()))
 
 
 def _hand_over(
-    pairs: Sequence[tuple[Pattern, Machine]], results: Sequence[Comparison], timing: TimingOptions,
-    output: Path | None, *, markdown: bool, as_json: bool,
-) -> dict[str, Any]:  # fmt: skip
+    pairs: Sequence[tuple[Pattern, Machine]],
+    results: Sequence[Comparison],
+    timing: TimingOptions,
+    output: Path | None,
+    *,
+    markdown: bool,
+    as_json: bool,
+) -> dict[str, Any]:
     """Completes, prints and writes what was found, pair after pair; what `--json` says of it."""
     from conset.base.files import replacing
     from conset.cli.compare_simulated import complete
@@ -218,28 +321,42 @@ def _hand_over(
     reports = []
     for (traffic, machine), result in zip(pairs, results, strict=True):
         reference = complete(result, timing, machine) if timing else ""
-        reports.append(ComparisonReport(result, traffic, machine, timing.models if timing else None, reference))
+        reports.append(
+            ComparisonReport(result, traffic, machine, timing.models if timing else None, reference)
+        )
     if output is not None and output.suffix.lower() in FORMATS:
         save(reports[0].picture, output)
     elif output is not None:
         with replacing(output) as temporary:
-            temporary.write_text("\n".join(report.markdown() for report in reports), encoding="utf-8")
+            temporary.write_text(
+                "\n".join(report.markdown() for report in reports), encoding="utf-8"
+            )
     for k, report in enumerate(reports):
         if markdown:
             print_markdown(("\n" if k else "") + report.markdown(), as_json)
         else:
             print_parts([*([""] if k else []), *report.parts()], as_json)
     whole = merged(results)
-    body = {"rows": whole.rows, "skipped": whole.skipped, "by": whole.by, "stands_in": whole.stands_in or None}
+    body = {
+        "rows": whole.rows,
+        "skipped": whole.skipped,
+        "by": whole.by,
+        "stands_in": whole.stands_in or None,
+    }
     against = ", ".join(dict.fromkeys(report.reference for report in reports if report.reference))
     return body | ({"errors_against": against or None} if timing else {})
 
 
 def _records(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a table has a row for: a method and policy, a point of a curve, a cell of a map, a program of stages."""
+    """What a table has a row for.
+
+    A method and policy, a point of a curve, a cell of a map, a program of stages.
+    """
     if "curves" in body:
         return [
-            {"size": curve["size"], "by": curve["by"], **point} for curve in body["curves"] for point in curve["points"]
+            {"size": curve["size"], "by": curve["by"], **point}
+            for curve in body["curves"]
+            for point in curve["points"]
         ]
     if "map" in body:
         return list(body["map"]["cells"])
@@ -250,7 +367,8 @@ def _check_output(output: Path | None, *, several: bool) -> None:
     """Before anything is computed.
 
     Raises:
-        UsageError: another suffix, or a picture of several comparisons. MissingExtraError: a library is missing.
+        UsageError: another suffix, or a picture of several comparisons. MissingExtraError: a
+            library is missing.
     """
     from conset.base.errors import UsageError
     from conset.base.files import require_replaceable
@@ -265,7 +383,8 @@ def _check_output(output: Path | None, *, several: bool) -> None:
         raise UsageError(f"{output}: must end in {known}, given '{output.suffix}'")
     if several and suffix in FORMATS:
         raise UsageError(
-            f"-o {output}: a picture has one pattern on one machine; {MARKDOWN} and {SUFFIXES[0]} have all"
+            f"-o {output}: a picture has one pattern on one machine; {MARKDOWN} and "
+            f"{SUFFIXES[0]} have all"
         )
     if suffix in SUFFIXES:
         check_table_path(output)
@@ -335,7 +454,9 @@ def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None)
         raise UsageError(f"--sync {sync}: --stages takes one policy")
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:
+def _check_kind(
+    curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool
+) -> None:
     from conset.base.errors import UsageError
 
     if curve and map_:
@@ -345,11 +466,16 @@ def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, cho
     if rank_by not in (None, "formula") and not (map_ or chooses):
         raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
     if timing and (curve or map_):
-        raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")
+        raise UsageError(
+            f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}"
+        )
 
 
 def _timed_by(by: str | None, rank_by: str | None, single: bool) -> str | None:
-    """What says the times: `--by`, else what `--rank-by` names; a curve and a map know only one of them."""
+    """What says the times: `--by`, else what `--rank-by` names.
+
+    A curve and a map know only one of them.
+    """
     from conset.base.errors import UsageError
 
     if single and None not in (by, rank_by) and by != rank_by:

@@ -1,4 +1,7 @@
-"""What `conset compare` has besides its table: the contention curve (`--curve`) and the regions map (`--map`)."""
+"""What `conset compare` has besides its table.
+
+The contention curve (`--curve`) and the regions map (`--map`).
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,21 @@ def run_curve(
     markdown: bool,
     as_json: bool,
 ) -> dict[str, Any]:
-    """Computes, prints and writes the contention curves, one a size; returns what `--json` says of them.
+    """Computes, prints and writes the contention curves, one a size.
+
+    Returns what `--json` says of them.
 
     Raises:
         InputError: the pattern is no complete exchange on a mesh or torus.
     """
     from conset.cli.output import print_markdown, print_parts, progress
-    from conset.report.curve import curves_markdown, curves_parts, curves_subtitle, curves_title, picture_curve
+    from conset.report.curve import (
+        curves_markdown,
+        curves_parts,
+        curves_subtitle,
+        curves_title,
+        picture_curve,
+    )
     from conset.report.style import write_report
     from conset.studies.compare import trace_curves
 
@@ -50,7 +61,9 @@ def run_curve(
         print_parts(curves_parts(curves, title), as_json)
     if output is not None:
         write_report(
-            output, write_markdown, lambda: picture_curve(curves, title=title, subtitle=curves_subtitle(curves))
+            output,
+            write_markdown,
+            lambda: picture_curve(curves, title=title, subtitle=curves_subtitle(curves)),
         )
     return {"curve": curves[0].to_object(), "curves": [curve.to_object() for curve in curves]}
 
@@ -72,10 +85,13 @@ def run_map(
     """Computes, prints and writes the regions map; returns what `--json` says of it.
 
     Args:
-        generator_spec: the PATTERN of the command line: a generator with a degree, or `alltoall`, without options.
+        generator_spec: the PATTERN of the command line: a generator with a degree, or `alltoall`,
+            without options.
         on: the MACHINE of the command line; of a complete exchange the largest of the map.
-        methods: names in the table; None: what `auto` tries on the densest pattern, the largest machine.
-        policies: the only ones to take, of all methods or by method; without any those that can be the best.
+        methods: names in the table; None: what `auto` tries on the densest pattern, the largest
+            machine.
+        policies: the only ones to take, of all methods or by method; without any those that can be
+            the best.
         options: options of every compile.
         reuse: how often a schedule is used before the next compile, or `inf`.
         by: `formula`, or the model that simulates every schedule; None: the machine's model.
@@ -109,8 +125,12 @@ def run_map(
     complete = generator == COMPLETE
     names = methods if methods is not None else tried_methods(generator, machine, options)
     how: dict[str, Any] = {
-        "policies": policies.spread(names), "rank_by": by, "reuse": uses, "sizes": sizes or SIZES, "watch": progress,
-    }  # fmt: skip
+        "policies": policies.spread(names),
+        "rank_by": by,
+        "reuse": uses,
+        "sizes": sizes or SIZES,
+        "watch": progress,
+    }
     if complete:
         with progress("reading"):
             machines = smaller_machines(on)
@@ -125,7 +145,9 @@ def run_map(
         print_parts(titled_parts(title, regions_table(regions), regions_lines(regions)), as_json)
     if output is not None:
         subtitle = regions_subtitle(regions)
-        write_report(output, write_markdown, lambda: picture_regions(regions, title=title, subtitle=subtitle))
+        write_report(
+            output, write_markdown, lambda: picture_regions(regions, title=title, subtitle=subtitle)
+        )
     return {"map": regions.to_object(), "skipped": list(regions.skipped)}
 
 
@@ -155,7 +177,9 @@ def parse_sizes(text: str | None, charts: bool) -> tuple[int, ...]:
 
 
 def smaller_machines(on: str) -> list[Machine]:
-    """Machines as `on`, whose sides are quarters of its, and itself; a cube's sizes fall by one dimension.
+    """Machines as `on`, whose sides are quarters of its, and itself.
+
+    A cube's sizes fall by one dimension.
 
     Of a file or a machine with dead nodes only itself: its size is no word.
     """
@@ -181,7 +205,9 @@ def is_sized(head: str, rest: str) -> bool:
     from conset.machine.spec import is_spec
 
     size = head.partition(":")[2]
-    return is_spec(head) and "dead" not in rest and re.fullmatch(r"\s*\d+(x\d+)*\s*", size) is not None
+    return (
+        is_spec(head) and "dead" not in rest and re.fullmatch(r"\s*\d+(x\d+)*\s*", size) is not None
+    )
 
 
 def smaller_sizes(name: str, sides: Sequence[int]) -> list[list[int]]:
@@ -191,13 +217,17 @@ def smaller_sizes(name: str, sides: Sequence[int]) -> list[list[int]]:
     if name == "ipsc860":
         return [[sides[0] >> shift] for shift in (3, 2, 1) if sides[0] >> shift >= 4]
     quarters = (
-        [side * part // 4 for side in sides] for part in (1, 2, 3) if all(side * part % 4 == 0 for side in sides)
+        [side * part // 4 for side in sides]
+        for part in (1, 2, 3)
+        if all(side * part % 4 == 0 for side in sides)
     )
     return [smaller for smaller in quarters if min(smaller) >= 2]
 
 
 def parse_generator(generator_spec: str) -> str:
-    """The generator a map varies: its degree and size are the axes, or machine and size for a complete exchange.
+    """The generator a map varies.
+
+    Its degree and size are the axes, or machine and size for a complete exchange.
 
     Raises:
         UsageError: another pattern without a degree, or one with options.
@@ -212,9 +242,15 @@ def parse_generator(generator_spec: str) -> str:
     head = re.split("[:,]", name, maxsplit=1)[0].strip()
     if head in dense or head == COMPLETE:
         axes = "machine and size" if head == COMPLETE else "degree and size"
-        raise UsageError(f"--map: pattern '{generator_spec}': {axes} are its axes, the name alone required: {head}")
+        raise UsageError(
+            f"--map: pattern '{generator_spec}': {axes} are its axes, the name alone "
+            f"required: {head}"
+        )
     if head in GENERATORS:
-        raise UsageError(f"--map: pattern '{generator_spec}' has no degree: must be {', '.join(dense)} or {COMPLETE}")
+        raise UsageError(
+            f"--map: pattern '{generator_spec}' has no degree: must be {', '.join(dense)} "
+            f"or {COMPLETE}"
+        )
     raise unknown_name("pattern with a degree", head, (*dense, COMPLETE))
 
 
@@ -238,7 +274,10 @@ def parse_reuse(text: str) -> float:
 
 
 def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> list[str]:
-    """What `auto` tries on the densest pattern of the map, so that every row has the same methods."""
+    """What `auto` tries on the densest pattern of the map.
+
+    So that every row has the same methods.
+    """
     from conset.compilation.candidates import candidates
     from conset.pattern.spec import parse_pattern
     from conset.studies.compare.regions import degrees_of

@@ -1,4 +1,7 @@
-"""`conset compare --simulate`: each row's predicted time beside what models say, and what this host measures."""
+"""`conset compare --simulate`.
+
+Each row's predicted time beside what models say, and what this host measures.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ class TimingOptions:
 def parse_timing_options(
     simulate: bool, models: str | None, measure: bool, pairs: Sequence[tuple[Pattern, Machine]]
 ) -> TimingOptions:
-    """What the options ask for; `--models` means `--simulate`, whose models are those of all machines.
+    """What the options ask for.
+
+    `--models` means `--simulate`, whose models are those of all machines.
 
     Raises:
         UsageError: an unknown model. InputError: more ranks than this host can measure.
@@ -64,13 +69,17 @@ def require_cores(ranks: int) -> None:
     cores = len(os.sched_getaffinity(0))
     if ranks > cores * RANKS_PER_CORE:
         raise InputError(
-            f"--measure: {ranks} ranks on the {cores} cores of this host, at most {cores * RANKS_PER_CORE} "
+            f"--measure: {ranks} ranks on the {cores} cores of this host, at most "
+            f"{cores * RANKS_PER_CORE} "
             f"({RANKS_PER_CORE} a core) are measured"
         )
 
 
 def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str:
-    """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for; what errors are against."""
+    """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for.
+
+    What errors are against.
+    """
     from conset.cli.output import progress
     from conset.studies.compare.simulated import errors_of, reference_of
 
@@ -79,7 +88,9 @@ def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str
         row.setdefault("not_simulated", {})
         row["measured"] = None
         if timing.measure:
-            with progress(f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"):
+            with progress(
+                f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"
+            ):
                 row["measured"] = measure(schedule, program)
     reference = reference_of(result.rows, machine)
     for row in result.rows:
@@ -88,24 +99,37 @@ def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str
 
 
 def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any]:
-    """What running a schedule, or the program that it is, over MPI takes here, and on what it was run.
+    """What running a schedule or a program over MPI takes here, and on what it was run.
 
     Raises:
-        UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived wrong.
+        UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived
+            wrong.
     """
     from conset.base.errors import VerificationError
     from conset.execution.job import count_cores, run_program, run_schedule
 
-    result = run_schedule(schedule, repeat=REPEAT) if program is None else run_program(program, repeat=REPEAT)
+    result = (
+        run_schedule(schedule, repeat=REPEAT)
+        if program is None
+        else run_program(program, repeat=REPEAT)
+    )
     if result.mismatches:
-        raise VerificationError(f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI")
+        raise VerificationError(
+            f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI"
+        )
     where = f"{count_cores(result.cores)} of this host" if result.one_machine else "several hosts"
     note = (
         f"{result.ranks} ranks on {where} by {result.mpi}, median of {result.repeat}; "
         f"not {schedule.machine.name}, which is what is predicted and simulated"
     )
     return {
-        "median_s": result.median_s, "min_s": min(result.times_s["schedule"]), "repeat": result.repeat,
-        "ranks": result.ranks, "mpi": result.mpi, "cores": result.cores, "one_machine": result.one_machine,
-        "bytes_checked": result.bytes_checked, "note": note,
-    }  # fmt: skip
+        "median_s": result.median_s,
+        "min_s": min(result.times_s["schedule"]),
+        "repeat": result.repeat,
+        "ranks": result.ranks,
+        "mpi": result.mpi,
+        "cores": result.cores,
+        "one_machine": result.one_machine,
+        "bytes_checked": result.bytes_checked,
+        "note": note,
+    }

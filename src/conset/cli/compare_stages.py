@@ -32,10 +32,18 @@ def run_stages(
     """
     from conset.cli.output import print_markdown, print_parts, progress
     from conset.report.style import write_report
-    from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown, tradeoff_parts, tradeoff_title
+    from conset.report.tradeoff import (
+        draw_tradeoff,
+        tradeoff_lines,
+        tradeoff_markdown,
+        tradeoff_parts,
+        tradeoff_title,
+    )
     from conset.studies.compare.stages import compare_stages
 
-    rows = compare_stages(pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress)
+    rows = compare_stages(
+        pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress
+    )
     title = tradeoff_title(pattern.name, machine.name)
     write_markdown = partial(tradeoff_markdown, rows, title=title)
     if markdown:
@@ -44,6 +52,8 @@ def run_stages(
         print_parts(tradeoff_parts(rows, title), as_json)
     if output is not None:
         write_report(
-            output, write_markdown, lambda: draw_tradeoff(rows, title=title, subtitle=tradeoff_lines(rows)[0])
-        )  # fmt: skip
+            output,
+            write_markdown,
+            lambda: draw_tradeoff(rows, title=title, subtitle=tradeoff_lines(rows)[0]),
+        )
     return {"stages": [row.to_object() for row in rows]}

@@ -26,7 +26,9 @@ def command(
     ranks_per_node: o.RanksPerNodeOption = 1,
     sync: o.ChosenSyncOption = None,
     seed: o.SeedOption = 0,
-    effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
+    effort: Annotated[
+        int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)
+    ] = 1,
     timetable: o.TimetableOption = None,
     router: o.RouterOption = None,
     phases: o.PhasesOption = None,
@@ -63,26 +65,49 @@ def command(
     if layout is not None:
         require_replaceable(require_layout_path(layout))
     options = CompileOptions(
-        method=method, contention=contention, channels=channels, limits=limits, placement=placement,
-        ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
-        phases=phases, posting=posting, objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth,
-        max_latency=max_latency, routes=routes,
-    )  # fmt: skip
+        method=method,
+        contention=contention,
+        channels=channels,
+        limits=limits,
+        placement=placement,
+        ranks_per_node=ranks_per_node,
+        sync=sync,
+        seed=seed,
+        effort=effort,
+        timetable=timetable,
+        router=router,
+        phases=phases,
+        posting=posting,
+        objective=objective,
+        rank_by=rank_by,
+        min_bandwidth=min_bandwidth,
+        max_latency=max_latency,
+        routes=routes,
+    )
     chosen = {} if combine == "none" else {"combine": combine}
     reading = reading_options(parts, rows_to, word)
     given = {**options.given(), **chosen, **reading}
     if Path(pattern).suffix == ".toml":
         if combine != "none":
-            raise UsageError(f"--combine {combine}: is for patterns, {pattern} is a program of blocks")
+            raise UsageError(
+                f"--combine {combine}: is for patterns, {pattern} is a program of blocks"
+            )
         if layout is not None:
-            raise UsageError(f"--layout: is for meshes, graphs and matrices, {pattern} is a program of blocks")
+            raise UsageError(
+                f"--layout: is for meshes, graphs and matrices, {pattern} is a program of blocks"
+            )
         said = next((name for name, value in reading.items() if value is not None), None)
         if said is not None:
-            raise UsageError(f"--{said.replace('_', '-')}: is for one pattern; in {pattern} a block says {said} itself")
+            raise UsageError(
+                f"--{said.replace('_', '-')}: is for one pattern; in {pattern} a block says "
+                f"{said} itself"
+            )
         compile_to_file(pattern, on, options, given, output, json)
         return
     with progress("reading"):
-        traffic, machine, owned = _read(pattern, on, layout is not None, ranks_per_node, seed, parts, rows_to, word)
+        traffic, machine, owned = _read(
+            pattern, on, layout is not None, ranks_per_node, seed, parts, rows_to, word
+        )
     manifest = manifest_of("compile", pattern, on, seed, given)
     if combine != "none":
         combine_to_file(traffic, machine, options, combine, manifest, output, json)
@@ -94,7 +119,8 @@ def command(
         summary = summarize(schedule)
     if not summary["verified"]:
         raise VerificationError(
-            f"method {schedule.method} made a schedule that does not verify: this is a bug of conset"
+            f"method {schedule.method} made a schedule that does not verify: this is a "
+            "bug of conset"
         )
     if output is not None:
         with progress("writing"):
@@ -122,10 +148,18 @@ def _read(
 
     if not partitioned:
         traffic, machine = read_inputs(
-            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+            pattern,
+            on,
+            ranks_per_node=ranks_per_node,
+            seed=seed,
+            parts=parts,
+            rows_to=rows_to,
+            word=word,
         )
         return traffic, machine, None
-    partition, machine = read_partition(pattern, on, seed=seed, parts=parts, rows_to=rows_to, word=word)
+    partition, machine = read_partition(
+        pattern, on, seed=seed, parts=parts, rows_to=rows_to, word=word
+    )
     return partition.pattern, machine, partition.layout
 
 

@@ -1,7 +1,9 @@
-"""What a shell completes of values: names from the tables that the commands read; files are the shell's own.
+"""What a shell completes of values: names from the tables that the commands read.
 
-`conset --install-completion` writes typer's script for the shell, which asks the command itself; tables are imported
-when a word is completed, so no command waits for them.
+Files are the shell's own.
+
+`conset --install-completion` writes typer's script for the shell, which asks the command itself;
+tables are imported when a word is completed, so no command waits for them.
 """
 
 from __future__ import annotations

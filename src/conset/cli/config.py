@@ -11,10 +11,16 @@ from conset.cli.options import JsonOption
 SCHEMA = "conset/config@1"
 
 CFlagsOption = Annotated[bool, typer.Option("--cflags", help="Options to compile with.")]
-LibsOption = Annotated[bool, typer.Option("--libs", help="Options to link with, the library's place among them.")]
+LibsOption = Annotated[
+    bool, typer.Option("--libs", help="Options to link with, the library's place among them.")
+]
 PrefixOption = Annotated[bool, typer.Option("--prefix", help="The folder with include and lib.")]
-CMakeOption = Annotated[bool, typer.Option("--cmake", help="The folder of the CMake package, for conset_DIR.")]
-PkgConfigOption = Annotated[bool, typer.Option("--pkg-config", help="The folder of conset.pc, for PKG_CONFIG_PATH.")]
+CMakeOption = Annotated[
+    bool, typer.Option("--cmake", help="The folder of the CMake package, for conset_DIR.")
+]
+PkgConfigOption = Annotated[
+    bool, typer.Option("--pkg-config", help="The folder of conset.pc, for PKG_CONFIG_PATH.")
+]
 VersionOption = Annotated[bool, typer.Option("--version", help="The version of the library.")]
 
 
@@ -44,9 +50,17 @@ def command(
     if json:
         print_json(SCHEMA, values, Manifest(command="conset config"))
         return
-    chosen = {"cflags": cflags, "libs": libs, "prefix": prefix, "cmake": cmake, "pkg_config": pkg_config}
+    chosen = {
+        "cflags": cflags,
+        "libs": libs,
+        "prefix": prefix,
+        "cmake": cmake,
+        "pkg_config": pkg_config,
+    }
     names = [name for name, wanted in {**chosen, "version": version}.items() if wanted]
     if names:
         print_plain(" ".join(values[name] for name in names))  # one line, as pkg-config has it
     else:
-        print_plain("\n".join(f"{name.replace('_', '-'):<12}{value}" for name, value in values.items()))
+        print_plain(
+            "\n".join(f"{name.replace('_', '-'):<12}{value}" for name, value in values.items())
+        )

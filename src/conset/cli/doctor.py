@@ -1,4 +1,4 @@
-"""`conset doctor`: what is installed, what is missing, whether MPI starts ranks, and the command that mends it."""
+"""`conset doctor`: what is installed or missing, whether MPI starts ranks, and how to mend it."""
 
 from __future__ import annotations
 
@@ -55,17 +55,26 @@ class Check:
     broken: bool = False
 
 
-DeepOption = Annotated[bool, typer.Option("--deep", help="Import every library, which takes seconds.")]
+DeepOption = Annotated[
+    bool, typer.Option("--deep", help="Import every library, which takes seconds.")
+]
 
 
 MpiexecOption = Annotated[
     str | None,
-    typer.Option("--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."),
+    typer.Option(
+        "--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."
+    ),
 ]
 
 
-def command(deep: DeepOption = False, mpiexec: MpiexecOption = None, json: JsonOption = False) -> None:
-    """List what is installed, what is missing, and the command that installs it; start two MPI ranks."""
+def command(
+    deep: DeepOption = False, mpiexec: MpiexecOption = None, json: JsonOption = False
+) -> None:
+    """List what is installed, what is missing, and the command that installs it.
+
+    Start two MPI ranks.
+    """
     from conset.cli.output import console, print_json, progress
     from conset.report.catalogue import checks_text
     from conset.schedule.manifest import Manifest
@@ -78,7 +87,9 @@ def command(deep: DeepOption = False, mpiexec: MpiexecOption = None, json: JsonO
     rows = [asdict(check) for check in checks]
     if json:
         body = {"ok": ok, "complete": all(check.ok for check in checks), "checks": rows}
-        print_json(SCHEMA, body, Manifest(command="conset doctor --deep" if deep else "conset doctor"))
+        print_json(
+            SCHEMA, body, Manifest(command="conset doctor --deep" if deep else "conset doctor")
+        )
     console(json).print(checks_text(rows))
 
 
@@ -87,17 +98,31 @@ def check_python() -> Check:
     import platform
     import sys
 
-    return Check("python", sys.version_info >= (3, 11), platform.python_version(), "Python 3.11 or newer", True)
+    return Check(
+        "python",
+        sys.version_info >= (3, 11),
+        platform.python_version(),
+        "Python 3.11 or newer",
+        True,
+    )
 
 
 def check_libraries(deep: bool = False) -> list[Check]:
     """Required libraries, then those of extras; `deep` imports them."""
-    required = [_library(name, deep, "pip install --force-reinstall conset", required=True) for name in REQUIRED]
-    extras = [_library(name, deep, f"pip install 'conset[{extra}]'", what) for name, (extra, what) in EXTRAS.items()]
+    required = [
+        _library(name, deep, "pip install --force-reinstall conset", required=True)
+        for name in REQUIRED
+    ]
+    extras = [
+        _library(name, deep, f"pip install 'conset[{extra}]'", what)
+        for name, (extra, what) in EXTRAS.items()
+    ]
     return required + extras
 
 
-def _library(name: str, deep: bool, fix: str, purpose: str = "", *, required: bool = False) -> Check:
+def _library(
+    name: str, deep: bool, fix: str, purpose: str = "", *, required: bool = False
+) -> Check:
     from importlib import import_module, metadata
 
     try:
@@ -114,7 +139,10 @@ def _library(name: str, deep: bool, fix: str, purpose: str = "", *, required: bo
 
 
 def check_core() -> Check:
-    """The compiled core; it comes with the package, so a compiler is needed to build a wheel, never to run."""
+    """The compiled core.
+
+    It comes with the package, so a compiler is needed to build a wheel, never to run.
+    """
     try:
         from conset import _core  # noqa: F401
     except ImportError as error:
@@ -144,10 +172,14 @@ def check_job(mpiexec: str | None = None) -> Check:
 
     job = find_job()
     if job is not None:
-        return _job_fails(f"not tried: this is rank {job[0]} of an MPI job", "run conset doctor outside of a job")
+        return _job_fails(
+            f"not tried: this is rank {job[0]} of an MPI job", "run conset doctor outside of a job"
+        )
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            ended = start_job(find_launcher(mpiexec), 2, ["-c", _JOB], folder=Path(folder), timeout_s=TIMEOUT_S)
+            ended = start_job(
+                find_launcher(mpiexec), 2, ["-c", _JOB], folder=Path(folder), timeout_s=TIMEOUT_S
+            )
     except ConsetError as error:
         return _job_fails(_line(error))
     said = _SAID.findall(ended.out)
@@ -155,14 +187,21 @@ def check_job(mpiexec: str | None = None) -> Check:
         return _job_fails(_line(explain_end(ended, TIMEOUT_S)))
     ranks, total, library = said[0]
     if ranks != "2":
-        return _job_fails(f"every rank is alone: the launcher is not of the library that mpi4py loads ({library})")
+        return _job_fails(
+            f"every rank is alone: the launcher is not of the library that mpi4py loads ({library})"
+        )
     if total != "3":
         return _job_fails(f"{library}: the sum of 1 and 2 over 2 ranks is {total}")
-    return Check("2 MPI ranks", True, f"{library}: started, added up and ended", purpose="conset run")
+    return Check(
+        "2 MPI ranks", True, f"{library}: started, added up and ended", purpose="conset run"
+    )
 
 
 def _job_fails(detail: str, fix: str = "") -> Check:
-    fix = fix or "pip install --force-reinstall 'conset[mpi]', or name a launcher: conset doctor --mpiexec CMD"
+    fix = fix or (
+        "pip install --force-reinstall 'conset[mpi]', or name a launcher: conset doctor "
+        "--mpiexec CMD"
+    )
     return Check("2 MPI ranks", False, detail, fix, purpose="conset run", broken=True)
 
 

@@ -1,6 +1,7 @@
 """Where the process begins: Ctrl-C is listened to before anything is imported that takes time.
 
-This module and the packages it stands in import nothing at their top but `signal`, and what Python itself has loaded.
+This module and the packages it stands in import nothing at their top but `signal`, and what Python
+itself has loaded.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def main() -> None:
 
 
 def listen_early() -> None:
-    """The first thing a process does: until a command begins, Ctrl-C ends it; where it is ignored, it stays so."""
+    """The first thing a process does: until a command begins, Ctrl-C ends it.
+
+    Where it is ignored, it stays so.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_early)
 

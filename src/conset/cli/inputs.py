@@ -1,4 +1,4 @@
-"""From the words of the command line to nouns, and hints for words that were most likely meant otherwise."""
+"""From command-line arguments to nouns, and hints for arguments most likely meant otherwise."""
 
 from __future__ import annotations
 
@@ -26,31 +26,50 @@ def read_inputs(
     rows_to: int | None = None,
     word: str = "8",
 ) -> tuple[Pattern, Machine]:
-    """The pattern and the machine that the words name; a spec without `ranks=` takes the machine's."""
+    """The pattern and the machine that the words name.
+
+    A spec without `ranks=` takes the machine's.
+    """
     from conset.base.errors import UsageError
     from conset.machine.spec import parse_machine
     from conset.pattern.spec import parse_pattern
 
     if ranks_per_node < 1:
-        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
+        raise UsageError(
+            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
+        )
     machine = parse_machine(on)
     ranks = machine.topology.endpoints * ranks_per_node
     word_bytes = parse_size(word, "--word")
     traffic = parse_pattern(
-        pattern, topology=machine.topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word_bytes
+        pattern,
+        topology=machine.topology,
+        ranks=ranks,
+        seed=seed,
+        parts=parts,
+        rows_to=rows_to,
+        word=word_bytes,
     )
     return traffic, machine
 
 
 def read_partition(
-    pattern: str, on: str, *, seed: int = 0, parts: int | None = None, rows_to: int | None = None, word: str = "8"
+    pattern: str,
+    on: str,
+    *,
+    seed: int = 0,
+    parts: int | None = None,
+    rows_to: int | None = None,
+    word: str = "8",
 ) -> tuple[Partition, Machine]:
     """The partition and the machine that the words name: a mesh, graph, matrix or packfile."""
     from conset.machine.spec import parse_machine
     from conset.pattern.spec import parse_partition
 
     word_bytes = parse_size(word, "--word")
-    return parse_partition(pattern, parts=parts, rows_to=rows_to, word=word_bytes, seed=seed), parse_machine(on)
+    return parse_partition(
+        pattern, parts=parts, rows_to=rows_to, word=word_bytes, seed=seed
+    ), parse_machine(on)
 
 
 def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[str, Any]:
@@ -59,23 +78,43 @@ def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[s
 
 
 def manifest_of(
-    command: str, pattern: str | Sequence[str], on: str | Sequence[str], seed: int, options: Mapping[str, Any]
+    command: str,
+    pattern: str | Sequence[str],
+    on: str | Sequence[str],
+    seed: int,
+    options: Mapping[str, Any],
 ) -> Manifest:
-    """The manifest of a command on patterns and machines; outputs are no options and must not be passed.
+    """The manifest of a command on patterns and machines.
 
-    The command is written in canonical words: options in the order given, defaults (None, False) left out. The digest
-    of several patterns is that of their digests.
+    Outputs are no options and must not be passed.
+
+    The command is written in canonical words: options in the order given, defaults (None, False)
+    left out. The digest of several patterns is that of their digests.
     """
     from conset.machine.spec import FILE_SUFFIXES
     from conset.pattern.spec import input_path
 
-    given = {f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, False)}
-    arguments = [option if value is True else f"{option} {value}" for option, value in given.items()]
+    given = {
+        f"--{name.replace('_', '-')}": value
+        for name, value in options.items()
+        if value not in (None, False)
+    }
+    arguments = [
+        option if value is True else f"{option} {value}" for option, value in given.items()
+    ]
     patterns, machines = ([each] if isinstance(each, str) else each for each in (pattern, on))
     paths = [input_path(each) for each in patterns]
-    named = [each if path is None else path.name for each, path in zip(patterns, paths, strict=True)]
-    on_words = [f"--on {Path(each).name if Path(each).suffix.lower() in FILE_SUFFIXES else each}" for each in machines]
-    digests = [sha256_of(each if path is None else path) for each, path in zip(patterns, paths, strict=True)]
+    named = [
+        each if path is None else path.name for each, path in zip(patterns, paths, strict=True)
+    ]
+    on_words = [
+        f"--on {Path(each).name if Path(each).suffix.lower() in FILE_SUFFIXES else each}"
+        for each in machines
+    ]
+    digests = [
+        sha256_of(each if path is None else path)
+        for each, path in zip(patterns, paths, strict=True)
+    ]
     return Manifest(
         command=" ".join(["conset", command, *named, *on_words, *arguments]),
         seed=seed,
@@ -84,7 +123,10 @@ def manifest_of(
 
 
 def in_order(arguments: list[str], commands: Sequence[str]) -> list[str]:
-    """The arguments as the commands take them: `--json` after the command, `help COMMAND` as `COMMAND --help`."""
+    """The arguments as the commands take them.
+
+    `--json` after the command, `help COMMAND` as `COMMAND --help`.
+    """
     if not arguments or arguments == ["help"]:
         return ["--help"]
     if arguments[0] == "help" and arguments[1] in commands:
@@ -97,7 +139,7 @@ def in_order(arguments: list[str], commands: Sequence[str]) -> list[str]:
 
 
 def explain(message: str, arguments: Sequence[str]) -> str:
-    """A message of the parser of arguments, in the words of the command line and with what to do about it."""
+    """A message of the argument parser in terms of the command line, with what to do about it."""
     invalid = re.match(r"Invalid value for '([^']*)': (.*)", message, re.DOTALL)
     if invalid is not None:
         return _value(invalid[1], invalid[2], arguments)
@@ -105,16 +147,25 @@ def explain(message: str, arguments: Sequence[str]) -> str:
         machine = next((word for word in arguments[1:] if _is_machine(word)), None)
         if machine is not None:
             return f"Missing option '--on': put --on before {machine}"
-        return "Missing option '--on': a machine is required, as --on mesh:4x4; `conset machines` lists more"
+        return (
+            "Missing option '--on': a machine is required, as --on mesh:4x4; `conset "
+            "machines` lists more"
+        )
     option = re.match(r"No such option: (\S+)", message)
     if option is not None and arguments[0].startswith("-"):
-        return f"No such option: {option[1]}: options of a command stand after it; only --json may stand before"
+        return (
+            f"No such option: {option[1]}: options of a command stand after it; only --json may "
+            "stand before"
+        )
     near = re.match(r"No such option: (\S+) \(Possible options: ([^,)]+)", message)
     if near is not None:
         return f"No such option: {near[1]}: did you mean {near[2]}?"
     missing = re.match(r"Missing argument '([^']*)'", message)
     if missing is not None:
-        return f"Missing argument {missing[1]}: `conset help {arguments[0]}` shows what is due, with examples"
+        return (
+            f"Missing argument {missing[1]}: `conset help {arguments[0]}` shows what is due, "
+            "with examples"
+        )
     extra = re.match(r"Got unexpected extra argument\(s\) \((.*)\)", message)
     if extra is not None:
         machine = next((word for word in extra[1].split() if _is_machine(word)), None)
@@ -163,7 +214,9 @@ _OPTIONS = {"conset.machine.spec.with_settings": "--set"}
 
 
 def spell_options(message: str, names: Sequence[str]) -> str:
-    """A message of the library with `names` written as on the command line: `rank_by flow` as `--rank-by flow`.
+    """A message of the library with `names` written as on the command line.
+
+    `rank_by flow` as `--rank-by flow`.
 
     Parts of paths stay as they are, and what is quoted.
     """
@@ -174,7 +227,9 @@ def spell_options(message: str, names: Sequence[str]) -> str:
 
 
 def explain_missing(message: str, arguments: Sequence[str]) -> str:
-    """A message about a file that is not there, where its name is that of a pattern or a machine, or is no pattern.
+    """A message about a file that does not exist.
+
+    Its name may be that of a pattern or a machine.
 
     A machine where a pattern is due, or a pattern after `--on`, is told where it belongs.
     """
@@ -186,7 +241,12 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
     if arguments[0] not in ("verify", "predict", "simulate", "run", "plan", "report"):
         return message
     name = next(
-        (word for word in arguments[1:] if message.startswith((f"{word}: no such file", f"simulate {word}:"))), ""
+        (
+            word
+            for word in arguments[1:]
+            if message.startswith((f"{word}: no such file", f"simulate {word}:"))
+        ),
+        "",
     )
     if not name or not (_is_pattern(name) or _is_machine(name)):
         return message
@@ -195,7 +255,10 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
 
 
 def _explain_place(what: str, kind: str, name: str, arguments: Sequence[str]) -> str:
-    """A machine that stands as a pattern, or the other way round; empty where the word is neither."""
+    """A machine that stands as a pattern, or the other way round.
+
+    Empty where the word is neither.
+    """
     words = [word for word in arguments[1:] if re.split("[:,]", word, maxsplit=1)[0] == name]
     if words and kind == "pattern" and _is_machine(words[0]):
         return f"{what}: {words[0]} is a machine: put --on before it"
@@ -209,9 +272,19 @@ def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
     from conset.schedule.files.sniff import sniff
 
     begins = ("unknown suffix", "lists 'nodes' and 'edges'")
-    name = next((word for word in arguments[1:] if message.startswith(tuple(f"{word}: {b}" for b in begins))), "")
+    name = next(
+        (
+            word
+            for word in arguments[1:]
+            if message.startswith(tuple(f"{word}: {b}" for b in begins))
+        ),
+        "",
+    )
     if name.endswith(".toml"):
-        return f"{name}: {arguments[0]} takes a pattern; of a program, `conset compile {name} --on MACHINE -o p.json`"
+        return (
+            f"{name}: {arguments[0]} takes a pattern; of a program, `conset compile {name} --on "
+            "MACHINE -o p.json`"
+        )
     if name and sniff(name).form in ("schedule", "program", "timeline"):
         found = f"is a {sniff(name).form}, {arguments[0]} takes a pattern"
         return f"{name}: {found}; `conset report {name}` says its bounds and times"

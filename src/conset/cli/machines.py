@@ -1,4 +1,7 @@
-"""`conset machines`: presets, bare networks and families; of one machine every number, how sure it is, and whence."""
+"""`conset machines`: presets, bare networks and families.
+
+Of one machine every number, how sure it is, and whence.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,15 @@ NameArgument = Annotated[
 
 OutputOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="The machine for programs without Python: x.machine."),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="The machine for programs without Python: x.machine."
+    ),
 ]
 
 
-def command(name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None) -> None:
+def command(
+    name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None
+) -> None:
     """List the machines, or one: every number with its unit, its tag and its source."""
     from conset.base.errors import UsageError
     from conset.machine.flat_file import write_machine
@@ -45,7 +52,8 @@ def command(name: NameArgument = None, as_json: JsonOption = False, output: Outp
     if output is not None:
         if not name:
             raise UsageError(
-                f"-o {output}: a file holds one machine; name it, as in conset machines paragon:8x8 -o {output}"
+                f"-o {output}: a file holds one machine; name it, as in conset machines "
+                f"paragon:8x8 -o {output}"
             )
         write_machine(output, machines[0])
     if as_json:

@@ -1,4 +1,4 @@
-"""`conset`: reads the words of the command line, runs one command, turns errors into one line and an exit code.
+"""`conset`: reads the command line, runs one command, turns errors into a line and an exit code.
 
 What takes time is imported inside functions; the process begins in `conset.cli.entry`.
 """
@@ -17,11 +17,30 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "calibrate", "plan", "show", "report", "compare",
-    "campaign", "reproduce", "methods", "patterns", "machines", "config", "testbed", "doctor",
-)  # fmt: skip
-"""Every command is `cli/<name>.py` with a function `command`, or with an `app` of commands; the order is that of the
-help."""
+    "compile",
+    "verify",
+    "bound",
+    "predict",
+    "simulate",
+    "run",
+    "calibrate",
+    "plan",
+    "show",
+    "report",
+    "compare",
+    "campaign",
+    "reproduce",
+    "methods",
+    "patterns",
+    "machines",
+    "config",
+    "testbed",
+    "doctor",
+)
+"""Every command is `cli/<name>.py` with a function `command`, or with an `app` of commands.
+
+The order is that of the help.
+"""
 
 
 def build() -> typer.Typer:
@@ -35,8 +54,13 @@ def build() -> typer.Typer:
 
     app = typer.Typer(
         name="conset",
-        help="The communication compiler: who sends what to whom, and a machine, in; a verified schedule out.",
-        epilog="`conset help COMMAND` says all of one, with examples. `conset --install-completion` lets your shell "
+        help=(
+            "The communication compiler: who sends what to whom, and a machine, in; a verified "
+            "schedule out."
+        ),
+        epilog="`conset help COMMAND` says all of one, with "
+        "examples. `conset --install-completion` "
+        "lets your shell "
         "complete commands, options and names.",
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # its boxes take longer to import than all the rest
@@ -44,7 +68,9 @@ def build() -> typer.Typer:
     )
 
     @app.callback(invoke_without_command=True)
-    def root(version: bool = typer.Option(False, "--version", help="Print the version and end.")) -> None:
+    def root(
+        version: bool = typer.Option(False, "--version", help="Print the version and end."),
+    ) -> None:
         if version:
             typer.echo(f"conset {VERSION}")
             raise typer.Exit
@@ -52,7 +78,9 @@ def build() -> typer.Typer:
     for name in COMMANDS:
         module = import_module(f"conset.cli.{name}")
         if hasattr(module, "app"):
-            app.add_typer(module.app, name=name, short_help=module.app.info.help, epilog=examples_text(name))
+            app.add_typer(
+                module.app, name=name, short_help=module.app.info.help, epilog=examples_text(name)
+            )
             continue
         command = module.command
         summary = (command.__doc__ or "").split("\n", 1)[0]  # else it is cut
@@ -77,11 +105,16 @@ def _interrupted(as_json: bool, before: int) -> int:
     from conset.base.files import written
 
     names = ", ".join(str(path) for path in written()[before:])
-    return _report(f"interrupted, {names} is written" if names else NOTHING_WRITTEN, INTERRUPTED, as_json)
+    return _report(
+        f"interrupted, {names} is written" if names else NOTHING_WRITTEN, INTERRUPTED, as_json
+    )
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
+    """Runs one command and returns its exit code.
+
+    0 fine, 2 usage, 3 bad input, …; see the README.
+    """
     import typer
 
     from conset.base.errors import ConsetError, UsageError, unknown_name
@@ -114,7 +147,11 @@ def run(arguments: Sequence[str]) -> int:
     except (Exception, MemoryError) as error:
         if os.environ.get("CONSET_DEBUG"):
             raise
-        return _report(f"internal error: {type(error).__name__}: {error} (CONSET_DEBUG=1 shows where)", 1, as_json)
+        return _report(
+            f"internal error: {type(error).__name__}: {error} (CONSET_DEBUG=1 shows where)",
+            1,
+            as_json,
+        )
 
 
 def main() -> None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 NameArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAME]", autocompletion=c.complete_listed_method, help="One method; without it all of them."
+        metavar="[NAME]",
+        autocompletion=c.complete_listed_method,
+        help="One method; without it all of them.",
     ),
 ]
 OnOption = Annotated[
@@ -47,7 +49,10 @@ def command(
     pattern: PatternOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List the methods, or one: limits, domain, guarantee, complexity, reference; with --on whether they apply."""
+    """List the methods, or one: limits, domain, guarantee, complexity, reference.
+
+    With --on whether they apply.
+    """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json
     from conset.methods.phases.table import find_method, table
@@ -55,20 +60,28 @@ def command(
     from conset.schedule.manifest import Manifest
 
     if pattern is not None and on is None:
-        raise UsageError(f"--pattern {pattern}: goes with --on MACHINE, on which methods apply to it or not")
+        raise UsageError(
+            f"--pattern {pattern}: goes with --on MACHINE, on which methods apply to it or not"
+        )
     methods = list(table().values()) if name is None else [find_method(name)]
     rows = [method_object(method) for method in methods]
     words = ["conset methods", *([] if name is None else [name])]
     if on is not None:
-        rows = [row | found for row, found in zip(rows, _refusals(methods, on, pattern or "alltoall"), strict=True)]
-        words += [f"--on {on}", *([] if pattern in (None, "alltoall") else [f"--pattern {pattern}"])]
+        rows = [
+            row | found
+            for row, found in zip(rows, _refusals(methods, on, pattern or "alltoall"), strict=True)
+        ]
+        words += [
+            f"--on {on}",
+            *([] if pattern in (None, "alltoall") else [f"--pattern {pattern}"]),
+        ]
     if json:
         print_json(SCHEMA, {"methods": rows}, Manifest(command=" ".join(words)))
     console(json).print("\n\n".join(method_text(row) for row in rows))
 
 
 def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, Any]]:
-    """Of each method under its own limits, whether it applies to a pattern on a machine, and why not."""
+    """Whether each method, under its own limits, applies to a pattern on a machine, and why not."""
     from conset.machine.spec import parse_machine
     from conset.methods.phases.over_planes import folded
     from conset.methods.phases.problem import Problem
@@ -77,5 +90,8 @@ def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, A
     machine = parse_machine(on)
     pattern = parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
     problems = [Problem(pattern, machine, method.limits(machine.topology)) for method in methods]
-    found = [method.applies(folded(method, problem)) for method, problem in zip(methods, problems, strict=True)]
+    found = [
+        method.applies(folded(method, problem))
+        for method, problem in zip(methods, problems, strict=True)
+    ]
     return [{"applies": refusal is None, "refusal": refusal} for refusal in found]

@@ -14,7 +14,10 @@ PatternArgument = Annotated[
     typer.Argument(
         metavar="PATTERN",
         autocompletion=c.complete_pattern,
-        help="A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv .pack, a mesh).",
+        help=(
+            "A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv "
+            ".pack, a mesh)."
+        ),
     ),
 ]
 MachineOption = Annotated[
@@ -23,7 +26,10 @@ MachineOption = Annotated[
         "--on",
         metavar="MACHINE",
         autocompletion=c.complete_machine,
-        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, .graphml, edge list).",
+        help=(
+            "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
+            ".graphml, edge list)."
+        ),
     ),
 ]
 OtherMachineOption = Annotated[
@@ -35,7 +41,9 @@ OtherMachineOption = Annotated[
         help="Another machine than the schedule's own.",
     ),
 ]
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")
+]
 MethodOption = Annotated[
     str,
     typer.Option(
@@ -49,12 +57,15 @@ ContentionOption = Annotated[
     int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")
 ]
 ChannelsOption = Annotated[
-    int | None, typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included.")
+    int | None,
+    typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included."),
 ]
 LimitsOption = Annotated[
     str | None,
     typer.Option(
-        "--limits", metavar="WORDS", help="As send=1,receive=1,link=2; also channels=none and duplex=exchange."
+        "--limits",
+        metavar="WORDS",
+        help="As send=1,receive=1,link=2; also channels=none and duplex=exchange.",
     ),
 ]
 PatternsArgument = Annotated[
@@ -62,7 +73,10 @@ PatternsArgument = Annotated[
     typer.Argument(
         metavar="PATTERN...",
         autocompletion=c.complete_pattern,
-        help="Specs (alltoall, random:degree=16,size=4KiB …) or files (.mtx .npz .csv .pack, meshes).",
+        help=(
+            "Specs (alltoall, random:degree=16,size=4KiB …) or files (.mtx .npz .csv "
+            ".pack, meshes)."
+        ),
     ),
 ]
 MachinesOption = Annotated[
@@ -71,7 +85,9 @@ MachinesOption = Annotated[
         "--on",
         metavar="MACHINE",
         autocompletion=c.complete_machine,
-        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be repeated.",
+        help=(
+            "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be repeated."
+        ),
     ),
 ]
 PlacementOption = Annotated[
@@ -80,17 +96,24 @@ PlacementOption = Annotated[
         "--placement",
         metavar="P",
         autocompletion=c.complete_placement,
-        help="identity, gray, random, bisection, annealed, annealed-bytes, auto, or a file of node ids.",
+        help=(
+            "identity, gray, random, bisection, annealed, annealed-bytes, auto, or a "
+            "file of node ids."
+        ),
     ),
 ]
-RanksPerNodeOption = Annotated[int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")]
+RanksPerNodeOption = Annotated[
+    int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")
+]
 POLICIES = (
-    "none: post everything in schedule order; local: a rank ends its own phase first; ready: local, and a zero-byte "
+    "none: post everything in schedule order; local: a rank ends its own phase first; ready: "
+    "local, and a zero-byte "
     "signal for each message; barrier[:K]: a barrier after every K phases"
 )
 """What keeps phases apart, policy by policy."""
 SyncOption = Annotated[
-    str | None, typer.Option("--sync", metavar="S", autocompletion=c.complete_sync, help=f"{POLICIES}.")
+    str | None,
+    typer.Option("--sync", metavar="S", autocompletion=c.complete_sync, help=f"{POLICIES}."),
 ]
 ChosenSyncOption = Annotated[
     str | None,
@@ -106,22 +129,36 @@ InFlightOption = Annotated[
     typer.Option(
         "--in-flight",
         metavar="N",
-        help="Sends a rank keeps open at once, or all. Default: the schedule's, else its machine's, else all.",
+        help=(
+            "Sends a rank keeps open at once, or all. Default: the schedule's, else its "
+            "machine's, else all."
+        ),
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")
+]
 TimetableOption = Annotated[
     str | None,
-    typer.Option("--timetable", metavar="T", help="as or event-list: transfers of a phase one after the other."),
+    typer.Option(
+        "--timetable",
+        metavar="T",
+        help="as or event-list: transfers of a phase one after the other.",
+    ),
 ]
 PartsOption = Annotated[
-    int | None, typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each.")
+    int | None,
+    typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each."),
 ]
 RowsToOption = Annotated[
-    int | None, typer.Option("--rows-to", metavar="N", help="Distribute a sparse matrix by rows over N ranks.")
+    int | None,
+    typer.Option("--rows-to", metavar="N", help="Distribute a sparse matrix by rows over N ranks."),
 ]
 WordOption = Annotated[
-    str, typer.Option("--word", metavar="SIZE", help="Bytes per entry or node where a file counts words.")
+    str,
+    typer.Option(
+        "--word", metavar="SIZE", help="Bytes per entry or node where a file counts words."
+    ),
 ]
 LayoutOption = Annotated[
     Path | None,
@@ -133,24 +170,36 @@ LayoutOption = Annotated[
 ]
 RouterOption = Annotated[
     str | None,
-    typer.Option("--router", metavar="R", help="Of connections: sequential, negotiated, orbits or closed-form."),
+    typer.Option(
+        "--router",
+        metavar="R",
+        help="Of connections: sequential, negotiated, orbits or closed-form.",
+    ),
 ]
 PhasesOption = Annotated[
-    int | None, typer.Option("--phases", metavar="P", help="Of connections: exactly so many phases.", min=1)
+    int | None,
+    typer.Option("--phases", metavar="P", help="Of connections: exactly so many phases.", min=1),
 ]
 PostingOption = Annotated[
     str,
     typer.Option(
         "--posting",
         metavar="O",
-        help="Of naive: schedule (by index), ascending, rotated, random, longest-first, pairwise or dimension.",
+        help=(
+            "Of naive: schedule (by index), ascending, rotated, random, longest-first, pairwise "
+            "or dimension."
+        ),
     ),
 ]
 RoutesOption = Annotated[
-    str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: chosen with the phases.")
+    str,
+    typer.Option(
+        "--routes", metavar="R", help="fixed: the machine's routes; free: chosen with the phases."
+    ),
 ]
 ObjectiveOption = Annotated[
-    str, typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL.")
+    str,
+    typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL."),
 ]
 RankByOption = Annotated[
     str | None,
@@ -158,32 +207,55 @@ RankByOption = Annotated[
         "--rank-by",
         metavar="R",
         autocompletion=c.complete_ranking,
-        help="What chooses: flow, wormhole, circuit, packet (simulated) or formula; default: the machine's model.",
+        help=(
+            "What chooses: flow, wormhole, circuit, packet (simulated) or formula; default: the "
+            "machine's model."
+        ),
     ),
 ]
 MinBandwidthOption = Annotated[
     str | None,
-    typer.Option("--min-bandwidth", metavar="RATE|FILE", help="What every connection is guaranteed, or a .csv of it."),
+    typer.Option(
+        "--min-bandwidth",
+        metavar="RATE|FILE",
+        help="What every connection is guaranteed, or a .csv of it.",
+    ),
 ]
 MaxLatencyOption = Annotated[
     str | None,
-    typer.Option("--max-latency", metavar="TIME|FILE", help="What an element may take at most, or a .csv of it."),
+    typer.Option(
+        "--max-latency",
+        metavar="TIME|FILE",
+        help="What an element may take at most, or a .csv of it.",
+    ),
 ]
 SetOption = Annotated[
-    str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")
+    str | None,
+    typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…"),
 ]
 ModeOption = Annotated[
-    str | None, typer.Option("--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, ….")
+    str | None,
+    typer.Option(
+        "--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, …."
+    ),
 ]
 CombineOption = Annotated[
     str,
     typer.Option(
         "--combine",
         metavar="C",
-        help="Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, virtual-grid:4x4, mixed.",
+        help=(
+            "Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, "
+            "virtual-grid:4x4, mixed."
+        ),
     ),
 ]
 OutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it nothing is written.")
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Where to write; without it nothing is written."
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, text on stderr.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="One JSON object on stdout, text on stderr.")
+]

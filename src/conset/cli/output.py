@@ -2,8 +2,9 @@
 
 Progress on anything over two seconds: stderr, terminals only.
 
-Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered; and what is left at
-the pace so far, where it is known how much there is to do (`conset.base.progress`).
+Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered;
+and what is left at the pace so far, where it is known how much there is to do
+(`conset.base.progress`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ WIDTH = 120
 
 def error_object(message: str, code: int) -> dict[str, Any]:
     """`conset/error@1`: the message and the exit code."""
-    return {"schema": "conset/error@1", "message": message, "exit": code, "manifest": Manifest().to_object()}
+    return {
+        "schema": "conset/error@1",
+        "message": message,
+        "exit": code,
+        "manifest": Manifest().to_object(),
+    }
 
 
 def console(as_json: bool = False) -> Console:
@@ -35,7 +41,12 @@ def console(as_json: bool = False) -> Console:
     from rich.console import Console
 
     file = sys.stderr if as_json else sys.stdout
-    return Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, soft_wrap=not file.isatty())
+    return Console(
+        file=file,
+        highlight=False,
+        width=None if file.isatty() else WIDTH,
+        soft_wrap=not file.isatty(),
+    )
 
 
 def print_parts(parts: Iterable[RenderableType], as_json: bool = False) -> None:
@@ -65,9 +76,16 @@ DELAY_S = 2.0
 
 @contextmanager
 def progress(
-    what: str, *, search: bool = False, messages: int = 0, detail: Callable[[], str] | None = None, parts: bool = True
+    what: str,
+    *,
+    search: bool = False,
+    messages: int = 0,
+    detail: Callable[[], str] | None = None,
+    parts: bool = True,
 ) -> Iterator[None]:
-    """Shows `what`, the seconds gone and what is left, once `DELAY_S` have passed; nothing where stderr is no terminal.
+    """Shows `what`, the seconds gone and what is left, once `DELAY_S` have passed.
+
+    Nothing where stderr is no terminal.
 
     Inside a work that is done in parts all count from where that began: many short parts show too.
 
@@ -130,7 +148,11 @@ def describe_left(gone_s: float, share: float) -> str:
 
 def describe_delivered(delivered: int, messages: int) -> str:
     """`, 412,672 of 1,000,000 messages (41%)`; nothing before the first are delivered."""
-    return f", {delivered:,} of {messages:,} messages ({delivered / messages:.0%})" if delivered else ""
+    return (
+        f", {delivered:,} of {messages:,} messages ({delivered / messages:.0%})"
+        if delivered
+        else ""
+    )
 
 
 def describe_search(incumbent: float, bound: float) -> str:

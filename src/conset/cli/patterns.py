@@ -13,7 +13,11 @@ SCHEMA = "conset/patterns@1"
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[NAME]", autocompletion=c.complete_pattern, help="One pattern; without it all of them."),
+    typer.Argument(
+        metavar="[NAME]",
+        autocompletion=c.complete_pattern,
+        help="One pattern; without it all of them.",
+    ),
 ]
 
 
@@ -21,7 +25,10 @@ def command(
     name: NameArgument = None,
     json: JsonOption = False,
 ) -> None:
-    """List the patterns, or one: what is sent, arguments with their defaults, what the number of ranks must be."""
+    """List the patterns, or one.
+
+    What is sent, arguments with their defaults, what the number of ranks must be.
+    """
     from conset.base.errors import unknown_name
     from conset.cli.output import console, print_json
     from conset.pattern.generators.table import COMMON, GENERATORS
@@ -42,6 +49,10 @@ def command(
     ]
     if json:
         command = "conset patterns" if name is None else f"conset patterns {name}"
-        body = {"patterns": rows, "arguments": dict(COMMON), **({"files": files} if name is None else {})}
+        body = {
+            "patterns": rows,
+            "arguments": dict(COMMON),
+            **({"files": files} if name is None else {}),
+        }
         print_json(SCHEMA, body, Manifest(command=command))
     console(json).print(generators_text(rows, COMMON, files if name is None else ()), markup=False)

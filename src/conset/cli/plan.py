@@ -1,4 +1,7 @@
-"""`conset plan`: what each rank executes of a schedule or a program, as a file for programs without Python."""
+"""`conset plan`: what each rank executes of a schedule or a program.
+
+As a file for programs without Python.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,20 @@ if TYPE_CHECKING:
 
 def command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json).")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json)."
+        ),
     ],
     sync: o.SyncOption = None,
     in_flight: o.InFlightOption = None,
     layout: Annotated[
         Path | None,
-        typer.Option("--layout", metavar="FILE.npz", help="Where items lie in the application's arrays (of compile)."),
+        typer.Option(
+            "--layout",
+            metavar="FILE.npz",
+            help="Where items lie in the application's arrays (of compile).",
+        ),
     ] = None,
     element: Annotated[
         str | None,
@@ -40,25 +50,44 @@ def command(
         bool,
         typer.Option(
             "--connections",
-            help="Write only what is opened: of programs with more repetitions than a plan can list.",
+            help=(
+                "Write only what is opened: of programs with more repetitions than a plan can list."
+            ),
         ),
     ] = False,
     c_text: Annotated[
-        bool, typer.Option("--c", help="Write the communication as a C source for people to read and programs to use.")
+        bool,
+        typer.Option(
+            "--c",
+            help="Write the communication as a C source for people to read and programs to use.",
+        ),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="x.plan|x.c", help="Where to write the plan for C programs; or C."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="x.plan|x.c",
+            help="Where to write the plan for C programs; or C.",
+        ),
     ] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Plan what each rank executes; with -o a file for programs without Python (C, C++, Fortran), or their source."""
+    """Plan what each rank executes.
+
+    With -o a file for programs without Python (C, C++, Fortran), or their source.
+    """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
     from conset.cli.verified import read_verified
     from conset.execution.plan_file import write_plan_file
     from conset.models.settings import parse_count
-    from conset.report.plans import connections_text, plan_text, summarize_connections, summarize_plan
+    from conset.report.plans import (
+        connections_text,
+        plan_text,
+        summarize_connections,
+        summarize_plan,
+    )
     from conset.schedule.manifest import Manifest, sha256_of
 
     c_text = _check_output(output, c_text)
@@ -70,8 +99,13 @@ def command(
         given = {"sync": sync, "in-flight": in_flight, "layout": layout}
         other = next((name for name, value in given.items() if value is not None), None)
         if other is not None:
-            raise UsageError(f"--{other}: is of the plan, which {'--c' if c_text else '--connections'} leaves out")
-    flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
+            raise UsageError(
+                f"--{other}: is of the plan, which "
+                f"{'--c' if c_text else '--connections'} leaves out"
+            )
+    flight: InFlight | None = (
+        None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
+    )
     what = read_verified(file)
     with progress("planning"):
         plan = None if connections or c_text else _plan(what, sync, flight)
@@ -83,14 +117,26 @@ def command(
                 _write_c(file, what, opened, output)
             else:
                 write_plan_file(plan, output, items, opened)
-    summary = ({} if plan is None else summarize_plan(plan)) | ({} if opened is None else summarize_connections(opened))
+    summary = ({} if plan is None else summarize_plan(plan)) | (
+        {} if opened is None else summarize_connections(opened)
+    )
     if json:
-        said = {"sync": sync, "in-flight": in_flight, "layout": layout and layout.name, "element": element}
+        said = {
+            "sync": sync,
+            "in-flight": in_flight,
+            "layout": layout and layout.name,
+            "element": element,
+        }
         words = [f"--{name} {value}" for name, value in said.items() if value is not None]
         words += ["--c"] if c_text else ["--connections"] if connections else []
-        manifest = Manifest(" ".join(["conset plan", file.name, *words]), what.manifest.seed, sha256_of(file))
+        manifest = Manifest(
+            " ".join(["conset plan", file.name, *words]), what.manifest.seed, sha256_of(file)
+        )
         print_json("conset/plan@1", summary, manifest)
-    lines = [*([] if plan is None else [plan_text(summary)]), *([] if opened is None else [connections_text(summary)])]
+    lines = [
+        *([] if plan is None else [plan_text(summary)]),
+        *([] if opened is None else [connections_text(summary)]),
+    ]
     console(json).print("\n".join(lines))
 
 
@@ -134,19 +180,26 @@ def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, ou
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     command = f"conset plan {file.name} --c -o {output.name}"
     ordered = keeps_order(program)
-    head = CProgramHead(file.name, command, VERSION, program.machine.name, program.switches, ordered)
+    head = CProgramHead(
+        file.name, command, VERSION, program.machine.name, program.switches, ordered
+    )
     write_c_program(opened, head, output)
 
 
 def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntries | None:
-    """What is opened; None of a program that forwards, which is executed as one exchange: no `option` is for it."""
+    """What is opened; None of a program that forwards, which is executed as one exchange.
+
+    No `option` is for it.
+    """
     from conset.base.errors import UsageError
     from conset.execution.connection_entries import connection_entries
     from conset.schedule.program import Program
 
     if isinstance(what, Program) and what.paths is not None:
         if option is not None:
-            raise UsageError(f"{option}: the program forwards messages, only programs of blocks are opened")
+            raise UsageError(
+                f"{option}: the program forwards messages, only programs of blocks are opened"
+            )
         return None
     return connection_entries(what)
 

@@ -1,4 +1,4 @@
-"""`conset predict`: how long a schedule takes, on its own machine, on another one, or under a what-if.
+"""`conset predict`: how long a schedule takes on its own or another machine, or under a what-if.
 
 By the machine's model, which simulates it; or by formula, which sees no message block another.
 """
@@ -56,7 +56,9 @@ def command(
         timing = time_schedule(schedule, sync=sync, machine=machine, by=by)
     given = (("--on", on), ("--sync", sync), ("--set", settings), ("--by", by))
     arguments = [f"{option} {value}" for option, value in given if value is not None]
-    manifest = Manifest(" ".join(["conset predict", file.name, *arguments]), schedule.manifest.seed, sha256_of(file))
+    manifest = Manifest(
+        " ".join(["conset predict", file.name, *arguments]), schedule.manifest.seed, sha256_of(file)
+    )
     if json:
         print_json("conset/predict@1", timing.to_object(), manifest)
     console(json).print(prediction_text(timing), markup=False)

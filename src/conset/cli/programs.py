@@ -1,6 +1,7 @@
 """Programs on the command line: what compile, predict and show do with them.
 
-`conset compile program.toml` compiles blocks of patterns one by one and lets their phases share contexts.
+`conset compile program.toml` compiles blocks of patterns one by one and lets their phases share
+contexts.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ SCHEMA = "conset/program@1"
 
 
 def compile_to_file(
-    path: str, on: str, options: CompileOptions, given: Mapping[str, Any], output: Path | None, json: bool
-) -> None:  # fmt: skip
+    path: str,
+    on: str,
+    options: CompileOptions,
+    given: Mapping[str, Any],
+    output: Path | None,
+    json: bool,
+) -> None:
     """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
     from conset.base.errors import VerificationError
     from conset.cli.inputs import manifest_of
@@ -35,7 +41,11 @@ def compile_to_file(
     from conset.machine.spec import parse_machine
     from conset.models.formula.programs import predict_program
     from conset.report.outcome import program_object, program_text
-    from conset.schedule.files.program import document_of_program, require_json, write_program_document
+    from conset.schedule.files.program import (
+        document_of_program,
+        require_json,
+        write_program_document,
+    )
     from conset.schedule.files.schedule import require_writable
     from conset.verification import verify_program
 
@@ -52,7 +62,9 @@ def compile_to_file(
         document = document_of_program(program)
         verdict = verify_program(document)
     if not verdict.ok:
-        raise VerificationError(f"the program does not verify, a bug of conset: {verdict.violations[0].text}")
+        raise VerificationError(
+            f"the program does not verify, a bug of conset: {verdict.violations[0].text}"
+        )
     prediction = predict_program(program)
     if output is not None:
         with progress("writing"):
@@ -65,10 +77,18 @@ def compile_to_file(
 
 
 def combine_to_file(
-    pattern: Pattern, machine: Machine, options: CompileOptions, combine: str, manifest: Manifest,
-    output: Path | None, json: bool,
-) -> None:  # fmt: skip
-    """Compiles with combined messages, verifies and writes a program; a schedule where messages go directly."""
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    combine: str,
+    manifest: Manifest,
+    output: Path | None,
+    json: bool,
+) -> None:
+    """Compiles with combined messages, verifies and writes a program.
+
+    A schedule where messages go directly.
+    """
     from conset.base.errors import VerificationError
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import STOPPED, interruptible
@@ -76,7 +96,11 @@ def combine_to_file(
     from conset.compilation.combining.summary import summarize_combination
     from conset.methods.paths.table import parse_combine
     from conset.report.outcome import combined_text
-    from conset.schedule.files.program import document_of_program, require_json, write_program_document
+    from conset.schedule.files.program import (
+        document_of_program,
+        require_json,
+        write_program_document,
+    )
     from conset.schedule.files.schedule import write_schedule
 
     if output is not None:
@@ -87,7 +111,9 @@ def combine_to_file(
     with progress("verifying, bounding, predicting"):
         summary = summarize_combination(found)
     if not summary["verified"]:
-        raise VerificationError(f"combine {found.combine}: what was made does not verify: this is a bug of conset")
+        raise VerificationError(
+            f"combine {found.combine}: what was made does not verify: this is a bug of conset"
+        )
     if output is not None:
         with progress("writing"):
             if found.combine == "none":
@@ -103,8 +129,11 @@ def combine_to_file(
 
 def predict_file(
     file: Path, on: str | None, sync: str | None, settings: str | None, by: str | None, json: bool
-) -> None:  # fmt: skip
-    """Predicts a program: building blocks by their formula unless a model is named, what forwards as a schedule."""
+) -> None:
+    """Predicts a program.
+
+    Building blocks by their formula unless a model is named, what forwards as a schedule.
+    """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
     from conset.compilation.options import FORMULA
@@ -124,10 +153,13 @@ def predict_file(
     arguments = [f"{option} {value}" for option, value in given if value is not None]
     manifest = Manifest(
         " ".join(["conset predict", file.name, *arguments]), program.manifest.seed, sha256_of(file)
-    )  # fmt: skip
+    )
     if program.paths is None and by in (None, FORMULA):
         if sync not in (None, "barrier"):
-            raise UsageError(f"--sync {sync}: the formula of a program's switches has barriers; --by names a model")
+            raise UsageError(
+                f"--sync {sync}: the formula of a program's switches has barriers; --by "
+                "names a model"
+            )
         prediction = predict_program(program, machine=machine)
         if json:
             print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
@@ -142,11 +174,18 @@ def predict_file(
 
 
 def show_file(
-    file: Path, json: bool, output: Path | None = None, message: int | None = None, views: Views | None = None
+    file: Path,
+    json: bool,
+    output: Path | None = None,
+    message: int | None = None,
+    views: Views | None = None,
 ) -> None:
-    """A program in the terminal, or the views of it that are asked for, of which there are linkage and guarantees.
+    """A program in the terminal, or the views of it that are asked for.
 
-    With `output` drawn: blocks as their phases and switches, else one message's way through the stages.
+    Of which there are linkage and guarantees.
+
+    With `output` drawn: blocks as their phases and switches, else one message's way through the
+    stages.
     """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
@@ -172,11 +211,20 @@ def show_file(
         with progress("drawing"):
             _draw_program(program, text, output, message)
     if json:
-        body = {"kind": "program", "name": file.name, **program_object(program, prediction), "verified": verified}
+        body = {
+            "kind": "program",
+            "name": file.name,
+            **program_object(program, prediction),
+            "verified": verified,
+        }
         print_json("conset/show@1", body | _views_object(program, views), program.manifest)
     console(json).print(_views_text(program, views) or text)
     if not verified:
-        console(json).print(f"this program breaks rules: conset verify {file} names them", style="bold", markup=False)
+        console(json).print(
+            f"this program breaks rules: conset verify {file} names them",
+            style="bold",
+            markup=False,
+        )
 
 
 def _views_text(program: Program, views: Views | None) -> str:
@@ -196,7 +244,9 @@ def _views_object(program: Program, views: Views | None) -> dict[str, Any]:
 
     body: dict[str, Any] = {}
     if views is not None and views.linkage is not None:
-        body["linkage"] = program_linkage_object(program, None if views.linkage < 0 else views.linkage)
+        body["linkage"] = program_linkage_object(
+            program, None if views.linkage < 0 else views.linkage
+        )
     if views is not None and views.guarantees:
         body["guarantees"] = program_guarantees_object(program)
     return body
@@ -220,7 +270,10 @@ def _draw_program(program: Program, text: str, output: Path, message: int | None
         )
     else:
         pattern = require_paths(program).pattern
-        draw, title = partial(picture_message, program, message), f"{pattern.name} on {program.machine.name}"
+        draw, title = (
+            partial(picture_message, program, message),
+            f"{pattern.name} on {program.machine.name}",
+        )
         facts = pattern_html(pattern)
     if is_page(output):
         write_page(output, title, facts, text, [draw])

@@ -1,4 +1,4 @@
-"""`conset report`: schedules, programs and timelines of files on one page, several beside each other."""
+"""`conset report`: schedules, programs and timelines of files on one page, side by side."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from conset.cli.options import JsonOption
 SCHEMA = "conset/report@1"
 
 FilesArgument = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", help="Schedules, programs and timelines (.json or .npz).")
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Schedules, programs and timelines (.json or .npz)."),
 ]
 PageOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE.html", help="The page; without it nothing is written.")
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE.html", help="The page; without it nothing is written."
+    ),
 ]
 
 
 def command(files: FilesArgument, output: PageOption = None, json: JsonOption = False) -> None:
-    """Report on files as one page: what each is, whether it is right, how good, how long, with pictures."""
+    """Report on files as one page.
+
+    What each is, whether it is right, how good, how long, with pictures.
+    """
     from conset.cli.output import print_json, print_parts, progress
     from conset.report.files import files_table, violation_notes, write_files_page
     from conset.report.page import check_page_path
@@ -37,5 +44,7 @@ def command(files: FilesArgument, output: PageOption = None, json: JsonOption = 
             write_files_page(output, found, command)
     if json:
         digest = sha256_of("".join(each.facts["sha256"] for each in found))
-        print_json(SCHEMA, {"files": [dict(each.facts) for each in found]}, Manifest(command, 0, digest))
+        print_json(
+            SCHEMA, {"files": [dict(each.facts) for each in found]}, Manifest(command, 0, digest)
+        )
     print_parts([files_table(found), *violation_notes(found)], json)

@@ -1,4 +1,7 @@
-"""`conset reproduce`: the tables, figures and claims of the four texts, made again by the pipeline."""
+"""`conset reproduce`.
+
+The tables, figures and claims of the four texts, made again by the pipeline.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,33 @@ if TYPE_CHECKING:
 SCHEMA = "conset/reproduce@1"
 
 PaperArgument = Annotated[
-    str | None, typer.Argument(metavar="[PAPER]", help="conset, wang-ranka, thakur or bokhari-nicol; else all.")
+    str | None,
+    typer.Argument(
+        metavar="[PAPER]", help="conset, wang-ranka, thakur or bokhari-nicol; else all."
+    ),
 ]
 ItemArgument = Annotated[
-    str | None, typer.Argument(metavar="[TABLE]", help="One table, figure or claim of it: table-1, figure-5 …")
+    str | None,
+    typer.Argument(metavar="[TABLE]", help="One table, figure or claim of it: table-1, figure-5 …"),
 ]
 FolderOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Markdown, CSV and SVG of every item, and an index."),
+    typer.Option(
+        "-o", "--output", metavar="DIR", help="Markdown, CSV and SVG of every item, and an index."
+    ),
 ]
 
 
 def command(
-    paper: PaperArgument = None, item: ItemArgument = None, output: FolderOption = None, json: o.JsonOption = False
+    paper: PaperArgument = None,
+    item: ItemArgument = None,
+    output: FolderOption = None,
+    json: o.JsonOption = False,
 ) -> None:
-    """Reproduce the four texts: every table and figure from the pipeline, with the error of each cell."""
+    """Reproduce the four texts.
+
+    Every table and figure from the pipeline, with the error of each cell.
+    """
     from conset.cli.output import print_json, print_parts
     from conset.cli.signals import STOPPED
     from conset.schedule.manifest import Manifest
@@ -53,7 +68,9 @@ def command(
 
 
 def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
-    """The items of `rows`, each written as soon as it is made, then the index; after Ctrl-C those made before it.
+    """The items of `rows`, each written as soon as it is made, then the index.
+
+    After Ctrl-C those made before it.
 
     Raises:
         KeyboardInterrupt: Ctrl-C before the first was made.
@@ -71,7 +88,8 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
                 with progress(f"{row.paper} {row.item} ({k + 1} of {len(rows)})"):
                     made = row.make()
                     if _core.stop_asked():
-                        raise KeyboardInterrupt  # what a search gives that was cut short is no reproduction
+                        # what a search gives that was cut short is no reproduction
+                        raise KeyboardInterrupt
                     items.append(made)
                     if folder is not None:
                         write_item(made, folder)

@@ -1,4 +1,4 @@
-"""`conset run`: a schedule or a program file executed over MPI beside its rivals, every byte checked."""
+"""`conset run`: a schedule or program file run over MPI beside its rivals, every byte checked."""
 
 from __future__ import annotations
 
@@ -30,16 +30,23 @@ def command(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A schedule file (.json or .npz) or a program file (.json); with --at-run-time a pattern.",
+            help=(
+                "A schedule file (.json or .npz) or a program file (.json); with "
+                "--at-run-time a pattern."
+            ),
         ),
     ],
     sync: o.SyncOption = None,
     in_flight: o.InFlightOption = None,
-    repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
+    repeat: Annotated[
+        int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)
+    ] = 20,
     mpiexec: Annotated[
         str | None,
         typer.Option(
-            "--mpiexec", metavar="CMD", help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."
+            "--mpiexec",
+            metavar="CMD",
+            help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
         ),
     ] = None,
     at_run_time: r.AtRunTimeOption = False,
@@ -59,9 +66,18 @@ def command(
     from conset.execution.launcher import find_job
 
     reading = {"parts": parts, "rows_to": rows_to, "word": word}
-    needs = {"on": on, "methods": methods, "ranks": ranks, "predict": predict, "seed": seed, "output": output}
+    needs = {
+        "on": on,
+        "methods": methods,
+        "ranks": ranks,
+        "predict": predict,
+        "seed": seed,
+        "output": output,
+    }
     needs |= {name: value for name, value in reading.items() if value != "8"}
-    r.check_kind(at_run_time=at_run_time, needs=needs, others={"sync": sync, "in_flight": in_flight})
+    r.check_kind(
+        at_run_time=at_run_time, needs=needs, others={"sync": sync, "in_flight": in_flight}
+    )
     job = find_job()
     speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
     try:
@@ -69,9 +85,19 @@ def command(
         with ended_by_signals():
             if at_run_time:
                 mismatches = r.run_pattern(
-                    file, on or "", methods=methods, ranks=ranks, predict=predict, repeat=repeat, seed=seed or 0,
-                    mpiexec=mpiexec, reading=reading, output=output, as_json=json, speaks=speaks,
-                ).mismatches  # fmt: skip
+                    file,
+                    on or "",
+                    methods=methods,
+                    ranks=ranks,
+                    predict=predict,
+                    repeat=repeat,
+                    seed=seed or 0,
+                    mpiexec=mpiexec,
+                    reading=reading,
+                    output=output,
+                    as_json=json,
+                    speaks=speaks,
+                ).mismatches
             else:
                 mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
     except ConsetError as error:
@@ -84,7 +110,13 @@ def command(
 
 
 def _run_file(
-    file: Path, sync: str | None, in_flight: str | None, repeat: int, mpiexec: str | None, as_json: bool, speaks: bool
+    file: Path,
+    sync: str | None,
+    in_flight: str | None,
+    repeat: int,
+    mpiexec: str | None,
+    as_json: bool,
+    speaks: bool,
 ) -> int:
     """Executes a schedule or a program, and prints; the number of wrong bytes."""
     from conset.cli.output import console, print_json
@@ -94,13 +126,21 @@ def _run_file(
     from conset.schedule.manifest import Manifest, sha256_of
 
     what = read_verified(file)
-    flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
+    flight: InFlight | None = (
+        None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
+    )
     result = _execute(what, sync, flight, repeat, mpiexec)
     if not speaks:
         return result.mismatches
     flight = flight or result.in_flight
-    words = [f"--sync {result.sync}", f"--repeat {repeat}", *([] if flight is None else [f"--in-flight {flight}"])]
-    manifest = Manifest(" ".join(["conset run", file.name, *words]), what.manifest.seed, sha256_of(file))
+    words = [
+        f"--sync {result.sync}",
+        f"--repeat {repeat}",
+        *([] if flight is None else [f"--in-flight {flight}"]),
+    ]
+    manifest = Manifest(
+        " ".join(["conset run", file.name, *words]), what.manifest.seed, sha256_of(file)
+    )
     if as_json:
         print_json("conset/run@1", result.to_object(), manifest)
     text = console(as_json)
@@ -120,12 +160,16 @@ def refuse_ranks(mpiexec: str | None) -> None:
     parts = (mpiexec or "").split()
     stated = [word for word in parts if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
     if stated:
-        raise UsageError(f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added")
+        raise UsageError(
+            f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added"
+        )
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job; those that follow do not stop its ending.
+    """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job.
+
+    Those that follow do not stop its ending.
 
     Raises:
         KeyboardInterrupt: one of them came.
@@ -134,7 +178,11 @@ def ended_by_signals() -> Iterator[None]:
         yield  # signals are for the main thread
         return
     # what is ignored, as under nohup, stays so
-    before = {number: signal.getsignal(number) for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN}
+    before = {
+        number: signal.getsignal(number)
+        for number in _ENDING
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
 
     stop_requested = False
 
@@ -154,7 +202,11 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _execute(
-    what: Schedule | Program, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
+    what: Schedule | Program,
+    sync: str | None,
+    in_flight: InFlight | None,
+    repeat: int,
+    mpiexec: str | None,
 ) -> RunResult:
     from conset.base.units import count_of
     from conset.cli.output import progress

@@ -1,4 +1,7 @@
-"""`conset run --at-run-time`: what scheduling inside the program costs, measured in a job and predicted beyond it."""
+"""`conset run --at-run-time`.
+
+What scheduling inside the program costs, measured in a job and predicted beyond it.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +19,47 @@ SCHEMA = "conset/run-time@1"
 AtRunTimeOption = Annotated[
     bool,
     typer.Option(
-        "--at-run-time", help="FILE is a pattern, scheduled by the ranks themselves: what it costs and gains."
+        "--at-run-time",
+        help="FILE is a pattern, scheduled by the ranks themselves: what it costs and gains.",
     ),
 ]
 OnOption = Annotated[
-    str | None, typer.Option("--on", metavar="MACHINE", help="With --at-run-time: what schedules are made for.")
+    str | None,
+    typer.Option(
+        "--on", metavar="MACHINE", help="With --at-run-time: what schedules are made for."
+    ),
 ]
 MethodsOption = Annotated[
     str | None,
-    typer.Option("--methods", metavar="A,B,…", help="With --at-run-time: methods beside posting everything."),
+    typer.Option(
+        "--methods", metavar="A,B,…", help="With --at-run-time: methods beside posting everything."
+    ),
 ]
 RanksOption = Annotated[
-    int | None, typer.Option("--ranks", metavar="N", help="With --at-run-time: ranks to start; default: the machine's.")
+    int | None,
+    typer.Option(
+        "--ranks", metavar="N", help="With --at-run-time: ranks to start; default: the machine's."
+    ),
 ]
 PredictOption = Annotated[
     str | None,
     typer.Option(
-        "--predict", metavar="N,N,…", help="With --at-run-time: for so many ranks by model; no job without --ranks."
+        "--predict",
+        metavar="N,N,…",
+        help="With --at-run-time: for so many ranks by model; no job without --ranks.",
     ),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", metavar="N", help="With --at-run-time: seed of every random choice; default 0.")
+    int | None,
+    typer.Option(
+        "--seed", metavar="N", help="With --at-run-time: seed of every random choice; default 0."
+    ),
 ]
 TableOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="With --at-run-time: writes the tables.")
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE.md", help="With --at-run-time: writes the tables."
+    ),
 ]
 
 
@@ -60,9 +80,13 @@ def check_kind(*, at_run_time: bool, needs: Mapping[str, Any], others: Mapping[s
     for name, value in wrong.items():
         if value is not None:
             rule = "does not go" if at_run_time else "goes only"
-            raise UsageError(f"{name} {value}: {rule} with at_run_time", options=[name, "at_run_time"])
+            raise UsageError(
+                f"{name} {value}: {rule} with at_run_time", options=[name, "at_run_time"]
+            )
     if at_run_time and needs["on"] is None:
-        raise UsageError("at_run_time: a machine is required, as on mesh:4x4", options=["at_run_time", "on"])
+        raise UsageError(
+            "at_run_time: a machine is required, as on mesh:4x4", options=["at_run_time", "on"]
+        )
 
 
 def parse_ranks(text: str | None) -> tuple[int, ...]:
@@ -77,15 +101,28 @@ def parse_ranks(text: str | None) -> tuple[int, ...]:
     for part in [] if text is None else text.split(","):
         word = part.strip()
         if not (word.isascii() and word.isdigit() and 0 < int(word) < 10**9):
-            raise UsageError(f"predict '{text}': '{word}': a number of ranks is required", options=["predict"])
+            raise UsageError(
+                f"predict '{text}': '{word}': a number of ranks is required", options=["predict"]
+            )
         found.append(int(word))
     return tuple(found)
 
 
 def run_pattern(
-    pattern: str, on: str, *, methods: str | None, ranks: int | None, predict: str | None, repeat: int, seed: int,
-    mpiexec: str | None, reading: Mapping[str, Any], output: Path | None, as_json: bool, speaks: bool,
-) -> RunTimeResult:  # fmt: skip
+    pattern: str,
+    on: str,
+    *,
+    methods: str | None,
+    ranks: int | None,
+    predict: str | None,
+    repeat: int,
+    seed: int,
+    mpiexec: str | None,
+    reading: Mapping[str, Any],
+    output: Path | None,
+    as_json: bool,
+    speaks: bool,
+) -> RunTimeResult:
     """Measures and predicts, prints and writes.
 
     Args:
@@ -103,7 +140,8 @@ def run_pattern(
         speaks: whether this process prints; of a running job one rank does.
 
     Raises:
-        UsageError: unknown words. InputError: pattern and machine do not fit. ExecutionError: the job did not end.
+        UsageError: unknown words. InputError: pattern and machine do not fit. ExecutionError: the
+            job did not end.
     """
     from conset.api import run_at_run_time
     from conset.base.files import replacing
@@ -116,17 +154,31 @@ def run_pattern(
     numbers = parse_ranks(predict)
     with progress("measuring run-time scheduling"):
         result = run_at_run_time(
-            pattern, on, methods=methods, ranks=ranks, predict=numbers, repeat=repeat, seed=seed, mpiexec=mpiexec,
-            parts=reading["parts"], rows_to=reading["rows_to"], word=parse_size(reading["word"], "word"),
-        )  # fmt: skip
+            pattern,
+            on,
+            methods=methods,
+            ranks=ranks,
+            predict=numbers,
+            repeat=repeat,
+            seed=seed,
+            mpiexec=mpiexec,
+            parts=reading["parts"],
+            rows_to=reading["rows_to"],
+            word=parse_size(reading["word"], "word"),
+        )
     if not speaks:
         return result
     options = {
-        "methods": methods, "ranks": ranks, "predict": predict, "repeat": repeat,
+        "methods": methods,
+        "ranks": ranks,
+        "predict": predict,
+        "repeat": repeat,
         **reading_options(reading["parts"], reading["rows_to"], reading["word"]),
-    }  # fmt: skip
+    }
     if as_json:
-        print_json(SCHEMA, result.to_object(), manifest_of("run --at-run-time", pattern, on, seed, options))
+        print_json(
+            SCHEMA, result.to_object(), manifest_of("run --at-run-time", pattern, on, seed, options)
+        )
     print_parts(run_time_parts(result), as_json)
     if output is not None:
         with replacing(output) as temporary:

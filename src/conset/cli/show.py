@@ -1,4 +1,4 @@
-"""`conset show`: a machine, pattern, schedule, program or timeline in the terminal, or as a picture with `-o x.svg`."""
+"""`conset show`: a machine, pattern, schedule, program or timeline, as text or picture."""
 
 from __future__ import annotations
 
@@ -46,25 +46,42 @@ ForMachineOption = Annotated[
 ]
 PhaseOption = Annotated[
     str | None,
-    typer.Option("--phase", metavar="P|all", help="One phase of a schedule, or each: its transfers and their routes."),
+    typer.Option(
+        "--phase",
+        metavar="P|all",
+        help="One phase of a schedule, or each: its transfers and their routes.",
+    ),
 ]
 PartnersOption = Annotated[
-    bool, typer.Option("--partners", help="Who exchanges with whom: a row for each rank, a column for each phase.")
+    bool,
+    typer.Option(
+        "--partners", help="Who exchanges with whom: a row for each rank, a column for each phase."
+    ),
 ]
 LinkageOption = Annotated[
     str | None,
-    typer.Option("--linkage", metavar="NODE", help="What a node is loaded with in each phase; `all` for every node."),
+    typer.Option(
+        "--linkage",
+        metavar="NODE",
+        help="What a node is loaded with in each phase; `all` for every node.",
+    ),
 ]
 GuaranteesOption = Annotated[
-    bool, typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection.")
+    bool,
+    typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection."),
 ]
 MessageOption = Annotated[
     int | None,
-    typer.Option("--message", metavar="M", help="With -o, of a program: the message whose way through is drawn."),
+    typer.Option(
+        "--message",
+        metavar="M",
+        help="With -o, of a program: the message whose way through is drawn.",
+    ),
 ]
 PictureOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png; a page: .html.")
-]  # fmt: skip
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png; a page: .html."),
+]
 
 
 def command(
@@ -83,23 +100,35 @@ def command(
     output: PictureOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Draw a machine, a pattern, a schedule, a program or a timeline, in the terminal or as a picture."""
+    """Draw a machine, pattern, schedule, program or timeline in the terminal or as a picture."""
     from conset.base.errors import UsageError
     from conset.schedule.files.sniff import sniff
 
     reading = {
-        "--on": on, "--parts": parts, "--rows-to": rows_to, "--word": None if word == "8" else word,
-        "--ranks-per-node": None if ranks_per_node == 1 else ranks_per_node, "--seed": seed or None,
-    }  # fmt: skip
+        "--on": on,
+        "--parts": parts,
+        "--rows-to": rows_to,
+        "--word": None if word == "8" else word,
+        "--ranks-per-node": None if ranks_per_node == 1 else ranks_per_node,
+        "--seed": seed or None,
+    }
     if sniff(thing).form == "program":
         from conset.cli.programs import show_file
         from conset.report.terminal_schedule import Views
 
-        requested = [name for name, given in (("--phase", phase is not None), ("--partners", partners)) if given]
+        requested = [
+            name
+            for name, given in (("--phase", phase is not None), ("--partners", partners))
+            if given
+        ]
         if requested:
             raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
         _refuse_reading(thing, "program", reading)
-        texts = [name for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees)) if given]
+        texts = [
+            name
+            for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees))
+            if given
+        ]
         if output is not None and texts:
             raise UsageError(f"{texts[0]}: is text only; -o {output} draws the program")
         node = _number_or_all("--linkage", linkage, "a node or `all` required")
@@ -116,19 +145,26 @@ def command(
         require_matplotlib()
     kind = kind_of(thing, of_pattern=on is not None)
     of_schedules = {
-        "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
+        "--phase": phase is not None,
+        "--partners": partners,
+        "--linkage": linkage is not None,
         "--guarantees": guarantees,
-    }  # fmt: skip
+    }
     requested = [name for name, given in of_schedules.items() if given]
     if kind != "schedule" and requested:
         raise UsageError(f"{requested[0]}: '{thing}' is a {kind}, not a schedule")
     if kind != "pattern":
         _refuse_reading(thing, kind, reading)
     elif on is None and ranks_per_node != 1:
-        raise UsageError(f"--ranks-per-node {ranks_per_node}: goes with --on MACHINE, whose nodes have the ranks")
+        raise UsageError(
+            f"--ranks-per-node {ranks_per_node}: goes with --on MACHINE, whose nodes have the ranks"
+        )
     texts = [name for name in requested if name in TEXTS]
     if output is not None and texts:
-        raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
+        raise UsageError(
+            f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of "
+            "it with --phase"
+        )
     if kind == "schedule":
         from conset.report.terminal_schedule import Views
 
@@ -197,7 +233,9 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
 
 
 def _kind_by_content(path: Path, of_pattern: bool) -> Kind | None:
-    """A schedule or a timeline; what names no schema is taken for a schedule, whose reader says what is wrong.
+    """A schedule or a timeline.
+
+    What names no schema is taken for a schedule, whose reader says what is wrong.
 
     Raises:
         InputError: another schema.
@@ -220,11 +258,21 @@ def _manifest(thing: str, seed: int = 0) -> Manifest:
 
     path = Path(thing)
     digest = sha256_of(path) if path.is_file() else sha256_of(thing)
-    return Manifest(command=f"conset show {path.name if path.is_file() else thing}", seed=seed, input_sha256=digest)
+    return Manifest(
+        command=f"conset show {path.name if path.is_file() else thing}",
+        seed=seed,
+        input_sha256=digest,
+    )
 
 
 def _read_pattern(
-    thing: str, on: str | None, ranks_per_node: int, seed: int, parts: int | None, rows_to: int | None, word: str
+    thing: str,
+    on: str | None,
+    ranks_per_node: int,
+    seed: int,
+    parts: int | None,
+    rows_to: int | None,
+    word: str,
 ) -> Pattern:
     from conset.base.units import parse_size
     from conset.cli.inputs import read_inputs
@@ -233,9 +281,17 @@ def _read_pattern(
 
     with progress("reading"):
         if on is None:
-            return parse_pattern(thing, seed=seed, parts=parts, rows_to=rows_to, word=parse_size(word, "--word"))
+            return parse_pattern(
+                thing, seed=seed, parts=parts, rows_to=rows_to, word=parse_size(word, "--word")
+            )
         pattern, _ = read_inputs(
-            thing, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+            thing,
+            on,
+            ranks_per_node=ranks_per_node,
+            seed=seed,
+            parts=parts,
+            rows_to=rows_to,
+            word=word,
         )
         return pattern
 
@@ -252,7 +308,9 @@ def _show_pattern(pattern: Pattern, manifest: Manifest, output: Path | None, as_
     if as_json:
         from conset.report.objects import pattern_object
 
-        print_json(SCHEMA, {"kind": "pattern", "name": pattern.name, **pattern_object(pattern)}, manifest)
+        print_json(
+            SCHEMA, {"kind": "pattern", "name": pattern.name, **pattern_object(pattern)}, manifest
+        )
     out = console(as_json)
     out.print(pattern_text(pattern, width=out.width))
 
@@ -300,7 +358,9 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
     if views.phase is not None and views.phase >= 0:
         check_phase(schedule, views.phase)
     if views.phase == -1 and output is not None and not is_page(output):
-        raise UsageError(f"--phase all: -o {output} draws one phase; a page (.html) has all of them")
+        raise UsageError(
+            f"--phase all: -o {output} draws one phase; a page (.html) has all of them"
+        )
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     # what the scheduling took is not in a file

@@ -1,9 +1,12 @@
-"""Signals and streams of the command line: Ctrl-C, an end from outside, a reader that leaves, a full disk.
+"""Signals and streams of the command line.
 
-Before a command begins Ctrl-C ends the process, which has done nothing yet (`conset.cli.entry`). While it works it is
-an exception, on which files that are half written are removed; Ctrl-C again does not stop that, three times does. In a
-long search the first Ctrl-C asks for the best so far (`interruptible`), the next is the exception. What a search does
-with the wish is in `cpp/include/conset/stop.hpp`.
+Ctrl-C, an end from outside, a reader that leaves, a full disk.
+
+Before a command begins Ctrl-C ends the process, which has done nothing yet (`conset.cli.entry`).
+While it works it is an exception, on which files that are half written are removed; Ctrl-C again
+does not stop that, three times does. In a long search the first Ctrl-C asks for the best so far
+(`interruptible`), the next is the exception. What a search does with the wish is in
+`cpp/include/conset/stop.hpp`.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ END_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 class Terminated(BaseException):
-    """Ctrl-C or one of `END_SIGNALS` came; no `KeyboardInterrupt`, on which a search would give its best so far."""
+    """Ctrl-C or one of `END_SIGNALS` came.
+
+    No `KeyboardInterrupt`, on which a search would give its best so far.
+    """
 
 
 def listen_late() -> None:
@@ -42,7 +48,9 @@ def listen_late() -> None:
 
 @contextmanager
 def interrupts() -> Iterator[None]:
-    """Within: Ctrl-C and the ends from outside are exceptions; only in a process that `listen_early` began.
+    """Within: Ctrl-C and the ends from outside are exceptions.
+
+    Only in a process that `listen_early` began.
 
     Raises:
         Terminated: the first of them, as soon as the core has returned, which it is asked to do.
@@ -94,7 +102,8 @@ def interruptible() -> Iterator[None]:
     """Within: the first Ctrl-C asks the search to stop; the second is an interrupt.
 
     Raises:
-        KeyboardInterrupt: the search was asked to stop and had nothing to give, or Ctrl-C was pressed twice.
+        KeyboardInterrupt: the search was asked to stop and had nothing to give, or Ctrl-C was
+            pressed twice.
     """
     import threading
 
@@ -113,7 +122,8 @@ def interruptible() -> Iterator[None]:
             yield
     except ConsetError:
         if _core.stop_asked():
-            raise KeyboardInterrupt from None  # a search that was cut short says that it found nothing
+            # a search that was cut short says that it found nothing
+            raise KeyboardInterrupt from None
         raise
     finally:
         signal.signal(signal.SIGINT, before)
@@ -121,7 +131,10 @@ def interruptible() -> Iterator[None]:
 
 
 class _Once:
-    """The handler in Python: asks at the first Ctrl-C, leaves the others to what handled it before."""
+    """The handler in Python.
+
+    Asks at the first Ctrl-C, leaves the others to what handled it before.
+    """
 
     def __init__(self, before: object) -> None:
         self.stop_requested, self.before = False, before
@@ -144,7 +157,8 @@ _failures: list[OSError] = []
 def open_streams() -> None:
     """Replaces stdout and stderr by streams that never fail; what is closed leads nowhere.
 
-    A command goes on where nobody reads, or nobody can write, so that its exit code is what it would have been.
+    A command goes on where nobody reads, or nobody can write, so that its exit code is what it
+    would have been.
     """
     for descriptor in (0, 1, 2):  # else the next file that is opened takes the place
         try:
@@ -156,7 +170,10 @@ def open_streams() -> None:
 
 
 def close_streams(code: int) -> int:
-    """Writes what is left and returns the exit code: `code`, or that of an output that could not be written."""
+    """Writes what is left and returns the exit code.
+
+    `code`, or that of an output that could not be written.
+    """
     sys.stdout.flush()
     for error in _failures:
         print(f"conset: standard output: cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201

@@ -33,7 +33,10 @@ TAKEN_BY = {
 
 WhatArgument = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps)."),
+    typer.Argument(
+        metavar="FILE",
+        help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps).",
+    ),
 ]
 ModelOption = Annotated[
     str,
@@ -45,47 +48,81 @@ ModelOption = Annotated[
     ),
 ]
 FairnessOption = Annotated[
-    str, typer.Option("--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid).")
+    str,
+    typer.Option(
+        "--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid)."
+    ),
 ]
 InFlightOption = Annotated[
     str | None,
     typer.Option(
         "--in-flight",
         metavar="N",
-        help="Sends a rank keeps open at once, or all. Default: the schedule's, else the machine's, else all.",
+        help=(
+            "Sends a rank keeps open at once, or all. Default: the schedule's, else the "
+            "machine's, else all."
+        ),
     ),
 ]
 ReceivesOption = Annotated[
     str | None,
-    typer.Option("--receives", metavar="N", help="Receives a rank takes at once, or all. Default: as --in-flight."),
+    typer.Option(
+        "--receives",
+        metavar="N",
+        help="Receives a rank takes at once, or all. Default: as --in-flight.",
+    ),
 ]
 OrderOption = Annotated[
-    str | None, typer.Option("--receive-order", metavar="O", help="list, or any: first come, first served.")
+    str | None,
+    typer.Option("--receive-order", metavar="O", help="list, or any: first come, first served."),
 ]
 LanesOption = Annotated[
-    int | None, typer.Option("--lanes", metavar="N", help="Virtual channels per link, for models that have them.")
+    int | None,
+    typer.Option(
+        "--lanes", metavar="N", help="Virtual channels per link, for models that have them."
+    ),
 ]
 QueueOption = Annotated[
     int | None,
-    typer.Option("--queue", metavar="N", help="connections: elements a channel holds. Default: 8, more on long links."),
+    typer.Option(
+        "--queue",
+        metavar="N",
+        help="connections: elements a channel holds. Default: 8, more on long links.",
+    ),
 ]
 LoadOption = Annotated[
     str | None,
-    typer.Option("--load", metavar="A:B", help="flit: latency over load of random packets, FILE a pattern (random …)."),
+    typer.Option(
+        "--load",
+        metavar="A:B",
+        help="flit: latency over load of random packets, FILE a pattern (random …).",
+    ),
 ]
 PacketOption = Annotated[
-    str | None, typer.Option("--packet", metavar="SIZE", help="flit: longer messages travel as worms of this size.")
+    str | None,
+    typer.Option(
+        "--packet", metavar="SIZE", help="flit: longer messages travel as worms of this size."
+    ),
 ]
 CyclesOption = Annotated[
-    int | None, typer.Option("--cycles", metavar="N", help="--load: cycles measured, after half as many to warm up.")
+    int | None,
+    typer.Option(
+        "--cycles", metavar="N", help="--load: cycles measured, after half as many to warm up."
+    ),
 ]
 CheckOption = Annotated[
-    bool, typer.Option("--check", help="Check the timeline by code that shares nothing with the simulators.")
+    bool,
+    typer.Option(
+        "--check", help="Check the timeline by code that shares nothing with the simulators."
+    ),
 ]
 TimelineOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="The timeline: .json .npz, drawn: .svg .png; with --load also .md."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="The timeline: .json .npz, drawn: .svg .png; with --load also .md.",
     ),
 ]
 
@@ -111,7 +148,10 @@ def command(
     output: TimelineOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Simulate a schedule, a program, or a trace on a machine: when every message is delivered; or latency by load."""
+    """Simulate a schedule, a program, or a trace on a machine: when every message is delivered.
+
+    Or latency by load.
+    """
     from functools import partial
 
     from conset.cli.simulate_load import parse_packet, run_load
@@ -119,17 +159,37 @@ def command(
 
     settings = merge_settings(mode, settings)
     of_models = {
-        "fairness": None if fairness == "equal" else fairness, "receives": receives, "receive_order": receive_order,
-        "lanes": lanes, "queue": queue,
-    }  # fmt: skip
-    of_events = {**of_models, "lanes": None, "sync": sync, "in_flight": in_flight, "check": check or None}
+        "fairness": None if fairness == "equal" else fairness,
+        "receives": receives,
+        "receive_order": receive_order,
+        "lanes": lanes,
+        "queue": queue,
+    }
+    of_events = {
+        **of_models,
+        "lanes": None,
+        "sync": sync,
+        "in_flight": in_flight,
+        "check": check or None,
+    }
     of_load = {"cycles": cycles, "seed": seed or None}
-    _refuse_ignored(model, of_models, of_events if load is not None else {}, of_load if load is None else {})
+    _refuse_ignored(
+        model, of_models, of_events if load is not None else {}, of_load if load is None else {}
+    )
     if load is not None:
         run_load(
-            str(file), on, model, load, lanes=lanes, packet=packet, cycles=cycles, seed=seed, settings=settings,
-            output=output, as_json=json,
-        )  # fmt: skip
+            str(file),
+            on,
+            model,
+            load,
+            lanes=lanes,
+            packet=packet,
+            cycles=cycles,
+            seed=seed,
+            settings=settings,
+            output=output,
+            as_json=json,
+        )
         return
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import interruptible
@@ -152,25 +212,49 @@ def command(
         given = read_workload(file, on, sync, settings)
     workload, machine = given.workload, given.machine
     execution = Settings.of(
-        machine.costs_for(workload.method), in_flight=given.in_flight if in_flight is None else in_flight,
-        receives=receives, sync=sync or given.sync, receive_order=receive_order, fairness=fairness, lanes=lanes,
-        queue=queue, record=(check or output is not None) and worth_recording(model, workload.messages),
-    )  # fmt: skip
+        machine.costs_for(workload.method),
+        in_flight=given.in_flight if in_flight is None else in_flight,
+        receives=receives,
+        sync=sync or given.sync,
+        receive_order=receive_order,
+        fairness=fairness,
+        lanes=lanes,
+        queue=queue,
+        record=(check or output is not None) and worth_recording(model, workload.messages),
+    )
     count = workload.messages
     with interruptible(), progress(f"simulating {count:,} messages by {model}", messages=count):
-        simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
+        simulate = (
+            chosen.simulate
+            if packet is None
+            else partial(simulate_flit, packet_B=parse_packet(packet, model))
+        )
         timeline = simulate(workload, machine, execution)
     manifest = _manifest(
-        file, given.seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
-        on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
-        queue=queue, packet=packet, set=settings,
-    )  # fmt: skip
+        file,
+        given.seed,
+        model=None if model == "flow" else model,
+        fairness=None if fairness == "equal" else fairness,
+        on=on,
+        sync=sync,
+        in_flight=in_flight,
+        receives=receives,
+        receive_order=receive_order,
+        lanes=lanes,
+        queue=queue,
+        packet=packet,
+        set=settings,
+    )
     record = Record(timeline, machine, execution, manifest)
     if output is not None:
         with progress("writing"):
             _write(record, output, settings)
     violations = check_record(record) if check else ()
-    switch = simulated_switches(timeline, machine, machine.costs_for(workload.method)) if given.blocks else None
+    switch = (
+        simulated_switches(timeline, machine, machine.costs_for(workload.method))
+        if given.blocks
+        else None
+    )
     if json:
         checked = {"check": check_object(record, violations)} if check else {}
         switched = {} if switch is None else {"switch": switch.to_object()}
@@ -184,7 +268,10 @@ def command(
 
 
 def _refuse_ignored(
-    model: str, of_models: Mapping[str, Any], with_load: Mapping[str, Any], without_load: Mapping[str, Any]
+    model: str,
+    of_models: Mapping[str, Any],
+    with_load: Mapping[str, Any],
+    without_load: Mapping[str, Any],
 ) -> None:
     """Refuses what would not be looked at.
 
@@ -203,7 +290,9 @@ def _refuse_ignored(
     for name, value in of_models.items():
         if value is not None and model in MODELS and model not in TAKEN_BY[name]:
             models = ", ".join(TAKEN_BY[name])
-            raise UsageError(f"{name} {value}: is for model {models}, given {model}", options=[name])
+            raise UsageError(
+                f"{name} {value}: is for model {models}, given {model}", options=[name]
+            )
     for rule, options in (("does not go with load", with_load), ("goes with load", without_load)):
         for name, value in options.items():
             if value is not None:
@@ -225,7 +314,9 @@ def check_output(path: Path) -> None:
         style.require_matplotlib()
     elif path.suffix not in SUFFIXES:
         known = ", ".join((*SUFFIXES, *style.FORMATS))
-        raise UsageError(f"-o {path}: a timeline's suffix must be one of {known}, is '{path.suffix}'")
+        raise UsageError(
+            f"-o {path}: a timeline's suffix must be one of {known}, is '{path.suffix}'"
+        )
 
 
 def _write(record: Record, output: Path, changed: str | None) -> None:
@@ -235,7 +326,9 @@ def _write(record: Record, output: Path, changed: str | None) -> None:
 
     timeline, machine, settings = record.timeline, record.machine, record.settings
     if output.suffix.lower() not in style.FORMATS:
-        write_timeline(timeline, output, record.manifest, machine=machine, changed=changed, settings=settings)
+        write_timeline(
+            timeline, output, record.manifest, machine=machine, changed=changed, settings=settings
+        )
         return
     from conset.report.picture_timeline import picture_timeline
     from conset.report.timeline_view import TimelineView
@@ -263,11 +356,14 @@ class SimulationInput(NamedTuple):
     blocks: bool = False
 
 
-def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> SimulationInput:
+def read_workload(
+    file: Path, on: str | None, sync: str | None, settings: str | None
+) -> SimulationInput:
     """What a schedule, a program or a trace says.
 
     Raises:
-        UsageError: a trace without `--on`, or with a policy between phases it does not have; an unknown suffix.
+        UsageError: a trace without `--on`, or with a policy between phases it does not have; an
+            unknown suffix.
         InputError: contents of the file.
     """
     from dataclasses import replace
@@ -287,7 +383,9 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
         if machine is None:
             raise UsageError(f"simulate {file}: a trace needs --on MACHINE")
         if sync not in (None, "none"):
-            raise UsageError(f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits")
+            raise UsageError(
+                f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits"
+            )
         machine = machine if settings is None else with_settings(machine, settings)
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
@@ -301,13 +399,21 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     name = pattern_label(schedule).removesuffix(": ") or schedule.pattern.name
     workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
     return SimulationInput(
-        workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed,
+        workload,
+        schedule.machine,
+        schedule.sync,
+        schedule.in_flight,
+        schedule.manifest.seed,
         blocks=isinstance(found, Program) and found.paths is None,
-    )  # fmt: skip
+    )
 
 
 def _manifest(file: Path, seed: int, **options: object) -> Manifest:
     from conset.schedule.manifest import Manifest, sha256_of
 
-    arguments = [f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value is not None]
+    arguments = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in options.items()
+        if value is not None
+    ]
     return Manifest(" ".join(["conset simulate", file.name, *arguments]), seed, sha256_of(file))

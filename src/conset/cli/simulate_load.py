@@ -49,14 +49,27 @@ def run_load(
     machine = _machine(on, settings)
     with progress("reading"):
         sweep = LoadSweep(
-            _traffic(text, machine, seed), machine, Settings(lanes=lanes), window=Window.of(cycles), seed=seed,
+            _traffic(text, machine, seed),
+            machine,
+            Settings(lanes=lanes),
+            window=Window.of(cycles),
+            seed=seed,
             packet_B=parse_packet(packet, model),
-        )  # fmt: skip
+        )
     curve = sweep_load(sweep, low, high, progress=progress)
-    options = {"model": model, "load": loads, "lanes": lanes, "packet": packet, "cycles": cycles, "set": settings}
+    options = {
+        "model": model,
+        "load": loads,
+        "lanes": lanes,
+        "packet": packet,
+        "cycles": cycles,
+        "set": settings,
+    }
     manifest = manifest_of("simulate", text, on, seed, options | {"seed": seed or None})
     if output is not None:
-        _write(output, curve, {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()})
+        _write(
+            output, curve, {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()}
+        )
     if as_json:
         print_json(SCHEMA, curve.to_object(), manifest)
     out = console(as_json)
@@ -120,7 +133,9 @@ def _check_output(output: Path | None) -> None:
         return
     if output.suffix.lower() not in style.FORMATS:
         known = ", ".join((*style.FORMATS, MARKDOWN, JSON))
-        raise UsageError(f"{output}: latency over load is written as {known}, given '{output.suffix}'")
+        raise UsageError(
+            f"{output}: latency over load is written as {known}, given '{output.suffix}'"
+        )
     style.require_matplotlib()
 
 
@@ -129,11 +144,18 @@ def _write(output: Path, curve: LoadCurve, whole: dict[str, Any]) -> None:
 
     from conset.base.files import replacing
     from conset.report import style
-    from conset.report.latency import latency_lines, latency_markdown, latency_title, picture_latency
+    from conset.report.latency import (
+        latency_lines,
+        latency_markdown,
+        latency_title,
+        picture_latency,
+    )
 
     if output.suffix.lower() in style.FORMATS:
         subtitle = latency_lines(curve)[1]
-        style.save(lambda: picture_latency(curve, title=latency_title(curve), subtitle=subtitle), output)
+        style.save(
+            lambda: picture_latency(curve, title=latency_title(curve), subtitle=subtitle), output
+        )
         return
     if output.suffix.lower() == MARKDOWN:
         text = latency_markdown(curve, title=latency_title(curve))

@@ -27,35 +27,75 @@ RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Of the testbed.")]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Of the testbed.")]
-OnOption = Annotated[str, typer.Option("--on", metavar="NETWORK", help="Any machine: mesh:4x4, crossbar:8, a file.")]
+OnOption = Annotated[
+    str, typer.Option("--on", metavar="NETWORK", help="Any machine: mesh:4x4, crossbar:8, a file.")
+]
 FabricOption = Annotated[
     str,
-    typer.Option("--fabric", metavar="F", help="lossless, shallow, medium, deep (kernel); credit, fq (emulated)."),
+    typer.Option(
+        "--fabric",
+        metavar="F",
+        help="lossless, shallow, medium, deep (kernel); credit, fq (emulated).",
+    ),
 ]
-RateOption = Annotated[str, typer.Option("--rate", help="Of a link of width 1, in each direction: 20mbit, 2.5 MB/s.")]
+RateOption = Annotated[
+    str, typer.Option("--rate", help="Of a link of width 1, in each direction: 20mbit, 2.5 MB/s.")
+]
 PortRateOption = Annotated[
-    str | None, typer.Option("--port-rate", metavar="RATE", help="Puts a link of this rate before every endpoint.")
+    str | None,
+    typer.Option(
+        "--port-rate", metavar="RATE", help="Puts a link of this rate before every endpoint."
+    ),
 ]
 QueueOption = Annotated[
-    str | None, typer.Option("--queue", metavar="SIZE", help="Queue of every port, instead of the fabric's.")
+    str | None,
+    typer.Option("--queue", metavar="SIZE", help="Queue of every port, instead of the fabric's."),
 ]
 WindowOption = Annotated[
-    int | None, typer.Option("--window", metavar="N", help="Packets of a connection under way; 0: as TCP finds it.")
+    int | None,
+    typer.Option(
+        "--window", metavar="N", help="Packets of a connection under way; 0: as TCP finds it."
+    ),
 ]
-CongestionOption = Annotated[str, typer.Option("--congestion", metavar="NAME", help="TCP's: cubic, reno, bbr.")]
-BufferOption = Annotated[str, typer.Option("--buffer", metavar="SIZE", help="credit: FIFO of every input.")]
-LatencyOption = Annotated[str, typer.Option("--latency", metavar="TIME", help="credit, fq: of every hop.")]
-StoreOption = Annotated[bool, typer.Option("--store-and-forward", help="credit, fq: no cut-through.")]
+CongestionOption = Annotated[
+    str, typer.Option("--congestion", metavar="NAME", help="TCP's: cubic, reno, bbr.")
+]
+BufferOption = Annotated[
+    str, typer.Option("--buffer", metavar="SIZE", help="credit: FIFO of every input.")
+]
+LatencyOption = Annotated[
+    str, typer.Option("--latency", metavar="TIME", help="credit, fq: of every hop.")
+]
+StoreOption = Annotated[
+    bool, typer.Option("--store-and-forward", help="credit, fq: no cut-through.")
+]
 MtuOption = Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Of links.")]
-TtlOption = Annotated[str, typer.Option("--ttl", metavar="TIME", help="Removed after that time, at most 2 hours.")]
-RanksOption = Annotated[int | None, typer.Option("-n", "--ranks", metavar="N", help="Default: one on every node.")]
-ProgramArgument = Annotated[list[str], typer.Argument(metavar="PROGRAM…", help="With its arguments.")]
+TtlOption = Annotated[
+    str, typer.Option("--ttl", metavar="TIME", help="Removed after that time, at most 2 hours.")
+]
+RanksOption = Annotated[
+    int | None, typer.Option("-n", "--ranks", metavar="N", help="Default: one on every node.")
+]
+ProgramArgument = Annotated[
+    list[str], typer.Argument(metavar="PROGRAM…", help="With its arguments.")
+]
 
 
 def _settings(
-    name: str, on: str, fabric: str, rate: str, port_rate: str | None, queue: str | None, window: int | None,
-    congestion: str, buffer: str, latency: str, store_and_forward: bool, mtu: int, ttl: str,
-) -> Settings:  # fmt: skip
+    name: str,
+    on: str,
+    fabric: str,
+    rate: str,
+    port_rate: str | None,
+    queue: str | None,
+    window: int | None,
+    congestion: str,
+    buffer: str,
+    latency: str,
+    store_and_forward: bool,
+    mtu: int,
+    ttl: str,
+) -> Settings:
     from conset.base.units import parse_time
     from conset_testbed.settings import Settings, parse_bits, parse_bytes
 
@@ -98,7 +138,12 @@ def check(json: JsonOption = False) -> None:
 
     found = check()
     if json:
-        body = {"ok": not found.kernel, "emulated_ok": not found.emulated, "text": found.text, **vars(found)}
+        body = {
+            "ok": not found.kernel,
+            "emulated_ok": not found.emulated,
+            "text": found.text,
+            **vars(found),
+        }
         print_json("conset/testbed-check@1", body, Manifest(command="conset testbed check"))
     else:
         print_plain(f"testbed: {found.text}")
@@ -108,12 +153,21 @@ def check(json: JsonOption = False) -> None:
 
 @_command()
 def up(
-    name: NameArgument = DEFAULT, on: OnOption = "mesh:4x4", fabric: FabricOption = "lossless",
-    rate: RateOption = "20mbit", port_rate: PortRateOption = None, queue: QueueOption = None,
-    window: WindowOption = None, congestion: CongestionOption = "", buffer: BufferOption = "12k",
-    latency: LatencyOption = "0", store_and_forward: StoreOption = False, mtu: MtuOption = 1500,
-    ttl: TtlOption = "15min", json: JsonOption = False,
-) -> None:  # fmt: skip
+    name: NameArgument = DEFAULT,
+    on: OnOption = "mesh:4x4",
+    fabric: FabricOption = "lossless",
+    rate: RateOption = "20mbit",
+    port_rate: PortRateOption = None,
+    queue: QueueOption = None,
+    window: WindowOption = None,
+    congestion: CongestionOption = "",
+    buffer: BufferOption = "12k",
+    latency: LatencyOption = "0",
+    store_and_forward: StoreOption = False,
+    mtu: MtuOption = 1500,
+    ttl: TtlOption = "15min",
+    json: JsonOption = False,
+) -> None:
     """Build a testbed; it lives until `down`, or until its time is over."""
     from conset.cli.output import print_json, print_plain, progress
     from conset.schedule.manifest import Manifest
@@ -121,7 +175,19 @@ def up(
     from conset_testbed.text import bed_object, built_text
 
     settings = _settings(
-        name, on, fabric, rate, port_rate, queue, window, congestion, buffer, latency, store_and_forward, mtu, ttl
+        name,
+        on,
+        fabric,
+        rate,
+        port_rate,
+        queue,
+        window,
+        congestion,
+        buffer,
+        latency,
+        store_and_forward,
+        mtu,
+        ttl,
     )
     with progress(f"building testbed {name}"):
         bed = up(settings)
@@ -145,7 +211,10 @@ def down(
 
     done, failed = of_each(down) if every else ([down(name)], {})
     if json:
-        rows = [{"name": each.name, "namespaces": each.removed, "foreign": list(each.foreign)} for each in done]
+        rows = [
+            {"name": each.name, "namespaces": each.removed, "foreign": list(each.foreign)}
+            for each in done
+        ]
         body = {"testbeds": rows, "failed": failed_objects(failed)}
         print_json("conset/testbed-down@1", body, Manifest(command="conset testbed down"))
     else:
@@ -161,8 +230,8 @@ def run(
 ) -> None:
     """Run an MPI program on a testbed.
 
-    Options stand between NAME and PROGRAM: -n N (default: a rank on every node), --timeout S, --launcher PATH,
-    -env NAME VALUE, --no-nap.
+    Options stand between NAME and PROGRAM: -n N (default: a rank on every node), --timeout S,
+    --launcher PATH, -env NAME VALUE, --no-nap.
     """
     from conset_testbed.mpiexec import main
 
@@ -174,7 +243,10 @@ def mpiexec(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the testbed.")],
     words: ProgramArgument,
 ) -> None:
-    """Be an `mpiexec` on a testbed, for `conset run FILE --mpiexec "conset testbed mpiexec NAME"`."""
+    """Be an `mpiexec` on a testbed.
+
+    For `conset run FILE --mpiexec "conset testbed mpiexec NAME"`.
+    """
     from conset_testbed.mpiexec import main
 
     raise typer.Exit(main([name, *words]))
@@ -182,20 +254,42 @@ def mpiexec(
 
 @_command("with", context_settings={"allow_interspersed_args": False})
 def with_bed(
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="Any; the testbed is its environment's.")],
-    name: NameOption = DEFAULT, on: OnOption = "mesh:4x4", fabric: FabricOption = "lossless",
-    rate: RateOption = "20mbit", port_rate: PortRateOption = None, queue: QueueOption = None,
-    window: WindowOption = None, congestion: CongestionOption = "", buffer: BufferOption = "12k",
-    latency: LatencyOption = "0", store_and_forward: StoreOption = False, mtu: MtuOption = 1500,
+    command: Annotated[
+        list[str], typer.Argument(metavar="COMMAND…", help="Any; the testbed is its environment's.")
+    ],
+    name: NameOption = DEFAULT,
+    on: OnOption = "mesh:4x4",
+    fabric: FabricOption = "lossless",
+    rate: RateOption = "20mbit",
+    port_rate: PortRateOption = None,
+    queue: QueueOption = None,
+    window: WindowOption = None,
+    congestion: CongestionOption = "",
+    buffer: BufferOption = "12k",
+    latency: LatencyOption = "0",
+    store_and_forward: StoreOption = False,
+    mtu: MtuOption = 1500,
     ttl: TtlOption = "15min",
-) -> None:  # fmt: skip
+) -> None:
     """Build a testbed, run a command, remove the testbed: also when this is killed."""
     from conset.cli.output import progress
     from conset_testbed.beds import standing
     from conset_testbed.run_with import run_command
 
     settings = _settings(
-        name, on, fabric, rate, port_rate, queue, window, congestion, buffer, latency, store_and_forward, mtu, ttl
+        name,
+        on,
+        fabric,
+        rate,
+        port_rate,
+        queue,
+        window,
+        congestion,
+        buffer,
+        latency,
+        store_and_forward,
+        mtu,
+        ttl,
     )
     with standing(settings, waiting=lambda: progress(f"building testbed {name}")) as bed:
         code = run_command(bed, command)
@@ -205,7 +299,9 @@ def with_bed(
 @_command()
 def stats(
     name: NameArgument = DEFAULT,
-    most: Annotated[int, typer.Option("--links", metavar="N", help="Busiest links shown.", min=0)] = 12,
+    most: Annotated[
+        int, typer.Option("--links", metavar="N", help="Busiest links shown.", min=0)
+    ] = 12,
     json: JsonOption = False,
 ) -> None:
     """Show bytes, packets and drops of every link since the testbed was built."""
@@ -233,7 +329,10 @@ def list_beds(json: JsonOption = False) -> None:
 
     found, failed = of_each(read_bed)
     if json:
-        body = {"testbeds": [state_object(each) for each in found], "failed": failed_objects(failed)}
+        body = {
+            "testbeds": [state_object(each) for each in found],
+            "failed": failed_objects(failed),
+        }
         print_json("conset/testbed-list@1", body, Manifest(command="conset testbed list"))
     else:
         if found or not failed:
@@ -242,7 +341,10 @@ def list_beds(json: JsonOption = False) -> None:
 
 
 def _end_with(failed: dict[str, ConsetError]) -> None:
-    """Says which testbeds could not be read or removed, after all others; the worst of their exit codes."""
+    """Says which testbeds could not be read or removed, after all others.
+
+    The worst of their exit codes.
+    """
     from conset_testbed.text import failed_objects
 
     for each in failed_objects(failed):

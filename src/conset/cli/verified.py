@@ -14,7 +14,8 @@ def read_verified(file: Path) -> Schedule | Program:
     """What is in a file, if it verifies.
 
     Raises:
-        VerificationError: it does not; says the first violation. InputError: no schedule or program.
+        VerificationError: it does not; says the first violation. InputError: no schedule or
+            program.
     """
     from conset.base.errors import VerificationError
     from conset.base.units import count_of
@@ -35,6 +36,7 @@ def read_verified(file: Path) -> Schedule | Program:
     if not verdict.ok:
         first = verdict.violations[0].text
         raise VerificationError(
-            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}"
+            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the "
+            f"first: {first}"
         )
     return to_program(program) if is_program else to_schedule(document)

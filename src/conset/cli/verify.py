@@ -22,11 +22,17 @@ SCHEMA = "conset/verify@1"
 def command(
     file: FileArgument,
     window: Annotated[
-        int | None, typer.Option("--window", metavar="W", help="Any W consecutive phases together keep the limits.")
+        int | None,
+        typer.Option(
+            "--window", metavar="W", help="Any W consecutive phases together keep the limits."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Verify a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
+    """Verify a file of `compile` or `simulate` by code that shares nothing with it.
+
+    Violations, and exit code 4.
+    """
     from conset.base.errors import InputError, UsageError, VerificationError
     from conset.base.units import count_of
     from conset.cli.output import print_json, progress
@@ -99,7 +105,9 @@ def check_record(record: Record) -> tuple[Violation, ...]:
 
     work = record.timeline.workload
     if work is None or record.machine is None or record.settings is None:
-        missing = "messages" if work is None else "machine" if record.machine is None else "settings"
+        missing = (
+            "messages" if work is None else "machine" if record.machine is None else "settings"
+        )
         raise InputError(f"the timeline cannot be checked: it does not say its {missing}")
     with progress("checking"):
         return check_timeline(record.timeline, work, record.machine, record.settings)
@@ -144,7 +152,9 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
         raise InputError(f"{file}: {error}") from None
     if as_json:
         figures = {"time_s": record.timeline.time_s, "messages": record.timeline.messages}
-        print_json(schema, {**check_object(record, violations), "figures": figures}, record.manifest)
+        print_json(
+            schema, {**check_object(record, violations), "figures": figures}, record.manifest
+        )
     print_violations(violations, str(file), as_json)
     if not as_json:
         typer.echo(f"{file}: ok, {check_text(record)}")

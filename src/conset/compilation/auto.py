@@ -1,23 +1,27 @@
-"""auto: method, contention, policy, sends in flight and posting order with the least time for a machine, and why.
+"""auto: the method and parameters with the least time for a machine, and why.
 
-Problem: which of all methods, at which contention, under which policy, with how many sends in flight and in which order
-sends a pattern fastest on this machine?
-Idea: the machine's model decides. What posting everything takes is simulated first, to its end, and stands until a
-trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they are in the table and apply, each at
-several contentions and under every policy, and posting everything in several orders, ordered by formula (`Search`);
-then the best of them with fewer sends in flight. Of trials that the model can hardly tell apart the one that needs the
-least to go as simulated is taken (`robust_choice`).
-Guarantee: not slower by the deciding model than posting everything, nor than any trial that was simulated; where the
-machine's numbers were measured (`is_measured`), by no more than `error_of` its model: there posting everything stands.
-Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's loss multiplies what
-the model says of a trial.
-Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`), nothing else is tried.
-Effort is counted in work of the models and bounded by the size of the pattern, never timed, so that the same input
-gives the same choice. Above `MAX_MESSAGES` the formula stands in. The verdict says that, and what was left out.
-By formula: every trial is predicted. Among equals, which are frequent where the busiest port decides, the one that
-takes the least with a barrier after every phase; then the fewest phases, then the order of the list.
+Parameters: contention, policy, sends in flight and posting order.
 
-The policy alone: a schedule that is made, under the policy with the least time by formula or by a model.
+Problem: which of all methods, at which contention, under which policy, with how many sends in
+flight and in which order sends a pattern fastest on this machine? Idea: the machine's model
+decides. What posting everything takes is simulated first, to its end, and stands until a trial is
+faster. Then the methods of a literal list (`CANDIDATES`), as far as they are in the table and
+apply, each at several contentions and under every policy, and posting everything in several orders,
+ordered by formula (`Search`); then the best of them with fewer sends in flight. Of trials that the
+model can hardly tell apart the one that needs the least to go as simulated is taken
+(`robust_choice`). Guarantee: not slower by the deciding model than posting everything, nor than any
+trial that was simulated; where the machine's numbers were measured (`is_measured`), by no more than
+`error_of` its model: there posting everything stands. Losses: where links lose messages beyond
+their `tolerance` (`flow` with `blocking`) the formula's loss multiplies what the model says of a
+trial. Stop: where the best is what no schedule over the machine's routes can beat
+(`conset.bounds`), nothing else is tried. Effort is counted in work of the models and bounded by the
+size of the pattern, never timed, so that the same input gives the same choice. Above `MAX_MESSAGES`
+the formula stands in. The verdict says that, and what was left out. By formula: every trial is
+predicted. Among equals, which are frequent where the busiest port decides, the one that takes the
+least with a barrier after every phase; then the fewest phases, then the order of the list.
+
+The policy alone: a schedule that is made, under the policy with the least time by formula or by a
+model.
 """
 
 from __future__ import annotations
@@ -31,9 +35,24 @@ from conset import _core
 from conset.base.errors import NoScheduleError
 from conset.base.progress import Work, work
 from conset.base.stopping import workers
-from conset.compilation.candidates import LARGE, Make, Refuse, make_naive, make_others, naive_orders, refuse_nothing
+from conset.compilation.candidates import (
+    LARGE,
+    Make,
+    Refuse,
+    make_naive,
+    make_others,
+    naive_orders,
+    refuse_nothing,
+)
 from conset.compilation.options import FORMULA, CompileOptions
-from conset.compilation.ranking import EQUAL, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
+from conset.compilation.ranking import (
+    EQUAL,
+    MAX_MESSAGES,
+    SLACK,
+    allowed_work,
+    is_affordable,
+    ranking_of,
+)
 from conset.compilation.search import (
     FIRST_SHARE,
     POSTED_SHARE,
@@ -48,7 +67,14 @@ from conset.compilation.search import (
     robust_trials,
     second_trials,
 )
-from conset.compilation.trial import REL_TOL, Base, Trial, allowed_policies, best_of, predicted_trials
+from conset.compilation.trial import (
+    REL_TOL,
+    Base,
+    Trial,
+    allowed_policies,
+    best_of,
+    predicted_trials,
+)
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -71,9 +97,10 @@ def choose_schedule(
         make: compiles by one method.
         pattern: what is sent.
         machine: what it costs.
-        options: what a user asked for: a policy that is fixed; limits, which leave no other contention to try; effort,
-            which multiplies what may be simulated and sweeps; what ranks; with the objective `phases` only schedules
-            with the fewest phases are chosen from, of these with the least sum of loads.
+        options: what a user asked for: a policy that is fixed; limits, which leave no other
+            contention to try; effort, which multiplies what may be simulated and sweeps; what
+            ranks; with the objective `phases` only schedules with the fewest phases are chosen
+            from, of these with the least sum of loads.
         refuse: says of a method why it does not apply, before it is made.
         threads: how many work at once; the choice does not depend on it.
 
@@ -85,7 +112,10 @@ def choose_schedule(
     options = options or CompileOptions()
     model, stands_in = ranking_of(machine, options.rank_by), ""
     if not is_affordable(pattern, model, options.effort):
-        stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * options.effort:,} messages"
+        stands_in = (
+            f"the formula stands in for {model} above "
+            f"{MAX_MESSAGES[model] * options.effort:,} messages"
+        )
         model = FORMULA
     with workers(threads) as executor:
         maker = _Maker(make, pattern, machine, options, refuse, executor)
@@ -119,13 +149,22 @@ class _Maker:
         """All candidates but naive."""
         if self.made is None:
             self.made = make_others(
-                self.make, self.pattern, self.machine, self.naive, self.executor,
-                sweep_link_limit=not self.user_limits, effort=self.options.effort, refuse=self.refuse,
-            )  # fmt: skip
+                self.make,
+                self.pattern,
+                self.machine,
+                self.naive,
+                self.executor,
+                sweep_link_limit=not self.user_limits,
+                effort=self.options.effort,
+                refuse=self.refuse,
+            )
         return self.made
 
     def keep_fewest_phases(self) -> None:
-        """Only candidates with the fewest phases, of these with the least sum over phases of the largest load."""
+        """Only candidates with the fewest phases.
+
+        Of these, those with the least sum over phases of the largest load.
+        """
         bases = self.others() if self.naive is None else [self.naive, *self.others()]
 
         def figures_of(base: Base) -> tuple[int, float]:
@@ -139,7 +178,10 @@ class _Maker:
 
 
 def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
-    """The least predicted time; nothing beside posting everything where that is what the bound says."""
+    """The least predicted time.
+
+    Nothing beside posting everything where that is what the bound says.
+    """
     trials: list[Trial] = []
     optimal = False
     if maker.naive is not None:
@@ -168,33 +210,46 @@ def _predicted(base: Base, sync: str | None) -> list[Trial]:
 
 def _floor_s(maker: _Maker, naive: Base) -> float:
     """`least_time` where it is affordable: it walks every route."""
-    return least_time(maker.pattern, maker.machine, naive.schedule) if maker.pattern.messages <= LARGE else 0.0
+    return (
+        least_time(maker.pattern, maker.machine, naive.schedule)
+        if maker.pattern.messages <= LARGE
+        else 0.0
+    )
 
 
 _STAGES = 5
-"""Of a choice, of the same order of length: candidates are made; the first, what is left, then variants of the best are
-tried; other models are asked."""
+"""Of a choice, of the same order of length: candidates are made.
+
+The first, what is left, then variants of the best are tried; other models are asked.
+"""
 
 
 def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
     """The least simulated time; by formula where a stop came before any simulation ended."""
     own = maker.options.rank_by is None
     budget = max(
-        allowed_work(maker.pattern, each, maker.options.effort) for each in (maker.machine.models if own else (model,))
+        allowed_work(maker.pattern, each, maker.options.effort)
+        for each in (maker.machine.models if own else (model,))
     )
     search = Search(model, budget, maker.executor, own=own)
-    posted = None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
+    posted = (
+        None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
+    )
     trials: list[Trial] = []
     bases: list[Base] = []
     too_long = False
     try:
         if maker.naive is not None and posted is not None:
-            if maker.machine.routing.knowledge != "hashed":  # whose bound is of an expectation, no sample's
+            if (
+                maker.machine.routing.knowledge != "hashed"
+            ):  # whose bound is of an expectation, no sample's
                 search.floor_s = _floor_s(maker, maker.naive)
             search.run([replace(posted, time_s=inf)], share=POSTED_SHARE, single=POSTED_SHARE)
             too_long = bool(search.skipped)
         bases = maker.others()
-        orders = [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
+        orders = (
+            [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
+        )
         stages.done += 1
         trials = all_trials([*orders, *bases], maker.sync, search)
         search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
@@ -211,13 +266,22 @@ def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
     if search.best is None:
         return _without_times(maker, search, bases, trials)
     if posted is not None and too_long and posted.time_s < search.best.time_s:
-        stands_in = f"the formula stands in for {model}, by which posting everything takes too many steps to simulate"
+        stands_in = (
+            f"the formula stands in for {model}, by which posting everything takes too many "
+            "steps to simulate"
+        )
         made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]
-        return verdict_by_formula(made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in)
-    return verdict_by_model(search, robust_choice(search), trials, maker.machine, user_limits=maker.user_limits)
+        return verdict_by_formula(
+            made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in
+        )
+    return verdict_by_model(
+        search, robust_choice(search), trials, maker.machine, user_limits=maker.user_limits
+    )
 
 
-def _without_times(maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial]) -> Verdict:
+def _without_times(
+    maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial]
+) -> Verdict:
     """By formula, where no simulation ended: stopped, or too much for the effort.
 
     Raises:
@@ -225,13 +289,16 @@ def _without_times(maker: _Maker, search: Search, bases: Sequence[Base], trials:
     """
     if search.refused and not search.skipped and not _core.stop_asked():
         raise NoScheduleError(
-            f"none of the {search.simulated} trials can be simulated by {search.model}: {search.refused[-1][1]}"
+            f"none of the {search.simulated} trials can be simulated by {search.model}: "
+            f"{search.refused[-1][1]}"
         )
     naive = [] if maker.naive is None else [maker.naive]
     made = [replace(trial, time_s=trial.predicted_s) for trial in trials]
     made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, maker.sync)]
     stands_in = f"the formula stands in for {search.model}: no simulation ended"
-    return verdict_by_formula(made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in)
+    return verdict_by_formula(
+        made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in
+    )
 
 
 def choose_policy(schedule: Schedule, *, rank_by: str | None = None, effort: int = 1) -> Schedule:
@@ -239,17 +306,24 @@ def choose_policy(schedule: Schedule, *, rank_by: str | None = None, effort: int
 
     Args:
         schedule: its own policy does not count.
-        rank_by: `formula` or a model; None: the machine's model, or the formula where the pattern is too large.
+        rank_by: `formula` or a model; None: the machine's model, or the formula where the pattern
+            is too large.
         effort: multiplies what may be simulated.
 
     Raises:
-        InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks under all.
+        InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks
+            under all.
     """
     return _verdict(schedule, None, rank_by, effort).to_schedule()
 
 
-def best_trial(schedule: Schedule, sync: str | None = None, *, rank_by: str | None = None, effort: int = 1) -> Trial:
-    """The schedule under its fastest policy, or under `sync`; arguments and errors as `choose_policy`."""
+def best_trial(
+    schedule: Schedule, sync: str | None = None, *, rank_by: str | None = None, effort: int = 1
+) -> Trial:
+    """The schedule under its fastest policy, or under `sync`.
+
+    Arguments and errors as `choose_policy`.
+    """
     return _verdict(schedule, sync, rank_by, effort).chosen
 
 
@@ -260,12 +334,23 @@ def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: 
         return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked)
     stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
     if not is_affordable(schedule.pattern, model, effort):
-        return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked, stands_in=stands_in)
+        return verdict_by_formula(
+            trials, best_of(trials), user_limits=schedule.limits_asked, stands_in=stands_in
+        )
     with workers(THREADS) as executor:
         search = Search(model, allowed_work(schedule.pattern, model, effort), executor)
-        search.run(sorted((replace(trial, time_s=float("inf")) for trial in trials), key=lambda t: t.predicted_s))
+        search.run(
+            sorted(
+                (replace(trial, time_s=float("inf")) for trial in trials),
+                key=lambda t: t.predicted_s,
+            )
+        )
         if search.best is None and search.refused:
             raise search.refused[-1][1]
         if search.best is None:
-            raise NoScheduleError(f"{base.workload.name}: no policy to simulate within {search.budget:,} steps")
-        return verdict_by_model(search, search.best, [], schedule.machine, user_limits=schedule.limits_asked)
+            raise NoScheduleError(
+                f"{base.workload.name}: no policy to simulate within {search.budget:,} steps"
+            )
+        return verdict_by_model(
+            search, search.best, [], schedule.machine, user_limits=schedule.limits_asked
+        )

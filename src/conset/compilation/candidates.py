@@ -1,6 +1,9 @@
-"""Candidates: the methods `auto` tries, as a literal list, with what bounds them; contentions worth a try.
+"""Candidates: the methods `auto` tries, as a literal list, with what bounds them.
 
-Making: the schedules that trials are made of: all candidates at contentions worth a try, and naive's orders.
+Contentions worth a try.
+
+Making: the schedules that trials are made of: all candidates at contentions worth a try, and
+naive's orders.
 """
 
 from __future__ import annotations
@@ -37,10 +40,11 @@ class Candidate:
     Attributes:
         method: its name in the table; skipped where the table has no such row.
         messages: most messages of a pattern it is tried on, per unit of effort; None: any number.
-        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a box, and no further.
+        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a
+            box, and no further.
         when: what the pattern or machine must have for a gain over the others.
-        searched: most messages of a pattern for which the first unit of effort searches beyond a construction; None:
-            any number.
+        searched: most messages of a pattern for which the first unit of effort searches beyond a
+            construction; None: any number.
     """
 
     method: str
@@ -92,7 +96,10 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate("negotiated", 2048),
     Candidate("connections", 256, when=_needs_connections),
 )
-"""What is tried, cheap ones first. pex and pex-gen make the phases of lp, scott those of bounded at contention 1."""
+"""What is tried, cheap ones first.
+
+pex and pex-gen make the phases of lp, scott those of bounded at contention 1.
+"""
 
 
 def candidates(pattern: Pattern, machine: Machine, effort: int) -> Iterator[Candidate]:
@@ -109,9 +116,10 @@ def contentions(
 ) -> tuple[int | None, ...]:
     """Limits of links worth a try; None is the method's own.
 
-    All methods that keep any: their own, what links carry without harm, and of patterns up to `SMALL` messages powers
-    of two, at least up to `MIN_SWEPT_LIMIT` and until ports need as many phases as links. A complete exchange on a box
-    needs no more than a quarter of the longest side for that.
+    All methods that keep any: their own, what links carry without harm, and of patterns up to
+    `SMALL` messages powers of two, at least up to `MIN_SWEPT_LIMIT` and until ports need as many
+    phases as links. A complete exchange on a box needs no more than a quarter of the longest side
+    for that.
 
     Args:
         candidate: the method.
@@ -130,16 +138,29 @@ def contentions(
     small = pattern.messages <= SMALL
     if candidate.sweep_link_limit and topology.is_box:
         most = -(-max(topology.sides) // 4)
-        powers = [1 << k for k in reversed(range(most.bit_length())) if 1 << k < most and pattern.messages <= LARGE]
+        powers = [
+            1 << k
+            for k in reversed(range(most.bit_length()))
+            if 1 << k < most and pattern.messages <= LARGE
+        ]
         more = [MIN_SWEPT_LIMIT] if small else []
         return tuple(dict.fromkeys((most, *powers, min(harmless, most), *more)))
     most = max(MIN_SWEPT_LIMIT, int(crowding)) if small else 1
-    powers = [1 << k for k in range(1, most.bit_length() + 1) if 1 << k < 2 * most or 1 << k <= MIN_SWEPT_LIMIT]
-    return tuple(dict.fromkeys((None, *(powers if small else ()), *((harmless,) if harmless > 1 else ()))))
+    powers = [
+        1 << k
+        for k in range(1, most.bit_length() + 1)
+        if 1 << k < 2 * most or 1 << k <= MIN_SWEPT_LIMIT
+    ]
+    return tuple(
+        dict.fromkeys((None, *(powers if small else ()), *((harmless,) if harmless > 1 else ())))
+    )
 
 
 class Make(Protocol):
-    """Makes a schedule by a method of the table; a contention of None is what options ask for or the method's own."""
+    """Makes a schedule by a method of the table.
+
+    A contention of None is what options ask for or the method's own.
+    """
 
     def __call__(self, method: str, contention: int | None, effort: int) -> Schedule:
         """Raises `InputError` or `NoScheduleError` where the method does not apply."""
@@ -190,7 +211,11 @@ def make_others(
     """
     crowding = 0.0 if naive is None or not sweep_link_limit else _crowding(naive.schedule)
 
-    tried = [candidate for candidate in candidates(pattern, machine, effort) if candidate.method != "naive"]
+    tried = [
+        candidate
+        for candidate in candidates(pattern, machine, effort)
+        if candidate.method != "naive"
+    ]
     refusals = {candidate.method: refuse(candidate.method) for candidate in tried}
 
     def attempt(candidate: Candidate, contention: int | None) -> Base | ConsetError:
@@ -205,7 +230,9 @@ def make_others(
     submitted = [
         executor.submit(attempt, candidate, contention)
         for candidate in tried
-        for contention in (contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,))
+        for contention in (
+            contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,)
+        )
     ]
     made: list[Base] = [] if naive is None else [naive]
     error: ConsetError | None = None
@@ -242,7 +269,9 @@ def _distinct(bases: list[Base]) -> Iterator[Base]:
     seen = set()
     for base in bases:
         schedule = base.schedule
-        plain = schedule.route_offsets is None and schedule.parts is None and schedule.timetable is None
+        plain = (
+            schedule.route_offsets is None and schedule.parts is None and schedule.timetable is None
+        )
         key = (schedule.phase_offsets.tobytes(), schedule.message.tobytes()) if plain else id(base)
         costs = id(schedule.machine.costs_for(schedule.method))
         if (key, costs) not in seen:
@@ -251,11 +280,18 @@ def _distinct(bases: list[Base]) -> Iterator[Base]:
 
 
 def naive_orders(naive: Base) -> list[Base]:
-    """Everything at once in the other orders of posting, stage by stage of a program; each order once."""
+    """Everything at once in the other orders of posting, stage by stage of a program.
+
+    Each order once.
+    """
     schedule = naive.schedule
     phase = np.empty(schedule.pattern.messages, np.int32)
     phase[schedule.message] = schedule.phase_of
-    orders = {name: order_messages(schedule.pattern, name, schedule.manifest.seed) for name in ORDERS}
-    orders = {name: order[np.argsort(phase[order], kind="stable")] for name, order in orders.items()}
+    orders = {
+        name: order_messages(schedule.pattern, name, schedule.manifest.seed) for name in ORDERS
+    }
+    orders = {
+        name: order[np.argsort(phase[order], kind="stable")] for name, order in orders.items()
+    }
     bases = [Base(replace(schedule, message=order, posting=name)) for name, order in orders.items()]
     return list(_distinct([naive, *bases]))[1:]

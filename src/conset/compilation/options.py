@@ -18,7 +18,10 @@ from conset.schedule.posting import POSTINGS
 from conset.schedule.sync import parse_sync
 
 AUTO = "auto"
-"""The word for what the chooser decides: method, contention and policy, the policy alone, or the placement."""
+"""The word for what the chooser decides.
+
+Method, contention and policy, the policy alone, or the placement.
+"""
 FORMULA = "formula"
 """The word for choosing by predicted time; the other rankings are models."""
 RANKING_MODELS = ("flow", "wormhole", "circuit", "packet")
@@ -35,32 +38,36 @@ class CompileOptions:
     """What a compile is asked for; every text as on the command line.
 
     Attributes:
-        method: name in the table of methods, or `auto`: the one with the least time, as `rank_by` says.
+        method: name in the table of methods, or `auto`: the one with the least time, as `rank_by`
+            says.
         contention: limit of every link, or None for the method's own.
         channels: limit of routes through a node, or None.
         limits: `send=1,receive=1,link=2,channels=none,duplex=exchange`, any of them; or None.
         placement: name of a placement, `auto`, or a file of node ids.
         ranks_per_node: ranks on each node.
-        sync: policy, `none`, `local`, `ready`, `barrier` or `barrier:K`; `auto`: the one with the least time; None:
-            with method `auto` as `auto`, else `none` for one phase and `barrier` for several.
+        sync: policy, `none`, `local`, `ready`, `barrier` or `barrier:K`; `auto`: the one with the
+            least time; None: with method `auto` as `auto`, else `none` for one phase and `barrier`
+            for several.
         seed: of every random choice.
         effort: sweeps of search, at least 1.
-        timetable: name in the table of timetables: put the transfers inside every phase one after the other; or None.
-        router: name in the table of routers, for `connections` alone (which it makes the method, if that is `auto`).
-        phases: how many phases `connections` makes (which it makes the method, if that is `auto`); None: as the
-            objective says.
-        posting: the order in which `naive` posts the messages of each rank (which it makes the method, if that is
-            `auto`): `schedule` (by index), `ascending`, `rotated`, `random`, `longest-first`, `pairwise`,
-            `dimension`.
+        timetable: name in the table of timetables: put the transfers inside every phase one after
+            the other; or None.
+        router: name in the table of routers, for `connections` alone (which it makes the method, if
+            that is `auto`).
+        phases: how many phases `connections` makes (which it makes the method, if that is `auto`);
+            None: as the objective says.
+        posting: the order in which `naive` posts the messages of each rank (which it makes the
+            method, if that is `auto`): `schedule` (by index), `ascending`, `rotated`, `random`,
+            `longest-first`, `pairwise`, `dimension`.
         objective: `time`, or `phases`: fewest phases, then least ΣL.
-        rank_by: what method and policy are chosen by, where they are: `flow`, `wormhole` or `circuit`, which simulate,
-            or `formula`; None: the machine's model.
-        min_bandwidth: what every connection must be guaranteed: a rate (`5MB/s`), or a file of rates; for
-            `connections` alone.
-        max_latency: what an element of every connection may take at most: a time (`5us`), or a file of times; for
-            `connections` alone.
-        routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
-            `auto`: negotiated).
+        rank_by: what method and policy are chosen by, where they are: `flow`, `wormhole` or
+            `circuit`, which simulate, or `formula`; None: the machine's model.
+        min_bandwidth: what every connection must be guaranteed: a rate (`5MB/s`), or a file of
+            rates; for `connections` alone.
+        max_latency: what an element of every connection may take at most: a time (`5us`), or a file
+            of times; for `connections` alone.
+        routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it
+            can (with method `auto`: negotiated).
 
     Raises:
         UsageError: an unknown word, a number out of range, or options that do not go together.
@@ -104,9 +111,10 @@ class CompileOptions:
 
     def _check_numbers(self) -> None:
         numbers = (
-            ("ranks_per_node", self.ranks_per_node, None), ("effort", self.effort, MAX_EFFORT),
+            ("ranks_per_node", self.ranks_per_node, None),
+            ("effort", self.effort, MAX_EFFORT),
             ("phases", self.phases, MAX_EFFORT),
-        )  # fmt: skip
+        )
         for name, value, most in numbers:
             if value is None:
                 continue
@@ -122,20 +130,25 @@ class CompileOptions:
         for name in OF_CONNECTIONS:
             value = getattr(self, name)
             if value is not None and self.method not in (AUTO, "connections"):
-                raise UsageError(f"{name} {value}: is for method connections, given {self.method}", options=[name])
+                raise UsageError(
+                    f"{name} {value}: is for method connections, given {self.method}",
+                    options=[name],
+                )
 
     def _check_posting(self) -> None:
         _check_word("posting", self.posting, POSTINGS)
         if self.posting != POSTINGS[0] and self.chosen_method != "naive":
             raise UsageError(
-                f"posting {self.posting}: is for method naive, given {self.chosen_method}", options=["posting"]
+                f"posting {self.posting}: is for method naive, given {self.chosen_method}",
+                options=["posting"],
             )
 
     def _check_free_routes(self) -> None:
         if self.routes == "free" and not find_method(self.chosen_method).free_routes:
             able = " and ".join(name for name, method in table().items() if method.free_routes)
             raise UsageError(
-                f"routes free: is for methods {able}, given {self.chosen_method}, which keeps the machine's",
+                f"routes free: is for methods {able}, given {self.chosen_method}, which keeps "
+                "the machine's",
                 options=["routes"],
             )
 
@@ -143,13 +156,17 @@ class CompileOptions:
         check_ranking(self.rank_by)
         if self.rank_by not in (None, FORMULA) and AUTO not in (self.chosen_method, self.sync):
             raise UsageError(
-                f"rank_by {self.rank_by}: goes with method auto or sync auto, given method {self.chosen_method}",
+                f"rank_by {self.rank_by}: goes with method auto or sync auto, given method "
+                f"{self.chosen_method}",
                 options=["rank_by", "method", "sync"],
             )
 
     @property
     def chosen_method(self) -> str:
-        """The method, or the one that other options ask for where it is `auto`; `auto` where none does."""
+        """The method, or the one that other options ask for where it is `auto`.
+
+        `auto` where none does.
+        """
         if self.method != AUTO:
             return self.method
         if any(getattr(self, name) is not None for name in OF_CONNECTIONS):
@@ -161,8 +178,13 @@ class CompileOptions:
     @property
     def search(self) -> SearchOptions:
         """What a method reads of them."""
-        routes, objective = cast("Routes", self.routes), cast("Objective", self.objective)  # checked when it was made
-        return SearchOptions(self.seed, self.effort, routes, self.router, objective, self.phases, self.posting)
+        routes, objective = (
+            cast("Routes", self.routes),
+            cast("Objective", self.objective),
+        )  # checked when it was made
+        return SearchOptions(
+            self.seed, self.effort, routes, self.router, objective, self.phases, self.posting
+        )
 
     def user_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
@@ -178,13 +200,20 @@ class CompileOptions:
 
     @property
     def policy(self) -> str | None:
-        """The policy in one spelling; None where it is to be chosen, or to be the method's default."""
+        """The policy in one spelling.
+
+        None where it is to be chosen, or to be the method's default.
+        """
         return None if self.sync in (None, AUTO) else str(parse_sync(str(self.sync)))
 
     def given(self) -> dict[str, Any]:
         """The method and every other option that is not its default, as a manifest lists them."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in values.items() if name == "method" or value != default}
+        return {
+            name: value
+            for name, (value, default) in values.items()
+            if name == "method" or value != default
+        }
 
 
 def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
@@ -193,7 +222,7 @@ def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
 
 
 def check_ranking(rank_by: str | None) -> None:
-    """Raises `UsageError` where `rank_by` is neither None nor `formula` nor a model that may rank."""
+    """Raises `UsageError` unless `rank_by` is None, `formula` or a model that may rank."""
     if rank_by is not None:
         _check_word("ranking", rank_by, (FORMULA, *RANKING_MODELS))
 
@@ -203,19 +232,23 @@ def effective_limits(
 ) -> tuple[Limits, bool]:
     """(limits of the compile, whether options changed them).
 
-    The method's own row, made as strict as the machine's hard limits; or what options asked for, which may be looser.
+    The method's own row, made as strict as the machine's hard limits; or what options asked for,
+    which may be looser.
 
     Args:
         method: whose row.
         machine: whose hard limits.
         options: what a user asked for.
-        contention: a limit of links in place of the method's own that nobody asked for; hard limits remain.
+        contention: a limit of links in place of the method's own that nobody asked for; hard limits
+            remain.
 
-    Where the machine does not know its routes no limit of links or channels can be kept: a method that is for order on
-    links does not apply unless options take the limit off, any other one keeps its limits of ports.
+    Where the machine does not know its routes no limit of links or channels can be kept: a method
+    that is for order on links does not apply unless options take the limit off, any other one keeps
+    its limits of ports.
 
     Raises:
-        InputError: the method cannot keep what is asked or what the machine demands, or nobody can on the machine.
+        InputError: the method cannot keep what is asked or what the machine demands, or nobody can
+            on the machine.
     """
     own = method.limits(machine.topology)
     own = own if contention is None else replace(own, link=contention)
@@ -224,15 +257,18 @@ def effective_limits(
     user_limits = options.user_limits(own)
     if user_limits is not None:
         return method.limits_for(machine.topology, user_limits), True
-    return method.limits_for(machine.topology, own.tightened(machine.hard_limits(method.name))), False
+    return method.limits_for(
+        machine.topology, own.tightened(machine.hard_limits(method.name))
+    ), False
 
 
 def _ports_alone(method: Method, machine: Machine, options: CompileOptions, own: Limits) -> Limits:
     """The limits of a method that can be kept where routes are not known.
 
     Raises:
-        InputError: options limit links, routes are to be chosen or a table of times on links to be made, or order on
-            links is what the method is for and no option takes its limit of links off.
+        InputError: options limit links, routes are to be chosen or a table of times on links to be
+            made, or order on links is what the method is for and no option takes its limit of links
+            off.
     """
     if (stated := options.user_limits(Limits())) and (refusal := machine.why_not_kept(stated)):
         raise InputError(refusal)
@@ -241,8 +277,10 @@ def _ports_alone(method: Method, machine: Machine, options: CompileOptions, own:
     if options.timetable is not None or options.routes == "free":
         what = "timetable" if options.timetable is not None else "routes free"
         raise InputError(
-            f"{what}: {machine.name} has routing {machine.routing.rule}: senders choose no routes there, and nobody "
-            "knows what meets on a link; state routes that are known (routing=dmodk, minimal or a table)",
+            f"{what}: {machine.name} has routing {machine.routing.rule}: senders choose no routes "
+            "there, and nobody "
+            "knows what meets on a link; state routes that are known (routing=dmodk, "
+            "minimal or a table)",
             options=[what],
         )
     if method.orders_links and not takes_off and machine.topology.link_slots:

@@ -1,12 +1,13 @@
 """The pipeline: place → limits → method; every command and the API come through here.
 
-Placement `auto` is the one under which a compile comes out best, and never worse than the ranks as they are numbered.
-Problem: where to put ranks before it is known how well they can be scheduled there.
-Idea: try every candidate of `conset.methods.placements` by compiling it with a cheap method under the limits of the one that
-was asked for; compile the best of them, and the ranks as numbered, with the method itself; keep the better.
-Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or simulated where a
-simulation ranks. Beyond that the objective decides: `time` that time, then phases; `phases` the phases, then ΣL.
-Complexity: a cheap compile for each candidate, two of the method itself.
+Placement `auto` is the one under which a compile comes out best, and never worse than the ranks as
+they are numbered. Problem: where to put ranks before it is known how well they can be scheduled
+there. Idea: try every candidate of `conset.methods.placements` by compiling it with a cheap method
+under the limits of the one that was asked for; compile the best of them, and the ranks as numbered,
+with the method itself; keep the better. Guarantee: the result has no more phases than the
+identity's and is not predicted to take longer, or simulated where a simulation ranks. Beyond that
+the objective decides: `time` that time, then phases; `phases` the phases, then ΣL. Complexity: a
+cheap compile for each candidate, two of the method itself.
 """
 
 from __future__ import annotations
@@ -46,13 +47,18 @@ Compile = Callable[[Placement], Schedule]
 
 
 def compile_pattern(
-    pattern: Pattern, machine: Machine, options: CompileOptions | None = None, *, manifest: Manifest | None = None
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions | None = None,
+    *,
+    manifest: Manifest | None = None,
 ) -> Schedule:
     """A schedule of `pattern` on `machine`.
 
     Raises:
         UsageError: more messages than a model ranks, a placement that is no name and no file.
-        InputError: pattern, machine and method do not fit each other; names what was required and what was given.
+        InputError: pattern, machine and method do not fit each other; names what was required and
+            what was given.
     """
     options = options or CompileOptions()
     manifest = manifest or Manifest(seed=options.seed)
@@ -61,12 +67,17 @@ def compile_pattern(
     else:
         placement = _place(pattern, machine, options)
         name = options.placement if options.placement in PLACEMENTS else ""
-        schedule = compile_placed(pattern, machine, options, placement, manifest).with_report(placement_name=name)
+        schedule = compile_placed(pattern, machine, options, placement, manifest).with_report(
+            placement_name=name
+        )
     return schedule.with_report(stopped_early=True) if _core.stop_asked() else schedule
 
 
 def placement_of(pattern: Pattern, machine: Machine, options: CompileOptions) -> Placement:
-    """The placement of a compile, as `compile_pattern` would find it; None where rank r is on node r."""
+    """The placement of a compile, as `compile_pattern` would find it.
+
+    None where rank r is on node r.
+    """
     if options.placement == AUTO:
         return compile_pattern(pattern, machine, options).placement
     return _place(pattern, machine, options)
@@ -74,13 +85,22 @@ def placement_of(pattern: Pattern, machine: Machine, options: CompileOptions) ->
 
 def _place(pattern: Pattern, machine: Machine, options: CompileOptions) -> Placement:
     return place(
-        options.placement, pattern=pattern, topology=machine.topology, routing=machine.routing,
-        ranks_per_node=options.ranks_per_node, seed=options.seed, effort=options.effort,
-    )  # fmt: skip
+        options.placement,
+        pattern=pattern,
+        topology=machine.topology,
+        routing=machine.routing,
+        ranks_per_node=options.ranks_per_node,
+        seed=options.seed,
+        effort=options.effort,
+    )
 
 
 def compile_placed(
-    pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement, manifest: Manifest
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    placement: Placement,
+    manifest: Manifest,
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""
     name = options.chosen_method
@@ -88,7 +108,16 @@ def compile_placed(
         require_affordable(pattern, options.rank_by, options.effort)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_by(method, pattern, machine, options, placement, manifest, contention=contention, effort=effort)
+        return compile_by(
+            method,
+            pattern,
+            machine,
+            options,
+            placement,
+            manifest,
+            contention=contention,
+            effort=effort,
+        )
 
     def refuse(method: str) -> str | None:
         return why_not(method, pattern, machine, options, placement)
@@ -103,7 +132,9 @@ def compile_placed(
     return schedule if options.policy is None else replace(schedule, sync=options.policy)
 
 
-def why_not(name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement) -> str | None:
+def why_not(
+    name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement
+) -> str | None:
     """Why a method does not apply under these options, in one line; None where it does."""
     try:
         problem, _ = _problem_of(name, pattern, machine, options, placement)
@@ -134,12 +165,15 @@ def compile_by(
         placement: the node of each rank.
         manifest: how it is made.
         contention: as in `effective_limits`.
-        effort: sweeps of search in place of those of the options; 0: none where a construction does without.
+        effort: sweeps of search in place of those of the options; 0: none where a construction does
+            without.
 
     Raises:
         InputError, NoScheduleError: as the method.
     """
-    problem, user_limits = _problem_of(name, pattern, machine, options, placement, contention=contention)
+    problem, user_limits = _problem_of(
+        name, pattern, machine, options, placement, contention=contention
+    )
     if effort is not None:
         problem = replace(problem, search=replace(problem.search, effort=effort))
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
@@ -149,22 +183,45 @@ def compile_by(
         phases = add_timetable(problem, phases, options.timetable, method=name)
     report = CompileReport(time.perf_counter() - start, phases.stopped_early, note=phases.note)
     return Schedule(
-        pattern, machine, name, problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases, machine, name),
-        limits_asked=user_limits, manifest=manifest or Manifest(seed=options.seed),
-        min_bandwidth_Bps=problem.min_bandwidth, max_latency_s=problem.max_latency, posting=options.posting,
+        pattern,
+        machine,
+        name,
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=placement,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        timetable=phases.timetable,
+        sync=default_sync(phases, machine, name),
+        limits_asked=user_limits,
+        manifest=manifest or Manifest(seed=options.seed),
+        min_bandwidth_Bps=problem.min_bandwidth,
+        max_latency_s=problem.max_latency,
+        posting=options.posting,
         report=report,
-    )  # fmt: skip
+    )
 
 
 def _problem_of(
-    name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement,
-    *, contention: int | None = None,
-) -> tuple[Problem, bool]:  # fmt: skip
-    """(what the method is given, whether options changed its limits); raises as `effective_limits`."""
+    name: str,
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    placement: Placement,
+    *,
+    contention: int | None = None,
+) -> tuple[Problem, bool]:
+    """(what the method is given, whether options changed its limits).
+
+    Raises as `effective_limits`.
+    """
     limits, user_limits = effective_limits(find_method(name), machine, options, contention)
-    rates = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
+    rates = (
+        None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
+    )
     times = None if options.max_latency is None else read_latencies(options.max_latency, pattern)
     return Problem(pattern, machine, limits, placement, options.search, rates, times), user_limits
 
@@ -175,15 +232,32 @@ def default_sync(phases: Phases, machine: Machine, method: str) -> str:
     return "none" if phases.offsets.size - 1 <= most else "barrier"
 
 
-def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Schedule:
-    """Placement `auto`: several placements compared by first fit, the best and the identity compiled as asked."""
+def _compile_best_placed(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> Schedule:
+    """Placement `auto`: several placements compared by first fit.
+
+    The best and the identity are compiled as asked.
+    """
     quick = replace(
-        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, phases=None, posting="schedule",
-        min_bandwidth=None, max_latency=None, routes="fixed", rank_by=FORMULA,
-    )  # fmt: skip
+        options,
+        method=PROBE_METHOD,
+        effort=1,
+        timetable=None,
+        router=None,
+        phases=None,
+        posting="schedule",
+        min_bandwidth=None,
+        max_latency=None,
+        routes="fixed",
+        rank_by=FORMULA,
+    )
     if options.chosen_method != AUTO:
         limits, _ = effective_limits(find_method(options.chosen_method), machine, options)
-        changes = (f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
+        changes = (
+            f"{name}={'none' if value is None else value}"
+            for name, value in limits.to_object().items()
+        )
         quick = replace(quick, contention=None, channels=None, limits=",".join(changes))
 
     def probe(placement: Placement) -> Schedule:
@@ -193,9 +267,13 @@ def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOpt
         return compile_placed(pattern, machine, options, placement, manifest)
 
     tried = candidates(
-        pattern=pattern, topology=machine.topology, routing=machine.routing, ranks_per_node=options.ranks_per_node,
-        seed=options.seed, effort=options.effort,
-    )  # fmt: skip
+        pattern=pattern,
+        topology=machine.topology,
+        routing=machine.routing,
+        ranks_per_node=options.ranks_per_node,
+        seed=options.seed,
+        effort=options.effort,
+    )
     return choose_placed(tried, probe, compile_on, objective=options.objective)
 
 
@@ -226,7 +304,11 @@ class PlacementScore:
 
 
 def choose_placed(
-    candidates: Iterable[tuple[str, Placement]], probe: Compile, compile_on: Compile, *, objective: str
+    candidates: Iterable[tuple[str, Placement]],
+    probe: Compile,
+    compile_on: Compile,
+    *,
+    objective: str,
 ) -> Schedule:
     """The schedule of the best placement.
 

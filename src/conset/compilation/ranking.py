@@ -1,7 +1,9 @@
-"""Ranking: simulated times of trials, one call of a model, how much of it may be spent, and which model ranks.
+"""Ranking: simulated times of trials, and which model ranks.
 
-A machine names the model that each method follows on it (`Costs.model`); that one ranks unless options name another. A
-pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
+One call of a model, and how much of it may be spent.
+
+A machine names the model that each method follows on it (`Costs.model`); that one ranks unless
+options name another. A pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
 """
 
 from __future__ import annotations
@@ -24,14 +26,20 @@ from conset.schedule.schedule import Schedule
 MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))
 """The most messages of a pattern that each model ranks, per unit of effort."""
 SMALL = 1 << 13
-"""Messages up to which every method is tried at many contentions, and more may be simulated of each."""
+"""Messages up to which every method is tried at many contentions.
+
+More may be simulated of each.
+"""
 
 EQUAL = 1.02
 """Factor up to which two times are called equal: a model is not that exact."""
 ERROR = 1.05
 """Factor up to which they are called equal on a machine whose numbers were measured."""
 MODEL_ERRORS: Mapping[str, float] = MappingProxyType({"packet": 1.15})
-"""The same for posting everything beside other orders, by models that are less exact (docs/cost-model.md)."""
+"""The same for posting everything, by models that are less exact (docs/cost-model.md).
+
+Beside other orders.
+"""
 SLACK = 1.05
 """Trials that take up to so many times the best are simulated to their end."""
 BLOCKING = ("wormhole", "circuit", "packet")
@@ -58,7 +66,10 @@ class Allowance:
 HEADERS = Allowance(4_800, 5_000_000, 40_000_000, 40_000_000)
 """Most of the work is events."""
 RATES = Allowance(16_000, 16_000_000, 64_000_000, 40_000_000)
-"""Most of the work is visits to flows whose rates change, several of which take the time of one event."""
+"""Most work is visits to flows whose rates change.
+
+Several of them take the time of one event.
+"""
 PACKETS = Allowance(400_000, 50_000_000, 200_000_000, 200_000_000)
 """All of the work is steps of packets, a hundred or so for a hop of a large message."""
 ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
@@ -82,12 +93,18 @@ class Outcome:
 
 
 def ranking_of(machine: Machine, rank_by: str | None, method: str = "") -> str:
-    """What ranks: what options name, else the machine's model of a method; without one that of most methods."""
+    """What ranks: what options name, else the machine's model of a method.
+
+    Without one that of most methods.
+    """
     return machine.costs_for(method).model if rank_by is None else rank_by
 
 
 def require_affordable(pattern: Pattern, rank_by: str | None, effort: int = 1) -> None:
-    """Raises `UsageError` as `check_ranking`, or where a pattern is too large for the model that was asked for."""
+    """Raises `UsageError` as `check_ranking`.
+
+    Or where a pattern is too large for the model that was asked for.
+    """
     check_ranking(rank_by)
     if rank_by is None or is_affordable(pattern, rank_by, effort):
         return
@@ -119,11 +136,18 @@ def end_time(workload: Workload, machine: Machine, settings: Settings, model: st
         InputError: it has no room for its receives. NoScheduleError: it deadlocks.
     """
     timeline = find_model(model).simulate(workload, machine, settings)
-    return Outcome(timeline.time_s, int(timeline.figures["work"]), bool(timeline.figures.get("cut", False)))
+    return Outcome(
+        timeline.time_s, int(timeline.figures["work"]), bool(timeline.figures.get("cut", False))
+    )
 
 
 def settings_of(
-    schedule: Schedule, sync: str, in_flight: InFlight | None, *, until_s: float = inf, max_work: int | None = None
+    schedule: Schedule,
+    sync: str,
+    in_flight: InFlight | None,
+    *,
+    until_s: float = inf,
+    max_work: int | None = None,
 ) -> Settings:
     """How a schedule is executed under a policy; `in_flight` None: the machine's number.
 

@@ -13,22 +13,25 @@ from conset.schedule.schedule import Schedule
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
-    """What `compile --json` says of a schedule; verifies it unless `verified` states the outcome already.
+    """What `compile --json` says of a schedule.
 
-    Keys: method, auto (whether `auto` chose method or policy), why (in one sentence), rank_by (by what), model (the
-    machine's), verdict (what each model says of the choice), note,
-    warnings (of the machine's routes, where they are taken), pattern, machine, limits, phases, load, phase_bytes,
-    bound, gap, sync, in_flight (sends a rank keeps open, or `all`), posting (the order in which they are posted),
-    predicted_s, simulated_s (by `rank_by`, where that is a model), compile_s, stopped_early, placement (its name),
-    verified, units, guaranteed; where routes are not known, routes (what that means for order). Sizes
-    in [B], times in [s]; a gap is at least 1.
+    Verifies it unless `verified` states the outcome already.
+
+    Keys: method, auto (whether `auto` chose method or policy), why (in one sentence), rank_by (by
+    what), model (the machine's), verdict (what each model says of the choice), note, warnings (of
+    the machine's routes, where they are taken), pattern, machine, limits, phases, load,
+    phase_bytes, bound, gap, sync, in_flight (sends a rank keeps open, or `all`), posting (the order
+    in which they are posted), predicted_s, simulated_s (by `rank_by`, where that is a model),
+    compile_s, stopped_early, placement (its name), verified, units, guaranteed; where routes are
+    not known, routes (what that means for order). Sizes in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
     from conset.models.formula import predict
     from conset.schedule.linkage import guarantees
     from conset.schedule.loads import figures
 
-    schedule.source_node, schedule.target_node  # noqa: B018  found once, before threads ask for them
+    # found once, before threads ask for them
+    schedule.source_node, schedule.target_node  # noqa: B018
     with workers(2) as executor:
         pending = executor.submit(_verify, schedule) if verified is None else None
         predicted = executor.submit(predict, schedule)
@@ -47,19 +50,29 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "verdict": None if report.verdict is None else dict(report.verdict),
         "note": report.note or None,
         "warnings": list(schedule.machine.warnings) if schedule.route_offsets is None else [],
-        "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
+        "pattern": {
+            name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")
+        },
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),
         "phases": schedule.phases,
         "load": counted["load"],
         "phase_bytes": counted["phase_bytes"],
         "bound": {
-            "phases": bounds.phases, "phases_witness": bounds.phases_witness, "phases_class": bounds.phases_class,
-            "time_s": bounds.time_s, "time_witness": bounds.time_witness, "time_class": bounds.time_class,
-            "load_sum": bounds.load_sum, "load_sum_witness": bounds.load_sum_witness,
+            "phases": bounds.phases,
+            "phases_witness": bounds.phases_witness,
+            "phases_class": bounds.phases_class,
+            "time_s": bounds.time_s,
+            "time_witness": bounds.time_witness,
+            "time_class": bounds.time_class,
+            "load_sum": bounds.load_sum,
+            "load_sum_witness": bounds.load_sum_witness,
             "load_sum_class": bounds.load_sum_class,
         },
-        "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
+        "gap": {
+            "phases": gap(schedule.phases, bounds.phases),
+            "time": gap(prediction.time_s, bounds.time_s),
+        },
         "sync": schedule.sync,
         "in_flight": in_flight_of(schedule),
         "posting": schedule.posting,
@@ -72,7 +85,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
         **({"routes": unknown} if unknown else {}),
-    }  # fmt: skip
+    }
 
 
 def _verify(schedule: Schedule) -> bool:
@@ -95,9 +108,12 @@ def gap(value: float, bound: float) -> float:
 
 
 def half_duplex_units(schedule: Schedule) -> int:
-    """Cost in units of a node that sends or receives at once: a phase of exchanges only counts 1, any other 2.
+    """Cost in units of a node that sends or receives at once.
 
-    A node that sends and receives in a phase overlaps both only with one and the same partner (001 §2.2).
+    A phase of exchanges only counts 1, any other 2.
+
+    A node that sends and receives in a phase overlaps both only with one and the same partner (001
+    §2.2).
     """
     out, into = schedule.source_node, schedule.target_node
     leaves = out != into

@@ -1,10 +1,14 @@
-"""Policies under which a schedule may run, and which of them keep its limits while phases are in flight.
+"""Policies under which a schedule may run.
 
-Every policy competes, with barriers after 1, 2, 4 … phases; under hard limits of the machine only the barrier after
-every phase, as the others let ranks be in different phases at once. Limits that options ask for are limits of a phase:
-`keeps_in_flight` says whether they also hold over what is in flight together, and the verdict repeats it.
+And which of them keep its limits while phases are in flight.
 
-Trial: a schedule under a policy with a number of sends in flight, and what it takes by formula or by a model.
+Every policy competes, with barriers after 1, 2, 4 … phases; under hard limits of the machine only
+the barrier after every phase, as the others let ranks be in different phases at once. Limits that
+options ask for are limits of a phase: `keeps_in_flight` says whether they also hold over what is in
+flight together, and the verdict repeats it.
+
+Trial: a schedule under a policy with a number of sends in flight, and what it takes by formula or
+by a model.
 """
 
 from __future__ import annotations
@@ -39,10 +43,11 @@ def allowed_policies(schedule: Schedule) -> tuple[str, ...]:
 
 
 def keeps_in_flight(schedule: Schedule, sync: str) -> bool:
-    """Whether the limits of a phase also hold over everything that is in flight at once under a policy.
+    """Whether a phase's limits also hold over everything in flight at once under a policy.
 
-    With a barrier after every phase they do. Under `ready` a rank is in one phase with all it sends and receives, which
-    keeps limits on its ports, but not those on links or channels that several ranks share.
+    With a barrier after every phase they do. Under `ready` a rank is in one phase with all it sends
+    and receives, which keeps limits on its ports, but not those on links or channels that several
+    ranks share.
     """
     limits = schedule.limits
     if schedule.phases <= 1 or limits == Limits() or sync == "barrier":
@@ -56,7 +61,9 @@ def receives_fit(schedule: Schedule, sync: str) -> bool:
     room = schedule.machine.costs_for(schedule.method).outstanding_receives
     if room is None:
         return True
-    posted, _ = most_posted(schedule.source_node, schedule.target_node, schedule.phase_of, parse_sync(sync))
+    posted, _ = most_posted(
+        schedule.source_node, schedule.target_node, schedule.phase_of, parse_sync(sync)
+    )
     return posted <= room
 
 
@@ -65,16 +72,22 @@ REL_TOL = 1 + 1e-9
 
 
 def loses(machine: Machine, method: str) -> bool:
-    """Whether links lose messages beyond their `tolerance`, which the machine's model does not show: `flow` shares."""
+    """Whether links lose messages beyond their `tolerance`.
+
+    Which the machine's model does not show: `flow` shares.
+    """
     costs = machine.costs_for(method)
     return costs.model == "flow" and costs.blocking > 0
 
 
 def loss_of(schedule: Schedule, sync: str) -> float:
-    """What losses multiply the time of a schedule by: the formula with `blocking` over the formula without; 1: nothing.
+    """What losses multiply the time of a schedule by.
 
-    No model shows how messages are lost and sent again; the formula's loss was measured where the machine was. Under
-    `local` and `ready` messages of two phases may meet, so half of the tolerance is left to each.
+    The formula with `blocking` over the formula without; 1: nothing.
+
+    No model shows how messages are lost and sent again; the formula's loss was measured where the
+    machine was. Under `local` and `ready` messages of two phases may meet, so half of the tolerance
+    is left to each.
     """
     if not loses(schedule.machine, schedule.method):
         return 1.0
@@ -133,7 +146,8 @@ class Trial:
         sync: the policy.
         in_flight: sends a rank keeps open at once; None: the machine's number.
         predicted_s: by formula [s].
-        time_s: what it is ranked by [s]: as `predicted_s`, or simulated; infinite where that was stopped.
+        time_s: what it is ranked by [s]: as `predicted_s`, or simulated; infinite where that was
+            stopped.
         rank_by: `formula`, or the model that simulates it.
         fits: whether every node has room for the receives it posts.
         witness: what is busiest by the formula; "" where it is not ranked by it.
@@ -155,9 +169,17 @@ class Trial:
 
     @property
     def posts_everything(self) -> bool:
-        """Whether it is what a loop of non-blocking sends does: no phases, no policy, the machine's sends in flight."""
+        """Whether it is what a loop of non-blocking sends does.
+
+        No phases, no policy, the machine's sends in flight.
+        """
         schedule = self.base.schedule
-        return self.base.is_naive and self.sync == "none" and self.in_flight is None and schedule.posting == "schedule"
+        return (
+            self.base.is_naive
+            and self.sync == "none"
+            and self.in_flight is None
+            and schedule.posting == "schedule"
+        )
 
     @property
     def description(self) -> str:
@@ -176,11 +198,15 @@ class Trial:
             return ""
         return f", {self.in_flight} send{'' if self.in_flight == 1 else 's'} in flight"
 
-    def to_schedule(self, *, reason: str = "", verdict: Mapping[str, Any] | None = None) -> Schedule:
-        """The schedule under its policy, saying by what it was ranked and what a model that did so found."""
+    def to_schedule(
+        self, *, reason: str = "", verdict: Mapping[str, Any] | None = None
+    ) -> Schedule:
+        """The schedule under its policy, with the model that ranked it and what that found."""
         simulated_s = None if self.rank_by == FORMULA else self.time_s
         schedule = replace(self.base.schedule, sync=self.sync, in_flight=self.in_flight)
-        return schedule.with_report(rank_by=self.rank_by, simulated_s=simulated_s, reason=reason, verdict=verdict)
+        return schedule.with_report(
+            rank_by=self.rank_by, simulated_s=simulated_s, reason=reason, verdict=verdict
+        )
 
 
 ORDER_NAMES = {
@@ -206,7 +232,7 @@ def predicted_trials(base: Base, syncs: Iterable[str] | None = None) -> list[Tri
 
 
 def best_of(trials: Sequence[Trial]) -> Trial:
-    """The least time; among equals the least time with barriers, then the fewest phases, then the first."""
+    """The least time; among equals, the least with barriers, then fewest phases, then the first."""
     usable = [trial for trial in trials if trial.fits] or trials
     least = min(trial.time_s for trial in usable) * REL_TOL
     equals = [trial for trial in usable if trial.time_s <= least]

@@ -1,12 +1,14 @@
-"""Verdict: why a trial was chosen, what every model says of it, and whether they agree on what is fastest.
+"""Why a trial was chosen, what every model gives for it, and whether they agree on the fastest.
 
-A model that does not see a message block others finds posting everything as good as any schedule; one that sees it may
-find a schedule twice as fast. Which of them is right on a machine is a question for a measurement. So the sentences say
-which model decided, what it says of the choice, of the next best and of posting everything; then what the other models
-say of the same choice, and where they differ on what is fastest, to measure. Where the choice is to post everything the
-others are asked what they find faster (`verdict_by_model`). Times within `EQUAL` are equal.
+A model that does not see a message block others finds posting everything as good as any schedule;
+one that sees it may find a schedule twice as fast. Which of them is right on a machine is a
+question for a measurement. So the sentences say which model decided, what it says of the choice, of
+the next best and of posting everything; then what the other models say of the same choice, and
+where they differ on what is fastest, to measure. Where the choice is to post everything the others
+are asked what they find faster (`verdict_by_model`). Times within `EQUAL` are equal.
 
-Opinions: what the models that did not decide say of a choice, by simulating little more than the choice itself.
+Opinions: what the models that did not decide say of a choice, by simulating little more than the
+choice itself.
 """
 
 from __future__ import annotations
@@ -52,7 +54,12 @@ class ModelTimes:
 
     def to_object(self) -> dict[str, Any]:
         """As in `compile --json`."""
-        return {"chosen_s": self.chosen_s, "posted_s": self.posted_s, "best_s": self.best_s, "best": self.best or None}
+        return {
+            "chosen_s": self.chosen_s,
+            "posted_s": self.posted_s,
+            "best_s": self.best_s,
+            "best": self.best or None,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,8 @@ class Verdict:
     Attributes:
         model: what decided: the model that simulated the choice, or `formula`.
         chosen: the trial.
-        model_times: by model, that of `model` too; of its own `best` is the next best by another method.
+        model_times: by model, that of `model` too; of its own `best` is the next best by another
+            method.
         tried: trials that were simulated, or predicted where the formula decided.
         optimal: whether nothing can be faster by a bound.
         stands_in: why the formula decided in place of the machine's model, if so.
@@ -70,7 +78,8 @@ class Verdict:
         allowed_work: the counted work that was allowed.
         is_fastest: whether no trial takes less; else some do, but equal times.
         others_by: methods that another model simulated, with it: `naive by wormhole`.
-        drifts: whether limits that were asked for hold in every phase, but not over what is in flight at once.
+        drifts: whether limits that were asked for hold in every phase, but not over what is in
+            flight at once.
     """
 
     model: str
@@ -87,8 +96,13 @@ class Verdict:
 
     @property
     def agree(self) -> bool:
-        """Whether all models that simulate say the same of the choice beside posting everything and their best."""
-        return len({_finding(self, name) for name in self.model_times if name != FORMULA} - {""}) <= 1
+        """Whether all simulating models agree on the choice.
+
+        Beside posting everything and their best.
+        """
+        return (
+            len({_finding(self, name) for name in self.model_times if name != FORMULA} - {""}) <= 1
+        )
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -96,7 +110,10 @@ class Verdict:
         lines = [self.stands_in] if self.stands_in else []
         if self.left_out:
             trials = f"{self.left_out:,} trial{'' if self.left_out == 1 else 's'}"
-            lines.append(f"{trials} left out after {self.allowed_work:,} steps of simulation; --effort allows more")
+            lines.append(
+                f"{trials} left out after {self.allowed_work:,} steps of simulation; "
+                "--effort allows more"
+            )
         return tuple(lines)
 
     @property
@@ -107,12 +124,18 @@ class Verdict:
         own = self.model_times[self.model]
         time = format_time(self.chosen.time_s)
         if self.optimal:
-            parts = [f"{self.chosen.description}: {time} by {self.model}, which no schedule beats by its bound"]
+            parts = [
+                f"{self.chosen.description}: {time} by {self.model}, which no schedule "
+                "beats by its bound"
+            ]
         else:
             what = "predicted" if self.model == FORMULA else "simulated"
             others = f" ({self.others_by})" if self.others_by else ""
             rank = "fastest" if self.is_fastest else "as fast as any"
-            parts = [f"{self.chosen.description} is {rank} of {self.tried:,} {what} by {self.model}{others}, {time}"]
+            parts = [
+                f"{self.chosen.description} is {rank} of {self.tried:,} {what} by "
+                f"{self.model}{others}, {time}"
+            ]
         if own.best_s is not None and not self.optimal:
             parts.append(f"against {format_time(own.best_s)} by {own.best}")
         elif self.model != FORMULA and not self.optimal and self.tried > 1:
@@ -126,7 +149,11 @@ class Verdict:
     @property
     def text(self) -> str:
         """What the models say beside each other; "" where they have nothing to compare."""
-        said = [text for name, times in self.model_times.items() if (text := _describe(self, name, times))]
+        said = [
+            text
+            for name, times in self.model_times.items()
+            if (text := _describe(self, name, times))
+        ]
         said += [self.no_gain] if self.no_gain else []
         if self.losses:
             return "; ".join([*said, f"{self.losses}: {MEASURE_LOSSES}"])
@@ -136,11 +163,21 @@ class Verdict:
 
     @property
     def no_gain(self) -> str:
-        """On a machine whose numbers were measured, that no order pays, where that is so; else ""."""
-        if not (self.chosen.posts_everything and is_measured(self.chosen)) or self.optimal or self.model == FORMULA:
+        """On a machine whose numbers were measured, that no order pays, where that is so.
+
+        Else "".
+        """
+        if (
+            not (self.chosen.posts_everything and is_measured(self.chosen))
+            or self.optimal
+            or self.model == FORMULA
+        ):
             return ""
         error = f"{error_of(self.model) - 1:.0%}"
-        return f"no order pays here: none is faster by more than the {error} to which {self.model} is right"
+        return (
+            f"no order pays here: none is faster by more than the {error} to which "
+            f"{self.model} is right"
+        )
 
     @property
     def losses(self) -> str:
@@ -149,7 +186,10 @@ class Verdict:
         if not loses(schedule.machine, schedule.method):
             return ""
         most = schedule.machine.costs_for(schedule.method).tolerance
-        return f"links lose messages beyond {most}, which no model covers: the formula's estimate of it stands in"
+        return (
+            f"links lose messages beyond {most}, which no model covers: the formula's estimate "
+            "of it stands in"
+        )
 
     @property
     def drift(self) -> str:
@@ -157,8 +197,10 @@ class Verdict:
         if not self.drifts:
             return ""
         return (
-            f"under {self.chosen.sync} ranks may be in different phases at once: {self.chosen.base.schedule.limits} "
-            "holds in every phase, not over all that is in flight (--sync barrier keeps it there too)"
+            f"under {self.chosen.sync} ranks may be in different phases at once: "
+            f"{self.chosen.base.schedule.limits} "
+            "holds in every phase, not over all that is in flight (--sync barrier keeps "
+            "it there too)"
         )
 
     @property
@@ -186,7 +228,10 @@ class Verdict:
 
 
 def _finding(verdict: Verdict, model: str) -> str:
-    """What a model finds of the choice beside posting everything; where it is that, whether its best is faster."""
+    """What a model finds of the choice beside posting everything.
+
+    Where it is that, whether its best is faster.
+    """
     times = verdict.model_times[model]
     if times.chosen_s is None:
         return ""
@@ -243,14 +288,25 @@ UNKNOWN = "it takes more steps than allowed"
 
 
 def verdict_by_formula(
-    trials: Sequence[Trial], best: Trial, *, user_limits: bool, stands_in: str = "", optimal: bool = False
+    trials: Sequence[Trial],
+    best: Trial,
+    *,
+    user_limits: bool,
+    stands_in: str = "",
+    optimal: bool = False,
 ) -> Verdict:
     """The verdict on the least predicted time."""
     posted = next((trial for trial in trials if trial.posts_everything), None)
     refused = NO_ROOM if posted is not None and not posted.fits else ""
     said = _own_times(best, posted if not refused else None, [t for t in trials if t.fits], refused)
     return Verdict(
-        FORMULA, best, {FORMULA: said}, len(trials), optimal, stands_in, drifts=user_limits and _drifts(best)
+        FORMULA,
+        best,
+        {FORMULA: said},
+        len(trials),
+        optimal,
+        stands_in,
+        drifts=user_limits and _drifts(best),
     )
 
 
@@ -267,20 +323,31 @@ def verdict_by_model(
         user_limits: whether options fix limits.
     """
     posted = next((trial for trial in search.finished if trial.posts_everything), None)
-    refused = next((_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything), "")
+    refused = next(
+        (_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything),
+        "",
+    )
     own = search.model_of(best)
     model_times = {own: _own_times(best, posted, search.finished, refused)}
     posting = posted or next((trial for trial in trials if trial.posts_everything), None)
     with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
         for model in () if _core.stop_asked() else other_models(machine, own):
             model_times[model] = _times_by(model, best, posting, trials, search)
-    model_times[FORMULA] = ModelTimes(_predicted(best), None if posting is None else _predicted(posting))
+    model_times[FORMULA] = ModelTimes(
+        _predicted(best), None if posting is None else _predicted(posting)
+    )
     return Verdict(
-        own, best, model_times, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
+        own,
+        best,
+        model_times,
+        search.simulated,
+        best.time_s <= search.floor_s,
+        left_out=len(search.skipped),
         allowed_work=search.budget,
-        is_fastest=best.time_s <= search.best_s * REL_TOL, others_by=_others_by(search, own),
+        is_fastest=best.time_s <= search.best_s * REL_TOL,
+        others_by=_others_by(search, own),
         drifts=user_limits and _drifts(best),
-    )  # fmt: skip
+    )
 
 
 def _others_by(search: Search, model: str) -> str:
@@ -290,17 +357,26 @@ def _others_by(search: Search, model: str) -> str:
 
 
 def other_models(machine: Machine, model: str) -> tuple[str, ...]:
-    """The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine."""
+    """The models that are asked beside the one that decides.
+
+    Fair sharing, and what shows blocking on this machine.
+    """
     if machine.routing.knowledge == "adaptive":
-        return tuple(name for name in ("flow",) if name != model)  # the others hold channels of one route
+        return tuple(
+            name for name in ("flow",) if name != model
+        )  # the others hold channels of one route
     blocking = "circuit" if "circuit" in machine.models else "wormhole"
     return tuple(name for name in ("flow", blocking) if name != model)
 
 
-def _own_times(best: Trial, posted: Trial | None, known: Sequence[Trial], refused: str) -> ModelTimes:
+def _own_times(
+    best: Trial, posted: Trial | None, known: Sequence[Trial], refused: str
+) -> ModelTimes:
     """Of the deciding model: its best by another method is the next best."""
     others = [trial for trial in known if trial.base.schedule.method != best.base.schedule.method]
-    following = min((t for t in others if not t.posts_everything), key=lambda trial: trial.time_s, default=None)
+    following = min(
+        (t for t in others if not t.posts_everything), key=lambda trial: trial.time_s, default=None
+    )
     return ModelTimes(
         best.time_s,
         None if posted is None else posted.time_s,
@@ -310,8 +386,13 @@ def _own_times(best: Trial, posted: Trial | None, known: Sequence[Trial], refuse
     )
 
 
-def _times_by(model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search) -> ModelTimes:
-    """Of another model: of the choice and of posting everything; where these are one, of what it finds faster."""
+def _times_by(
+    model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search
+) -> ModelTimes:
+    """Of another model: of the choice and of posting everything.
+
+    Where these are one, of what it finds faster.
+    """
     allowed = allowed_work(chosen.base.schedule.pattern, model, 1) // SHARE
     chosen_s, refused = _time(model, chosen, allowed)
     if not chosen.posts_everything:

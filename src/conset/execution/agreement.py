@@ -1,4 +1,7 @@
-"""Agreement: what goes wrong on one rank of a collective call goes wrong on every one, so that none waits for ever."""
+"""Agreement: what goes wrong on one rank of a collective call goes wrong on every one.
+
+So that none waits for ever.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ def error_of(code: _core.Code, text: str) -> ConsetError:
 class ClosedTogether(ABC):
     """A context manager whose `close` is collective: it is called where the block has ended well.
 
-    After an error other ranks may never come to a collective call, and what still runs cannot be freed.
+    After an error other ranks may never come to a collective call, and what still runs cannot be
+    freed.
     """
 
     @abstractmethod
@@ -42,7 +46,10 @@ class ClosedTogether(ABC):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if kind is None:
             self.close()
@@ -50,14 +57,17 @@ class ClosedTogether(ABC):
 
 @contextmanager
 def agreed(comm: MPI.Intracomm) -> Iterator[None]:
-    """Around what a rank does alone inside a collective call: all ranks leave it well, or all with an error.
+    """Around what a rank does alone inside a collective call.
+
+    All ranks leave it well, or all with an error.
 
     >>> with agreed(comm):
     ...     check(sendbuf)
 
     Raises:
-        ConsetError: that of the lowest rank that has one, of its class and in its words behind `rank 2: `. Of any other
-            exception an `ExecutionError`, but on the rank itself, which goes on with its own.
+        ConsetError: that of the lowest rank that has one, of its class and in its words behind
+            `rank 2: `. Of any other exception an `ExecutionError`, but on the rank itself, which
+            goes on with its own.
     """
     error: Exception | None = None
     try:
@@ -67,7 +77,9 @@ def agreed(comm: MPI.Intracomm) -> Iterator[None]:
     lowest = min(comm.allgather(comm.size if error is None else comm.rank))
     if lowest == comm.size:
         return
-    kind, text, options = comm.bcast(_described(error, lowest) if comm.rank == lowest else None, root=lowest)
+    kind, text, options = comm.bcast(
+        _described(error, lowest) if comm.rank == lowest else None, root=lowest
+    )
     if error is not None and not isinstance(error, ConsetError):
         raise error
     raise kind(text, options=options) from None
@@ -82,21 +94,34 @@ def require_same(comm: MPI.Intracomm, value: str, what: str) -> None:
     values = comm.allgather(value)
     for rank, other in enumerate(values):
         if other != values[0]:
-            raise InputError(f"rank {rank}: {what} {other}, of rank 0 {values[0]}: must be the same on all ranks")
+            raise InputError(
+                f"rank {rank}: {what} {other}, of rank 0 {values[0]}: must be the same on all ranks"
+            )
 
 
 def describe_error(error: Exception, rank: int) -> str:
-    """What all ranks hear of an error of one, in a line: the rank, and of an exception not of conset's its class."""
+    """What all ranks hear of an error of one, in a line.
+
+    The rank, and of an exception not of conset's its class.
+    """
     own = f"rank {rank}: "
-    text = " ".join((str(error) if isinstance(error, ConsetError) else f"{type(error).__name__}: {error}").splitlines())
+    text = " ".join(
+        (
+            str(error) if isinstance(error, ConsetError) else f"{type(error).__name__}: {error}"
+        ).splitlines()
+    )
     return text if text.startswith(own) else own + text
 
 
-def _described(error: Exception | None, rank: int) -> tuple[type[ConsetError], str, tuple[str, ...]]:
+def _described(
+    error: Exception | None, rank: int
+) -> tuple[type[ConsetError], str, tuple[str, ...]]:
     assert error is not None
     text = describe_error(error, rank)
     if not isinstance(error, ConsetError):
         return ExecutionError, text, ()
     # a class with a constructor of its own travels as its base
-    kind = next(base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError)
+    kind = next(
+        base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError
+    )
     return kind, text, error.options

@@ -1,13 +1,17 @@
 """Baselines: what an application would call without a schedule, on the same buffers.
 
-- `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
+- `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for
+  everything.
 - `alltoallv`: `MPI_Alltoallv`.
-- `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
-- `alltoall`: `MPI_Alltoall`, where all pairs of ranks exchange one size. It takes buffers of its own, with a block of
-  the rank to itself, from which the bytes received are copied outside the clock (`collect`).
+- `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there
+  are.
+- `alltoall`: `MPI_Alltoall`, where all pairs of ranks exchange one size. It takes buffers of its
+  own, with a block of the rank to itself, from which the bytes received are copied outside the
+  clock (`collect`).
 
-Beside a program they deliver its messages directly, in the same buffers: of building blocks one repetition after the
-other. Its `naive` has persistent requests as the program has, for each message one; a rank waits after each repetition.
+Beside a program they deliver its messages directly, in the same buffers: of building blocks one
+repetition after the other. Its `naive` has persistent requests as the program has, for each message
+one; a rank waits after each repetition.
 
 The collectives are the library's own blocking calls: how they wait is part of what is compared.
 """
@@ -41,7 +45,9 @@ class Variant(Protocol):
 class Naive:
     """Posts everything in rank order, as halo exchanges are mostly written."""
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
+    def __init__(
+        self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter
+    ) -> None:
         sends, receives = plan.pair_ranges(comm.rank)
         self._comm = comm.Dup()
         self._waiter = waiter
@@ -75,7 +81,10 @@ class Alltoallv:
         self._comm = comm.Dup()
         everyone = np.arange(comm.size, dtype=np.int32)
         self._calls = [
-            ([sendbuf, *_dense(sends, everyone), MPI.BYTE], [recvbuf, *_dense(receives, everyone), MPI.BYTE])
+            (
+                [sendbuf, *_dense(sends, everyone), MPI.BYTE],
+                [recvbuf, *_dense(receives, everyone), MPI.BYTE],
+            )
             for sends, receives in runs
         ]
 
@@ -90,9 +99,14 @@ class Alltoallv:
 
 
 class NeighborAlltoallv:
-    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything; one for each run, zero counts included."""
+    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything.
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
+    One for each run, zero counts included.
+    """
+
+    def __init__(
+        self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes
+    ) -> None:
         to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
         self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
         self._calls = [
@@ -138,14 +152,25 @@ class Alltoall:
 
 
 def make_baselines(
-    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter,
+    comm: MPI.Intracomm,
+    plan: Plan,
+    direct: Plan | None,
+    send: Bytes,
+    received: Bytes,
+    waiter: Waiter,
     names: Sequence[str] = ("naive", "alltoallv", "neighbor_alltoallv"),
-) -> dict[str, Variant]:  # fmt: skip
-    """By the name in results, in the order of `names`; `alltoall` takes what `paired_job.why_no_alltoall` allows."""
+) -> dict[str, Variant]:
+    """By the name in results, in the order of `names`.
+
+    `alltoall` takes what `paired_job.why_no_alltoall` allows.
+    """
     own, runs = plan, [plan.pair_ranges(comm.rank)] if direct is None else []
     if direct is not None:
         own, phases = direct, range(direct.phases)
-        runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
+        runs = [
+            (PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k))
+            for k in phases
+        ]
     make: dict[str, Callable[[], Variant]] = {
         "naive": lambda: (
             Naive(comm, plan, send, received, waiter)
@@ -159,9 +184,18 @@ def make_baselines(
     return {name: make[name]() for name in names}
 
 
-def make_exchange(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Exchange:
+def make_exchange(
+    comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter
+) -> Exchange:
     """An exchange of a plan that waits as the baselines do."""
-    return Exchange(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
+    return Exchange(
+        comm,
+        plan,
+        send,
+        received,
+        timeout_s=waiter.timeout_s,
+        poll_interval_s=waiter.poll_interval_s,
+    )
 
 
 def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:

@@ -1,8 +1,11 @@
-"""Late binding: the core calls whatever MPI mpi4py has loaded; no `mpi.h`, no link to an MPI, one build for all.
+"""Late binding: the core calls whatever MPI mpi4py has loaded.
 
-Functions are found by name in mpi4py's own module, which has loaded the library so that nobody else sees it; handles
-come from mpi4py as whole numbers. The two binary interfaces differ in what a handle is: an `int` (MPICH) or a pointer
-(Open MPI). What mpi4py keeps behind an underscore is used here and nowhere else.
+No `mpi.h`, no link to an MPI, one build for all.
+
+Functions are found by name in mpi4py's own module, which has loaded the library so that nobody else
+sees it; handles come from mpi4py as whole numbers. The two binary interfaces differ in what a
+handle is: an `int` (MPICH) or a pointer (Open MPI). What mpi4py keeps behind an underscore is used
+here and nowhere else.
 """
 
 from __future__ import annotations
@@ -58,7 +61,9 @@ def library() -> _core.Mpi:
 
     size = MPI._sizeof(MPI.Comm)
     if size not in _NATIVE:
-        raise ExecutionError(f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}")
+        raise ExecutionError(
+            f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}"
+        )
     return _core.Mpi(
         calls=entry_points(),
         byte=MPI._handleof(MPI.BYTE),
@@ -85,9 +90,15 @@ def _source_offset() -> int:
 
 
 def make_native(
-    comm: MPI.Comm, plan: _core.RankPlan, items: _core.RankItems | None, send: Buffer, receive: Buffer
+    comm: MPI.Comm,
+    plan: _core.RankPlan,
+    items: _core.RankItems | None,
+    send: Buffer,
+    receive: Buffer,
 ) -> NativeExecutor:
-    """The core's executor on `comm`, which is its alone; no requests are made yet. It keeps the buffers alive.
+    """The core's executor on `comm`, which is its alone; no requests are made yet.
+
+    It keeps the buffers alive.
 
     Raises:
         ExecutionError: mpi4py's library is of neither binary interface.
@@ -96,4 +107,6 @@ def make_native(
 
     native, executor = library(), _NATIVE[MPI._sizeof(MPI.Comm)]
     owner = (send.owner, receive.owner)
-    return executor(native, MPI._handleof(comm), plan, items, send.to_core(), receive.to_core(), owner)
+    return executor(
+        native, MPI._handleof(comm), plan, items, send.to_core(), receive.to_core(), owner
+    )

@@ -1,4 +1,7 @@
-"""Buffers: where an application's bytes are, on this machine or on a device, and what one element of them is."""
+"""Buffers: where an application's bytes are, and what one element is.
+
+On this machine or on a device.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,9 @@ class Buffer:
 
     def overlaps(self, other: Buffer) -> bool:
         """Whether they share a byte."""
-        shared = min(self.address + self.bytes, other.address + other.bytes) - max(self.address, other.address)
+        shared = min(self.address + self.bytes, other.address + other.bytes) - max(
+            self.address, other.address
+        )
         return bool(self.bytes and other.bytes and shared > 0)
 
     def to_core(self) -> _core.Buffer:
@@ -53,7 +58,9 @@ class Buffer:
 
 
 def find_buffer(given: Any, name: str) -> Buffer:
-    """The bytes of `given`: a NumPy array, anything with the buffer protocol, or an array of a device.
+    """The bytes of `given`.
+
+    A NumPy array, anything with the buffer protocol, or an array of a device.
 
     Raises:
         InputError: it is none of these, not contiguous, or holds Python objects.
@@ -65,11 +72,19 @@ def find_buffer(given: Any, name: str) -> Buffer:
     if array.dtype.hasobject:
         raise InputError(f"{name}: has Python objects ({array.dtype}): numbers or bytes required")
     if not array.flags.c_contiguous:
-        raise InputError(f"{name}: must be one contiguous buffer (shape {array.shape}, strides {array.strides})")
+        raise InputError(
+            f"{name}: must be one contiguous buffer (shape {array.shape}, strides {array.strides})"
+        )
     return Buffer(
-        name, array.ctypes.data, array.nbytes, _row_bytes(array.shape, array.dtype), array.dtype,
-        array.flags.writeable, False, given,
-    )  # fmt: skip
+        name,
+        array.ctypes.data,
+        array.nbytes,
+        _row_bytes(array.shape, array.dtype),
+        array.dtype,
+        array.flags.writeable,
+        False,
+        given,
+    )
 
 
 def find_buffers(sendbuf: Any, recvbuf: Any) -> tuple[Buffer, Buffer]:
@@ -92,14 +107,19 @@ def require_apart(send: Buffer, receive: Buffer) -> None:
     if receive.bytes and not receive.writable:
         raise InputError("recvbuf: must be writable")
     if send.overlaps(receive):
-        raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
+        raise InputError(
+            "recvbuf: must not overlap sendbuf, whose bytes would be overwritten before "
+            "they are sent"
+        )
 
 
 def _from_protocol(given: Any, name: str) -> NDArray[Any]:
     try:
         view = memoryview(given)
     except TypeError:
-        raise InputError(f"{name}: a contiguous buffer required, given {type(given).__name__}") from None
+        raise InputError(
+            f"{name}: a contiguous buffer required, given {type(given).__name__}"
+        ) from None
     try:
         return np.asarray(view)
     except ValueError as error:
@@ -114,11 +134,19 @@ def _of_device(given: Any, interface: Any, name: str) -> Buffer:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{name}: its __cuda_array_interface__ is incomplete: {error}") from None
     dense = np.multiply.accumulate((dtype.itemsize, *shape[:0:-1]))[::-1].tolist() if shape else []
-    many = [(stride, step) for stride, step, count in zip(strides or (), dense, shape, strict=False) if count > 1]
+    many = [
+        (stride, step)
+        for stride, step, count in zip(strides or (), dense, shape, strict=False)
+        if count > 1
+    ]
     if strides is not None and prod(shape) and any(stride != step for stride, step in many):
-        raise InputError(f"{name}: must be one contiguous buffer (shape {shape}, strides {tuple(strides)})")
+        raise InputError(
+            f"{name}: must be one contiguous buffer (shape {shape}, strides {tuple(strides)})"
+        )
     size = prod(shape) * dtype.itemsize
-    return Buffer(name, int(address or 0), size, _row_bytes(shape, dtype), dtype, not read_only, True, given)
+    return Buffer(
+        name, int(address or 0), size, _row_bytes(shape, dtype), dtype, not read_only, True, given
+    )
 
 
 def _row_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:

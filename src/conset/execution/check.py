@@ -1,26 +1,32 @@
-"""Will a plan end? Every wait of every rank as a graph, sorted topologically before anything starts.
+"""Will a plan end?
 
-Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does between two of its waits: a phase
-(`local`, `ready`), a group of phases between barriers (`barrier:k`), everything (`none`). Edges say what waits:
+Every wait of every rank as a graph, sorted topologically before anything starts.
 
-- program order: entered → sent → left → the rank's next step entered; where sends wait for operations of their rank or
-  for signals, a step has sent in *turns*, one behind the other, and each such send begins a new one;
-- needs: the needed operation has *ended* → the turn of the send; a receive ends after it is entered and its send
-  started, a send that is not eager after it has started and its receive is posted;
-- signals: what a receive needs has ended → its signal is *given*, after those of the receives before it → the turn of
-  its send;
+Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does between two of its
+waits: a phase (`local`, `ready`), a group of phases between barriers (`barrier:k`), everything
+(`none`). Edges say what waits:
+
+- program order: entered → sent → left → the rank's next step entered; where sends wait for
+  operations of their rank or for signals, a step has sent in *turns*, one behind the other, and
+  each such send begins a new one;
+- needs: the needed operation has *ended* → the turn of the send; a receive ends after it is entered
+  and its send started, a send that is not eager after it has started and its receive is posted;
+- signals: what a receive needs has ended → its signal is *given*, after those of the receives
+  before it → the turn of its send;
 - data: a receive ends after its send has started: *sent* at the source → *left* at the target;
-- posting: receives are posted on entry, and a send that is not eager ends after its receive is posted: *entered* at the
-  target → *left* at the source, and with a number of sends in flight, where later sends wait for it, → *sent*;
+- posting: receives are posted on entry, and a send that is not eager ends after its receive is
+  posted: *entered* at the target → *left* at the source, and with a number of sends in flight,
+  where later sends wait for it, → *sent*;
 - `ready`: a send starts after its signal: *entered* at the target → *sent* at the source;
-- `barrier:k`: every step of group g left → barrier g → every step of group g + 1 entered; barriers in a chain.
+- `barrier:k`: every step of group g left → barrier g → every step of group g + 1 entered; barriers
+  in a chain.
 
-The graph uses nothing else: not eager sending, nor that two ranks are in one phase (nor that under `barrier:k` receives
-are posted before the barrier already). Where it has no cycle the plan ends, eager or not; the two ends of a transfer of
-a schedule are in one phase, so its plans have none.
+The graph uses nothing else: not eager sending, nor that two ranks are in one phase (nor that under
+`barrier:k` receives are posted before the barrier already). Where it has no cycle the plan ends,
+eager or not; the two ends of a transfer of a schedule are in one phase, so its plans have none.
 
-Complexity: O(operations + needs + ranks) time and memory, one vectorised round per level of the graph.
-Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
+Complexity: O(operations + needs + ranks) time and memory, one vectorised round per level of the
+graph. Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
 """
 
 from __future__ import annotations
@@ -42,10 +48,13 @@ if TYPE_CHECKING:
 
 
 def check_plan(plan: Plan) -> None:
-    """Checks that a plan's operations fit their buffers and each other, and that no waits form a cycle.
+    """Checks that a plan's operations fit their buffers and each other.
+
+    And that no waits form a cycle.
 
     Raises:
-        VerificationError: the first rule broken: areas, matching of the two sides, or the cycle of waits in words.
+        VerificationError: the first rule broken: areas, matching of the two sides, or the cycle of
+            waits in words.
     """
     check_areas(plan)
     send, receive = matched(plan)
@@ -53,7 +62,9 @@ def check_plan(plan: Plan) -> None:
 
 
 def check_order(schedule: Schedule) -> None:
-    """Checks that the pattern's order is the posting order: all parts of the first message before any of the second.
+    """Checks that the pattern's order is the posting order.
+
+    All parts of the first message before any of the second.
 
     Raises:
         InputError: names the first pair of messages that stands the other way round.
@@ -70,17 +81,21 @@ def check_order(schedule: Schedule) -> None:
         k = int(late[0])
         phase = schedule.phase_of[schedule.posted[[last[i[k]], first[j[k]]]]].tolist()
         raise InputError(
-            f"before[{k}]: message {i[k]} (phase {phase[0]}) must end before message {j[k]} (phase {phase[1]}) starts: "
+            f"before[{k}]: message {i[k]} (phase {phase[0]}) must end before message {j[k]} "
+            f"(phase {phase[1]}) starts: "
             "it must stand in an earlier phase, or earlier in the same one"
         )
 
 
 def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
-    """shape=(pairs), bool: pairs of the pattern's order that `sync` does not keep by itself: operations must wait.
+    """shape=(pairs), bool.
 
-    A barrier between two messages keeps any order. `ready` keeps that of different phases: a target signals when its
-    earlier phases are over. `local` does so only where the later message leaves the shared rank: its other end may run
-    ahead. Nothing keeps the order of one phase, or of phases between two barriers.
+    Pairs of the pattern's order that `sync` does not keep by itself: operations must wait.
+
+    A barrier between two messages keeps any order. `ready` keeps that of different phases: a target
+    signals when its earlier phases are over. `local` does so only where the later message leaves
+    the shared rank: its other end may run ahead. Nothing keeps the order of one phase, or of phases
+    between two barriers.
     """
     before = schedule.pattern.before
     if before is None:
@@ -100,7 +115,10 @@ def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
 def _extents(
     schedule: Schedule, place: NDArray[np.integer], places: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Of each message: the largest and the least `place` of its transfers; -1 and `places` where it has none."""
+    """Of each message: the largest and the least `place` of its transfers.
+
+    -1 and `places` where it has none.
+    """
     last = np.full(schedule.pattern.messages, -1, np.int64)
     first = np.full(schedule.pattern.messages, places, np.int64)
     np.maximum.at(last, schedule.message, place)
@@ -109,7 +127,10 @@ def _extents(
 
 
 def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of sends and receives as MPI matches them: the k-th of a pair with the k-th, in posting order."""
+    """Indices of sends and receives as MPI matches them.
+
+    The k-th of a pair with the k-th, in posting order.
+    """
     sends, receives = plan.sends, plan.receives
     send_pair = sends.rank.astype(np.int64) * plan.ranks + sends.peer
     receive_pair = receives.peer.astype(np.int64) * plan.ranks + receives.rank
@@ -119,10 +140,16 @@ def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if differ.size or send.size != receive.size:
         # the smaller pair number is the one that the other side lacks
         k = int(differ[0]) if differ.size else both
-        lacks_receive = k < send.size and (k >= receive.size or send_pair[send[k]] < receive_pair[receive[k]])
+        lacks_receive = k < send.size and (
+            k >= receive.size or send_pair[send[k]] < receive_pair[receive[k]]
+        )
         if lacks_receive:
-            raise VerificationError(f"plan: {name_operation(sends, int(send[k]), 'send')} has no receive")
-        raise VerificationError(f"plan: {name_operation(receives, int(receive[k]), 'receive')} has no send")
+            raise VerificationError(
+                f"plan: {name_operation(sends, int(send[k]), 'send')} has no receive"
+            )
+        raise VerificationError(
+            f"plan: {name_operation(receives, int(receive[k]), 'receive')} has no send"
+        )
     for array in ("bytes", "transfer"):
         wrong = np.flatnonzero(getattr(sends, array)[send] != getattr(receives, array)[receive])
         if wrong.size:
@@ -130,13 +157,17 @@ def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
                 name_operation(sends, int(send[wrong[0]]), "send"),
                 name_operation(receives, int(receive[wrong[0]]), "receive"),
             )
-            raise VerificationError(f"plan: {s} meets {r}: {array} must agree, the two sides of a pair need one order")
+            raise VerificationError(
+                f"plan: {s} meets {r}: {array} must agree, the two sides of a pair need one order"
+            )
     return send, receive
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Numbers of the nodes of the graph: entered, left, barriers, turns, ended, given, each kind in a row.
+    """Numbers of the nodes of the graph.
+
+    Entered, left, barriers, turns, ended, given, each kind in a row.
 
     Attributes:
         keys: shape=(steps): rank · width + step, rising.
@@ -159,12 +190,22 @@ class _Nodes:
 
     @staticmethod
     def of(plan: Plan, width: int) -> _Nodes:
-        send_key, receive_key = _step_keys(plan, plan.sends, width), _step_keys(plan, plan.receives, width)
+        send_key, receive_key = (
+            _step_keys(plan, plan.sends, width),
+            _step_keys(plan, plan.receives, width),
+        )
         keys = np.unique(np.concatenate([send_key, receive_key]))
-        send_step, receive_step = np.searchsorted(keys, send_key), np.searchsorted(keys, receive_key)
+        send_step, receive_step = (
+            np.searchsorted(keys, send_key),
+            np.searchsorted(keys, receive_key),
+        )
         # a step without sends has one turn all the same; sends stand in rising order of their steps
         steps = np.arange(keys.size)
-        begins = plan.signalled.copy() if plan.needs is None else plan.signalled | (np.diff(plan.needs.offsets) > 0)
+        begins = (
+            plan.signalled.copy()
+            if plan.needs is None
+            else plan.signalled | (np.diff(plan.needs.offsets) > 0)
+        )
         given = np.zeros(0, np.int64)
         if plan.signals is not None:
             ready = plan.sync.kind == "ready"  # every receive is signalled, one after the other
@@ -173,8 +214,19 @@ class _Nodes:
         extra = np.cumsum(begins)
         turn = send_step + extra
         turn_step = np.sort(np.concatenate([steps, send_step[begins]]))
-        needed = np.unique(np.concatenate([np.zeros(0, np.int64), *(each.operation for each in _waiting(plan))]))
-        return _Nodes(keys, send_step, receive_step, turn, turn_step, needed, given, plan.sync.barriers(plan.phases))
+        needed = np.unique(
+            np.concatenate([np.zeros(0, np.int64), *(each.operation for each in _waiting(plan))])
+        )
+        return _Nodes(
+            keys,
+            send_step,
+            receive_step,
+            turn,
+            turn_step,
+            needed,
+            given,
+            plan.sync.barriers(plan.phases),
+        )
 
     @property
     def steps(self) -> int:
@@ -182,7 +234,13 @@ class _Nodes:
 
     @property
     def count(self) -> int:
-        return 2 * self.steps + self.barriers + self.turn_step.size + self.needed.size + self.given.size
+        return (
+            2 * self.steps
+            + self.barriers
+            + self.turn_step.size
+            + self.needed.size
+            + self.given.size
+        )
 
     def left(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
         return step + self.steps
@@ -195,7 +253,12 @@ class _Nodes:
 
     def ended(self, operation: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of operations that are needed."""
-        return np.searchsorted(self.needed, operation) + 2 * self.steps + self.barriers + self.turn_step.size
+        return (
+            np.searchsorted(self.needed, operation)
+            + 2 * self.steps
+            + self.barriers
+            + self.turn_step.size
+        )
 
     def signal(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of receives whose signals wait."""
@@ -225,10 +288,13 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
         *_match_edges(plan, nodes, send, receive),
         *_need_edges(plan, nodes, send, receive),
     ]
-    cycle = _cycle(np.concatenate([a for a, _ in edges]), np.concatenate([b for _, b in edges]), nodes.count)
+    cycle = _cycle(
+        np.concatenate([a for a, _ in edges]), np.concatenate([b for _, b in edges]), nodes.count
+    )
     if cycle:
         raise VerificationError(
-            f"plan: the waits form a cycle under sync '{sync}': {_describe_cycle(cycle, nodes, width, sync)}"
+            f"plan: the waits form a cycle under sync '{sync}': "
+            f"{_describe_cycle(cycle, nodes, width, sync)}"
         )
 
 
@@ -262,7 +328,9 @@ def _order_edges(nodes: _Nodes, width: int) -> list[_Edges]:
     return edges
 
 
-def _match_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]) -> list[_Edges]:
+def _match_edges(
+    plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]
+) -> list[_Edges]:
     """Data, posting, and what else a send waits for at its target."""
     turn, source, target = nodes.turn[send], nodes.send_step[send], nodes.receive_step[receive]
     edges = [(nodes.sent(turn), nodes.left(target)), (target, nodes.left(source))]
@@ -272,7 +340,10 @@ def _match_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: ND
     edges.append((nodes.sent(turn[needed]), nodes.ended(receive[needed])))
     own = send + plan.receives.count
     needed = np.isin(own, nodes.needed)
-    edges += [(nodes.sent(turn[needed]), nodes.ended(own[needed])), (target[needed], nodes.ended(own[needed]))]
+    edges += [
+        (nodes.sent(turn[needed]), nodes.ended(own[needed])),
+        (target[needed], nodes.ended(own[needed])),
+    ]
     return edges
 
 
@@ -280,7 +351,9 @@ def _waiting(plan: Plan) -> list[Needs]:
     return [each for each in (plan.needs, plan.signals) if each is not None]
 
 
-def _need_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]) -> list[_Edges]:
+def _need_edges(
+    plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]
+) -> list[_Edges]:
     """What sends need, and what signals need before they are given."""
     received = nodes.needed[nodes.needed < plan.receives.count]
     edges = [(nodes.receive_step[received], nodes.ended(received))]
@@ -310,7 +383,10 @@ def _step_keys(plan: Plan, operations: Operations, width: int) -> NDArray[np.int
 
 
 def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list[int]:
-    """A cycle of the graph as nodes that wait for each other, the last for the first; empty where there is none."""
+    """A cycle of the graph as nodes that wait for each other, the last for the first.
+
+    Empty where there is none.
+    """
     cyclic = depths_in_graph(tail, head, nodes) < 0
     if not cyclic.any():
         return []
@@ -327,7 +403,10 @@ def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list
 
 
 def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> str:
-    """`rank 0 phase 1 waits for rank 2 phase 0 waits for rank 0 phase 1`, steps of one rank in a row kept once."""
+    """`rank 0 phase 1 waits for rank 2 phase 0 waits for …`.
+
+    Steps of one rank in a row are kept once.
+    """
     names: list[str] = []
     for node in [*cycle, cycle[0]]:
         if 0 <= node - 2 * nodes.steps < nodes.barriers:
@@ -335,7 +414,11 @@ def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> 
         else:
             rank, step = divmod(int(nodes.keys[nodes.step(node)]), width)
             first, last = step * sync.every, (step + 1) * sync.every - 1
-            word = f"rank {rank} phase {step}" if sync.every == 1 else f"rank {rank} phases {first} to {last}"
+            word = (
+                f"rank {rank} phase {step}"
+                if sync.every == 1
+                else f"rank {rank} phases {first} to {last}"
+            )
             if sync.kind == "none":
                 word = f"rank {rank}"
         if not names or names[-1] != word:

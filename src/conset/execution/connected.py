@@ -1,12 +1,13 @@
 """Connected: a program of blocks run through connections, as one of what `measure_plan` compares.
 
-The same bytes as the program's plan, in the same buffers: what a pair of ranks exchanges is one range in both, and the
-connections of the pair carry it piece after piece in the order of the phases. In a phase everything is spooled in
-posting order, so all its messages travel interleaved; then the rank waits for each and ends the phase. Where a pattern
-has an order between messages, a rank uses its connections one after the other instead, in posting order: that keeps it.
+The same bytes as the program's plan, in the same buffers: what a pair of ranks exchanges is one
+range in both, and the connections of the pair carry it piece after piece in the order of the
+phases. In a phase everything is spooled in posting order, so all its messages travel interleaved;
+then the rank waits for each and ends the phase. Where a pattern has an order between messages, a
+rank uses its connections one after the other instead, in posting order: that keeps it.
 
-The first context is open before a time is taken, as a plan's requests are made before: the switches of an exchange are
-those between its phases.
+The first context is open before a time is taken, as a plan's requests are made before: the switches
+of an exchange are those between its phases.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ Opening = Callable[[MPI.Intracomm, float | None], OpenProgram]
 
 
 def open_plan_file(path: Path) -> Opening:
-    """Opens what stands in a plan file; like `program_open`, without what 16 ranks need not import."""
+    """Opens what stands in a plan file.
+
+    Like `program_open`, without what 16 ranks need not import.
+    """
 
     def opening(comm: MPI.Intracomm, timeout_s: float | None) -> OpenProgram:
-        return OpenProgram(comm, read_part(path, comm.rank, comm.size), PACKET_BYTES, CREDITS, timeout_s)
+        return OpenProgram(
+            comm, read_part(path, comm.rank, comm.size), PACKET_BYTES, CREDITS, timeout_s
+        )
 
     return opening
 
@@ -51,13 +57,20 @@ class Connected:
     """All blocks, as often as they repeat, every message through a connection of its phase.
 
     Attributes:
-        parts: of every exchange so far: switches, drain [s], synchronization [s], set-up [s] of this rank.
+        parts: of every exchange so far: switches, drain [s], synchronization [s], set-up [s] of
+            this rank.
     """
 
     def __init__(
-        self, program: OpenProgram, sends: PairRanges, receives: PairRanges, sendbuf: Bytes, recvbuf: Bytes, *,
+        self,
+        program: OpenProgram,
+        sends: PairRanges,
+        receives: PairRanges,
+        sendbuf: Bytes,
+        recvbuf: Bytes,
+        *,
         ordered: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._program, self._ordered = program, ordered
         self._steps = _steps(program, {"send": (sends, sendbuf), "receive": (receives, recvbuf)})
         self.parts: list[tuple[int, float, float, float]] = []
@@ -98,7 +111,11 @@ class Connected:
 
 def _steps(program: OpenProgram, ends: dict[Direction, tuple[PairRanges, Bytes]]) -> list[Step]:
     """Every phase in the order of execution, and where its bytes lie."""
-    ranges = {(direction, peer): begin for direction, (pairs, _) in ends.items() for peer, begin in _begins(pairs)}
+    ranges = {
+        (direction, peer): begin
+        for direction, (pairs, _) in ends.items()
+        for peer, begin in _begins(pairs)
+    }
     done: dict[tuple[Direction, int], int] = defaultdict(int)
     steps = []
     for block, phase in program.steps():
@@ -117,8 +134,13 @@ def _begins(pairs: PairRanges) -> list[tuple[int, int]]:
     return list(zip(pairs.peer.tolist(), pairs.offset.tolist(), strict=True))
 
 
-def slowest_parts(comm: MPI.Intracomm, parts: list[tuple[int, float, float, float]]) -> NDArray[np.float64]:
-    """shape=(exchanges, 4): switches, drain, synchronization and set-up of the slowest rank in each; collective."""
+def slowest_parts(
+    comm: MPI.Intracomm, parts: list[tuple[int, float, float, float]]
+) -> NDArray[np.float64]:
+    """shape=(exchanges, 4).
+
+    Switches, drain, synchronization and set-up of the slowest rank in each; collective.
+    """
     own = np.array(parts, np.float64).reshape(-1, 4)
     most = np.empty_like(own)
     comm.Allreduce(own, most, MPI.MAX)

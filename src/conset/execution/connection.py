@@ -1,4 +1,7 @@
-"""Connections of an open phase: elements sent, received, computed and spooled, one connection beside the other."""
+"""Connections of an open phase.
+
+Elements sent, received, computed and spooled, one connection beside the other.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ class PhaseConnection:
 class Connection:
     """An open connection, of `OpenProgram.connection`; of use until the phase ends.
 
-    Elements are those of NumPy's dtype, or of the buffer's format; both ends keep to one size of elements in a phase.
+    Elements are those of NumPy's dtype, or of the buffer's format; both ends keep to one size of
+    elements in a phase.
 
     Attributes:
         peer: the rank at the other end.
@@ -54,69 +58,88 @@ class Connection:
         self._core, self._number = core, number
 
     def send_elements(self, elements: Any) -> None:
-        """Sends all elements of a contiguous array or buffer, which is free again when this returns.
+        """Sends all elements of a contiguous array or buffer.
+
+        Which is free again when this returns.
 
         Waits where the connection has no credits left, until its receiver has read.
 
         Raises:
             UsageError: the connection receives, or its phase has ended.
-            InputError: no contiguous buffer of numbers or bytes, or elements of another size than before.
+            InputError: no contiguous buffer of numbers or bytes, or elements of another size than
+                before.
             ExecutionError: the deadline has passed, or MPI failed.
         """
         self._core.send(self._number, elements)
 
     def receive_elements(self, elements: Any) -> None:
-        """Fills a contiguous, writable array or buffer with the next elements; waits until they are there.
+        """Fills a contiguous, writable array or buffer with the next elements.
+
+        Waits until they are there.
 
         Raises:
             UsageError: the connection sends, or its phase has ended.
-            InputError: no contiguous buffer that can be written, elements of another size than they were sent in, or
-                more of them than the peer has sent in this phase.
+            InputError: no contiguous buffer that can be written, elements of another size than they
+                were sent in, or more of them than the peer has sent in this phase.
             ExecutionError: the deadline has passed, or MPI failed.
         """
         self._core.receive(self._number, elements)
 
-    def send_computed(self, count: int, dtype: DTypeLike, producer: Callable[[NDArray[Any]], object]) -> None:
+    def send_computed(
+        self, count: int, dtype: DTypeLike, producer: Callable[[NDArray[Any]], object]
+    ) -> None:
         """Sends `count` elements that `producer` writes straight into packets (systolic).
 
         Args:
             count: elements.
             dtype: of one.
-            producer: called with an array of the next elements, one run after the other; it writes all of them and
-                keeps none of the array. It may use other connections. What it raises ends the call: the elements of its
-                run are not sent, those before are.
+            producer: called with an array of the next elements, one run after the other; it writes
+                all of them and keeps none of the array. It may use other connections. What it
+                raises ends the call: the elements of its run are not sent, those before are.
 
         Raises:
             As `send_elements`; ExecutionError: the producer kept the array.
         """
         element, lent = _lending("send_computed", dtype, producer)
-        self._core.told(lambda native: native.send_computed(self._number, count, element.itemsize, lent))
+        self._core.told(
+            lambda native: native.send_computed(self._number, count, element.itemsize, lent)
+        )
 
-    def receive_apply(self, count: int, dtype: DTypeLike, operator: Callable[[NDArray[Any]], object]) -> None:
-        """Hands `count` elements to `operator` where they lie in packets, as they arrive (systolic).
+    def receive_apply(
+        self, count: int, dtype: DTypeLike, operator: Callable[[NDArray[Any]], object]
+    ) -> None:
+        """Hands `count` elements to `operator` where they lie in packets.
+
+        As they arrive (systolic).
 
         Args:
             count: elements.
             dtype: of one.
-            operator: called with a read-only array of the next elements, one run after the other, at least one; it
-                keeps none of the array. It may use other connections. What it raises ends the call: the elements of
-                its run stay unread.
+            operator: called with a read-only array of the next elements, one run after the other,
+                at least one; it keeps none of the array. It may use other connections. What it
+                raises ends the call: the elements of its run stay unread.
 
         Raises:
             As `receive_elements`; ExecutionError: the operator kept the array.
         """
         element, lent = _lending("receive_apply", dtype, operator)
-        self._core.told(lambda native: native.receive_apply(self._number, count, element.itemsize, lent))
+        self._core.told(
+            lambda native: native.receive_apply(self._number, count, element.itemsize, lent)
+        )
 
     def spool_send(self, elements: Any) -> None:
-        """Sends a buffer in the background of other calls; it is the program's until `spool_wait` or `phase_end`.
+        """Sends a buffer in the background of other calls.
+
+        It is the program's until `spool_wait` or `phase_end`.
 
         Raises: as `send_elements`.
         """
         self._core.spool_send(self._number, elements)
 
     def spool_receive(self, elements: Any) -> None:
-        """Fills a buffer in the background of other calls; it is the program's until `spool_wait` or `phase_end`.
+        """Fills a buffer in the background of other calls.
+
+        It is the program's until `spool_wait` or `phase_end`.
 
         Raises: as `receive_elements`.
         """
@@ -126,7 +149,8 @@ class Connection:
         """Returns when all that was spooled on the connection has left, or arrived.
 
         Raises:
-            InputError: more is received than was sent. ExecutionError: the deadline has passed, or MPI failed.
+            InputError: more is received than was sent. ExecutionError: the deadline has passed, or
+                MPI failed.
         """
         self._core.spool_wait(self._number)
 
@@ -148,6 +172,8 @@ def _lending(
         function(array)
         del array
         if watched() is not None:
-            raise ExecutionError(f"{what}: the function has kept its array, whose memory is a packet's")
+            raise ExecutionError(
+                f"{what}: the function has kept its array, whose memory is a packet's"
+            )
 
     return element, lent

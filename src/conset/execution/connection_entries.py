@@ -1,13 +1,15 @@
-"""Connection entries: what each phase of a program holds open at each rank, for who opens the program.
+"""Connection entries.
 
-Problem: programs that run over connections ask which ones a phase holds; a plan, whose repetitions are unrolled, does
-not say.
-Idea: a plain schedule is a program of one block. The phases of all distinct schedules are numbered one after the other
-(*global phases*); a phase holds one connection for each ordered pair of ranks that has a message, or a part of one,
-there, and each of its two ranks has an entry of it.
-Invariant: the posting order of a phase is one order of all its transfers, as each rank sees it: ranks that use one
-connection after the other in this order never wait for each other in a cycle.
-Complexity: O(transfers log transfers) of the distinct schedules, however often blocks are repeated.
+What each phase of a program holds open at each rank, for who opens the program.
+
+Problem: programs that run over connections ask which ones a phase holds; a plan, whose repetitions
+are unrolled, does not say. Idea: a plain schedule is a program of one block. The phases of all
+distinct schedules are numbered one after the other (*global phases*); a phase holds one connection
+for each ordered pair of ranks that has a message, or a part of one, there, and each of its two
+ranks has an entry of it. Invariant: the posting order of a phase is one order of all its transfers,
+as each rank sees it: ranks that use one connection after the other in this order never wait for
+each other in a cycle. Complexity: O(transfers log transfers) of the distinct schedules, however
+often blocks are repeated.
 """
 
 from __future__ import annotations
@@ -30,10 +32,12 @@ from conset.schedule.schedule import Schedule
 
 @dataclass(frozen=True, eq=False)
 class ConnectionEntries:
-    """The connections of every phase, by rank; entries of rank r are `offsets[r] … offsets[r + 1] - 1`.
+    """The connections of every phase, by rank.
 
-    Entries of a rank are sorted by global phase, receives before sends, then by peer; a connection has two, one at
-    each of its ranks.
+    Entries of rank r are `offsets[r] … offsets[r + 1] - 1`.
+
+    Entries of a rank are sorted by global phase, receives before sends, then by peer; a connection
+    has two, one at each of its ranks.
 
     Attributes:
         names: of the blocks.
@@ -49,9 +53,11 @@ class ConnectionEntries:
         peer: shape=(entries), int32: the rank at the other end.
         send: shape=(entries), uint8: 1 where this rank sends, 0 where it receives.
         bytes: shape=(entries), int64 [B]: what the pattern sends through it in this phase.
-        order: shape=(entries), int32: position in the posting order of the phase at this rank, from 0.
+        order: shape=(entries), int32: position in the posting order of the phase at this rank,
+            from 0.
         bandwidth_Bps: shape=(entries), float64 [B/s]: guaranteed at least; infinite: no limit.
-        latency_s: shape=(entries), float64 [s]: of an element from gate to gate, guaranteed at most.
+        latency_s: shape=(entries), float64 [s]: of an element from gate to gate, guaranteed at
+            most.
     """
 
     names: tuple[str, ...]
@@ -83,13 +89,23 @@ class ConnectionEntries:
     def to_flat(self) -> dict[str, FlatValue]:
         """As in a plan file (`docs/flat-files.md`); the number of ranks stands there already."""
         return {
-            "blocks": len(self.names), "block_names": "\n".join(self.names), "block_repeat": self.repeat,
-            "block_turns": self.turns, "block_schedule": self.block_schedule, "schedule_phases": self.schedule_phases,
-            "phase_context": self.phase_context, "node": self.node, "connections_offsets": self.offsets,
-            "connections_phase": self.phase, "connections_peer": self.peer, "connections_send": self.send,
-            "connections_bytes": self.bytes, "connections_order": self.order,
-            "connections_bandwidth": self.bandwidth_Bps, "connections_latency": self.latency_s,
-        }  # fmt: skip
+            "blocks": len(self.names),
+            "block_names": "\n".join(self.names),
+            "block_repeat": self.repeat,
+            "block_turns": self.turns,
+            "block_schedule": self.block_schedule,
+            "schedule_phases": self.schedule_phases,
+            "phase_context": self.phase_context,
+            "node": self.node,
+            "connections_offsets": self.offsets,
+            "connections_phase": self.phase,
+            "connections_peer": self.peer,
+            "connections_send": self.send,
+            "connections_bytes": self.bytes,
+            "connections_order": self.order,
+            "connections_bandwidth": self.bandwidth_Bps,
+            "connections_latency": self.latency_s,
+        }
 
 
 @dataclass(frozen=True)
@@ -109,30 +125,39 @@ class _Connections:
 def connection_entries(what: Program | Schedule) -> ConnectionEntries:
     """The connections that each phase holds open at each rank.
 
-    Where several messages or parts of a pair travel in one phase, their bytes add up, the connection is posted where
-    the first of them is, and it is guaranteed what each of them is, while its context is open.
+    Where several messages or parts of a pair travel in one phase, their bytes add up, the
+    connection is posted where the first of them is, and it is guaranteed what each of them is,
+    while its context is open.
 
     Raises:
-        InputError: the program forwards: its stages move parts of messages, and have no blocks; or its schedules put
-            ranks on different nodes.
+        InputError: the program forwards: its stages move parts of messages, and have no blocks; or
+            its schedules put ranks on different nodes.
     """
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     if program.paths is not None:
-        raise InputError("the program forwards messages: only programs of blocks, and schedules, are opened")
+        raise InputError(
+            "the program forwards messages: only programs of blocks, and schedules, are opened"
+        )
     sizes = [schedule.phases for schedule in program.schedules]
     begins = np.cumsum([0, *sizes], dtype=np.int64)
     columns = zip(program.schedules, begins.tolist(), _promised(program), strict=False)
     found = [_connections(schedule, begin, promised) for schedule, begin, promised in columns]
     joined = _Connections(
-        *(np.concatenate([getattr(each, name) for each in found]) for name in _Connections.__dataclass_fields__)
+        *(
+            np.concatenate([getattr(each, name) for each in found])
+            for name in _Connections.__dataclass_fields__
+        )
     )
     return ConnectionEntries(
         tuple(stage.name.replace("\n", " ") for stage in program.stages),
         np.array([stage.repeat for stage in program.stages], np.int64),
         np.array([stage.turns for stage in program.stages], np.uint8),
         np.array([stage.schedule for stage in program.stages], np.int32),
-        begins, _contexts(program), _nodes(program), *_by_rank(joined, program.ranks),
-    )  # fmt: skip
+        begins,
+        _contexts(program),
+        _nodes(program),
+        *_by_rank(joined, program.ranks),
+    )
 
 
 def _promised(program: Program) -> Sequence[Guarantees]:
@@ -146,7 +171,9 @@ def _promised(program: Program) -> Sequence[Guarantees]:
 def _contexts(program: Program) -> NDArray[np.int32]:
     """Of every global phase, from 0 as they are met."""
     numbers: dict[int, int] = {}
-    return np.array([numbers.setdefault(c, len(numbers)) for c in chain(*program.contexts)], np.int32)
+    return np.array(
+        [numbers.setdefault(c, len(numbers)) for c in chain(*program.contexts)], np.int32
+    )
 
 
 def _nodes(program: Program) -> NDArray[np.int32]:
@@ -158,7 +185,8 @@ def _nodes(program: Program) -> NDArray[np.int32]:
         if wrong.size:
             r = int(wrong[0])
             raise InputError(
-                f"schedules[{k}]: rank {r} is on node {other[r]}, in schedules[0] on node {first[r]}: must be the same"
+                f"schedules[{k}]: rank {r} is on node {other[r]}, in schedules[0] on node "
+                f"{first[r]}: must be the same"
             )
     return np.ascontiguousarray(first)
 
@@ -166,17 +194,32 @@ def _nodes(program: Program) -> NDArray[np.int32]:
 def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> _Connections:
     """Of a schedule whose phases are numbered from `begin`."""
     pattern, message = schedule.pattern, schedule.message
-    start_s = np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
-    source, target = pattern.source[message].astype(np.int64), pattern.target[message].astype(np.int64)
+    start_s = (
+        np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
+    )
+    source, target = (
+        pattern.source[message].astype(np.int64),
+        pattern.target[message].astype(np.int64),
+    )
     phase = schedule.phase_of.astype(np.int64) + begin
-    order = np.lexsort((start_s, target, source, phase))  # stable: the first to be posted comes first
+    order = np.lexsort(
+        (start_s, target, source, phase)
+    )  # stable: the first to be posted comes first
     keys = tuple(each[order] for each in (phase, source, target))
     new = np.ones(order.size, bool)
     new[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
     at = np.flatnonzero(new)
-    size, rates, times = schedule.size[order], promised.bandwidth_Bps[order], promised.latency_s[order]
+    size, rates, times = (
+        schedule.size[order],
+        promised.bandwidth_Bps[order],
+        promised.latency_s[order],
+    )
     if at.size:  # there is a run of transfers to each connection
-        size, rates, times = np.add.reduceat(size, at), np.minimum.reduceat(rates, at), np.maximum.reduceat(times, at)
+        size, rates, times = (
+            np.add.reduceat(size, at),
+            np.minimum.reduceat(rates, at),
+            np.maximum.reduceat(times, at),
+        )
     phase, source, target = (key[at] for key in keys)
     return _Connections(phase, source, target, size, start_s[order[at]], order[at], rates, times)
 
@@ -184,12 +227,24 @@ def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> _Conne
 def _by_rank(
     all_: _Connections, ranks: int
 ) -> tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32],
-    NDArray[np.float64], NDArray[np.float64],
-]:  # fmt: skip
-    """Offsets by rank, then the entries of both ends: phase, peer, send, bytes, order, bandwidth, latency."""
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.float64],
+]:
+    """Offsets by rank, then the entries of both ends.
+
+    Phase, peer, send, bytes, order, bandwidth, latency.
+    """
     count = all_.phase.size
-    rank, peer = np.concatenate((all_.target, all_.source)), np.concatenate((all_.source, all_.target))
+    rank, peer = (
+        np.concatenate((all_.target, all_.source)),
+        np.concatenate((all_.source, all_.target)),
+    )
     send = np.repeat(np.array([0, 1], np.uint8), count)
     phase, start_s, first = (np.tile(each, 2) for each in (all_.phase, all_.start_s, all_.first))
     posted = np.lexsort((first, start_s, phase, rank))
@@ -200,18 +255,25 @@ def _by_rank(
     position[posted] = steps - np.maximum.accumulate(np.where(new, steps, 0))
     sort = np.lexsort((peer, send, phase, rank))
     return (
-        np.searchsorted(rank[sort], np.arange(ranks + 1)).astype(np.int64), phase[sort].astype(np.int32),
-        peer[sort].astype(np.int32), send[sort], np.tile(all_.bytes, 2)[sort], position[sort],
-        np.tile(all_.bandwidth_Bps, 2)[sort], np.tile(all_.latency_s, 2)[sort],
-    )  # fmt: skip
+        np.searchsorted(rank[sort], np.arange(ranks + 1)).astype(np.int64),
+        phase[sort].astype(np.int32),
+        peer[sort].astype(np.int32),
+        send[sort],
+        np.tile(all_.bytes, 2)[sort],
+        position[sort],
+        np.tile(all_.bandwidth_Bps, 2)[sort],
+        np.tile(all_.latency_s, 2)[sort],
+    )
 
 
 def keeps_order(program: Program) -> bool:
-    """Whether patterns have an order, which connections used one after the other, in posting order, keep.
+    """Whether patterns have an order.
+
+    Connections used one after the other, in posting order, keep it.
 
     Raises:
-        InputError: they do not. All messages of a pair in a phase are one connection, posted where the first of them
-            is: then a message stands behind another that it must go before.
+        InputError: they do not. All messages of a pair in a phase are one connection, posted where
+            the first of them is: then a message stands behind another that it must go before.
     """
     for k, schedule in enumerate(program.schedules):
         first, second = order_of_transfers(schedule.pattern.before, schedule.message)
@@ -224,15 +286,23 @@ def keeps_order(program: Program) -> bool:
             pattern = schedule.pattern
             names = [f"message {m} ({pattern.source[m]} → {pattern.target[m]})" for m in (i, j)]
             raise InputError(
-                f"schedules[{k}], phase {schedule.phase_of[first[wrong[0]]]}: {names[0]} must end before {names[1]}, "
-                "whose connection is posted first for another message of its pair: one connection cannot wait between"
+                f"schedules[{k}], phase {schedule.phase_of[first[wrong[0]]]}: {names[0]} must end "
+                f"before {names[1]}, "
+                "whose connection is posted first for another message of its pair: one connection "
+                "cannot wait between"
             )
     return any(schedule.pattern.before is not None for schedule in program.schedules)
 
 
 def _first_posted(schedule: Schedule) -> NDArray[np.int64]:
-    """shape=(transfers): where in the posting order the first transfer of the same pair and phase stands."""
-    source, target = schedule.pattern.source[schedule.message], schedule.pattern.target[schedule.message]
+    """Where in the posting order the first transfer of the same pair and phase stands.
+
+    shape=(transfers).
+    """
+    source, target = (
+        schedule.pattern.source[schedule.message],
+        schedule.pattern.target[schedule.message],
+    )
     ranks = np.int64(schedule.pattern.ranks)
     key = (schedule.phase_of * ranks + source) * ranks + target
     place = np.empty(schedule.transfers, np.int64)

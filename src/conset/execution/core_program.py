@@ -1,4 +1,7 @@
-"""The core's open program as Python has it: its errors as conset's, and buffers kept while they are spooled."""
+"""The core's open program as Python has it.
+
+Its errors as conset's, and buffers kept while they are spooled.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,12 @@ class CoreProgram:
     """
 
     def __init__(
-        self, comm: MPI.Intracomm, part: _core.RankConnections, packet_bytes: int, credits: int, timeout_s: float
+        self,
+        comm: MPI.Intracomm,
+        part: _core.RankConnections,
+        packet_bytes: int,
+        credits: int,
+        timeout_s: float,
     ) -> None:
         """Local; the program makes no call of MPI yet.
 
@@ -48,10 +56,14 @@ class CoreProgram:
         make = _NATIVE[MPI._sizeof(MPI.Comm)]
         self._native: NativeProgram | None = _translated(
             lambda: make(
-                mpi=mpi, comm=MPI._handleof(comm), part=part, packet_bytes=packet_bytes, credits=credits,
+                mpi=mpi,
+                comm=MPI._handleof(comm),
+                part=part,
+                packet_bytes=packet_bytes,
+                credits=credits,
                 timeout_s=timeout_s,
             )
-        )  # fmt: skip
+        )
 
     @property
     def closed(self) -> bool:
@@ -60,15 +72,18 @@ class CoreProgram:
 
     @property
     def failed(self) -> bool:
-        """Whether a wait was given up, or a call of MPI failed: messages may be left on the communicator."""
+        """Whether a wait was given up, or a call of MPI failed.
+
+        Messages may be left on the communicator.
+        """
         return self._native is not None and self._native.failed
 
     def told(self, call: Callable[[NativeProgram], Result]) -> Result:
         """What the core says.
 
         Raises:
-            ConsetError: the core's; ExecutionError too where the program is closed. What a function of the caller, or a
-                signal's handler, raises passes as it is.
+            ConsetError: the core's; ExecutionError too where the program is closed. What a function
+                of the caller, or a signal's handler, raises passes as it is.
         """
         native = self._native
         if native is None:
@@ -167,10 +182,14 @@ def _require_elements(given: Any, writable: bool) -> None:
     """Says what is wrong with a buffer that the core does not take; nothing where it is fine.
 
     Raises:
-        InputError: no contiguous buffer on this machine of numbers or bytes, or a read-only one to receive in.
+        InputError: no contiguous buffer on this machine of numbers or bytes, or a read-only one to
+            receive in.
     """
     buffer = find_buffer(given, "elements")
     if buffer.device:
-        raise InputError("elements: of a device, which only MPI can reach: packets are put together on this machine")
+        raise InputError(
+            "elements: of a device, which only MPI can reach: packets are put together "
+            "on this machine"
+        )
     if writable and not buffer.writable:
         raise InputError("elements: must be writable")

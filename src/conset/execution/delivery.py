@@ -1,18 +1,25 @@
-"""Does a plan deliver? Every copy, send and arrival replayed with the names of bytes instead of bytes.
+"""Does a plan deliver?
 
-Idea: the bytes of all messages are numbered, (message, position) in one line. What lies in an area is a table of ranges
-(place, bytes, number of the first byte, who wrote it). At first the send buffers hold their messages. Operations are
-replayed by level: a send is one above the deepest receive that it needs, a receive is where its send is. On a level
-packs read and write, sends read, receives write, unpacks read and write. Rules:
+Every copy, send and arrival replayed with the names of bytes instead of bytes.
 
-- what is read is there in full: in the send buffer; or in the work area, where a pack reads what the receives that its
-  send *needs* have brought, a send that or what its own packs have written, an unpack what its own receive has brought;
-- no byte of a work area or receive buffer is written twice, so nothing is overwritten that is still to be read;
+Idea: the bytes of all messages are numbered, (message, position) in one line. What lies in an area
+is a table of ranges (place, bytes, number of the first byte, who wrote it). At first the send
+buffers hold their messages. Operations are replayed by level: a send is one above the deepest
+receive that it needs, a receive is where its send is. On a level packs read and write, sends read,
+receives write, unpacks read and write. Rules:
+
+- what is read is there in full: in the send buffer; or in the work area, where a pack reads what
+  the receives that its send *needs* have brought, a send that or what its own packs have written,
+  an unpack what its own receive has brought;
+- no byte of a work area or receive buffer is written twice, so nothing is overwritten that is still
+  to be read;
 - sends and receives of a pair match in posting order, one to one, with equal bytes;
-- at the end every receive buffer holds byte after byte of its messages, by source, then by index, and nothing else.
+- at the end every receive buffer holds byte after byte of its messages, by source, then by index,
+  and nothing else.
 
-Complexity: O(levels · ranges log) time; as many ranges as pieces into which plan and messages cut the bytes.
-Independence: nothing of what made the plan is used; buffers are laid out here again, from their description in `plan`.
+Complexity: O(levels · ranges log) time; as many ranges as pieces into which plan and messages cut
+the bytes. Independence: nothing of what made the plan is used; buffers are laid out here again,
+from their description in `plan`.
 """
 
 from __future__ import annotations
@@ -61,16 +68,24 @@ class _Found(NamedTuple):
 
 
 def check_delivery(plan: Plan, pattern: Pattern) -> None:
-    """Checks that `plan` brings every byte of `pattern` to its place, reading nothing before it is there.
+    """Checks that `plan` brings every byte of `pattern` to its place.
+
+    And reads nothing before it is there.
 
     Raises:
         VerificationError: the first rule broken, or a cycle of needs.
     """
     if plan.ranks != pattern.ranks:
-        raise VerificationError(f"plan: of {plan.ranks} ranks, the pattern has {pattern.ranks}: must agree")
+        raise VerificationError(
+            f"plan: of {plan.ranks} ranks, the pattern has {pattern.ranks}: must agree"
+        )
     first = np.cumsum(pattern.size) - pattern.size
-    send_place, send_base = _laid_out(pattern.source, pattern.target, pattern, plan.send_bytes, "send")
-    receive_place, _ = _laid_out(pattern.target, pattern.source, pattern, plan.receive_bytes, "receive")
+    send_place, send_base = _laid_out(
+        pattern.source, pattern.target, pattern, plan.send_bytes, "send"
+    )
+    receive_place, _ = _laid_out(
+        pattern.target, pattern.source, pattern, plan.receive_bytes, "receive"
+    )
     held = _Ranges(send_place, pattern.size, first, np.full(first.size, -1)).sorted()
     received = _Replay(plan, held, send_base).run()
     _check_received(received, _Ranges(receive_place, pattern.size, first, first).sorted(), plan)
@@ -79,7 +94,10 @@ def check_delivery(plan: Plan, pattern: Pattern) -> None:
 def _laid_out(
     own: NDArray[np.int32], peer: NDArray[np.int32], pattern: Pattern, area: _Ints, what: str
 ) -> tuple[_Ints, _Ints]:
-    """(place of each message in one line of all ranks' buffers, where each rank's begins); by rank, peer, index."""
+    """(place of each message in one line of all ranks' buffers, where each rank's begins).
+
+    By rank, peer, index.
+    """
     order = np.lexsort((np.arange(own.size), peer, own))
     place = np.empty(own.size, np.int64)
     place[order] = np.cumsum(pattern.size[order]) - pattern.size[order]
@@ -88,7 +106,9 @@ def _laid_out(
     wrong = np.flatnonzero(due != area)
     if wrong.size:
         r = wrong[0]
-        raise VerificationError(f"plan: rank {r}'s {what} buffer has {area[r]} B, its messages {due[r]}: must agree")
+        raise VerificationError(
+            f"plan: rank {r}'s {what} buffer has {area[r]} B, its messages {due[r]}: must agree"
+        )
     return place, np.cumsum(due) - due
 
 
@@ -110,7 +130,9 @@ class _Replay:
         self._needed = np.zeros(0, np.int64)
         if plan.needs is not None:
             received = plan.needs.operation < plan.receives.count
-            self._needed = np.unique((plan.needs.owner * plan.receives.count + plan.needs.operation)[received])
+            self._needed = np.unique(
+                (plan.needs.owner * plan.receives.count + plan.needs.operation)[received]
+            )
 
     def run(self) -> _Ranges:
         """What the receive buffers hold at the end."""
@@ -127,9 +149,16 @@ class _Replay:
         if packs is None:
             return
         copies, rank = _copies_of(packs, sends, self._plan.sends)
-        self._check_inside(packs.target[copies], packs.bytes[copies], rank, self._work_bytes, "a pack writes")
+        self._check_inside(
+            packs.target[copies], packs.bytes[copies], rank, self._work_bytes, "a pack writes"
+        )
         found = self._read(
-            packs.work[copies], packs.source[copies], packs.bytes[copies], rank, packs.operation[copies], False
+            packs.work[copies],
+            packs.source[copies],
+            packs.bytes[copies],
+            rank,
+            packs.operation[copies],
+            False,
         )
         place = self._work_base[rank] + packs.target[copies]
         self._work = _written(self._work, found, place, -1 - packs.operation[copies], "work area")
@@ -137,9 +166,19 @@ class _Replay:
     def _carry(self, sends: _Ints, receives: _Ints) -> None:
         from_, to = self._plan.sends, self._plan.receives
         found = self._read(
-            from_.in_work[sends], from_.offset[sends], from_.bytes[sends], from_.rank[sends], sends, True
+            from_.in_work[sends],
+            from_.offset[sends],
+            from_.bytes[sends],
+            from_.rank[sends],
+            sends,
+            True,
         )
-        rank, offset, size, in_work = to.rank[receives], to.offset[receives], to.bytes[receives], to.in_work[receives]
+        rank, offset, size, in_work = (
+            to.rank[receives],
+            to.offset[receives],
+            to.bytes[receives],
+            to.in_work[receives],
+        )
         room = np.where(in_work, self._work_bytes[rank], self._plan.receive_bytes[rank])
         self._check_inside(offset, size, np.arange(rank.size), room, "a receive writes")
         for work in (True, False):
@@ -158,13 +197,23 @@ class _Replay:
             return
         copies, rank = _copies_of(unpacks, receives, self._plan.receives)
         if not unpacks.work[copies].all():
-            raise VerificationError("plan: an unpack reads the send buffer, must read the work area")
+            raise VerificationError(
+                "plan: an unpack reads the send buffer, must read the work area"
+            )
         self._check_inside(
-            unpacks.target[copies], unpacks.bytes[copies], rank, self._plan.receive_bytes, "an unpack writes"
+            unpacks.target[copies],
+            unpacks.bytes[copies],
+            rank,
+            self._plan.receive_bytes,
+            "an unpack writes",
         )
         own = unpacks.operation[copies]
-        self._check_inside(unpacks.source[copies], unpacks.bytes[copies], rank, self._work_bytes, "an unpack reads")
-        found = _look(self._work, self._work_base[rank] + unpacks.source[copies], unpacks.bytes[copies])
+        self._check_inside(
+            unpacks.source[copies], unpacks.bytes[copies], rank, self._work_bytes, "an unpack reads"
+        )
+        found = _look(
+            self._work, self._work_base[rank] + unpacks.source[copies], unpacks.bytes[copies]
+        )
         _require_all(found, unpacks.bytes[copies], self._plan.receives, own, "receive")
         wrong = np.flatnonzero(found.writer != own[found.read])
         if wrong.size:
@@ -173,12 +222,17 @@ class _Replay:
         place = self._receive_base[rank] + unpacks.target[copies]
         self._received = _written(self._received, found, place, own, "receive buffer")
 
-    def _read(self, work: _Flags, offset: _Ints, size: _Ints, rank: _Ranks, sends: _Ints, packed: bool) -> _Found:
+    def _read(
+        self, work: _Flags, offset: _Ints, size: _Ints, rank: _Ranks, sends: _Ints, packed: bool
+    ) -> _Found:
         """What sends, or their packs, read; `packed`: what they have packed is there too."""
         room = np.where(work, self._work_bytes[rank], self._plan.send_bytes[rank])
         self._check_inside(offset, size, np.arange(rank.size), room, "a send reads")
         pieces = []
-        for area, base, own in ((self._work, self._work_base, work), (self._held, self._send_base, ~work)):
+        for area, base, own in (
+            (self._work, self._work_base, work),
+            (self._held, self._send_base, ~work),
+        ):
             rows = np.flatnonzero(own)
             found = _look(area, (base[rank] + offset)[rows], size[rows])
             _require_all(found, size[rows], self._plan.sends, sends[rows], "send")
@@ -197,7 +251,9 @@ class _Replay:
         wrong = np.flatnonzero(~(brought | (packed & (found.writer == -1 - own))))
         if wrong.size:
             name = name_operation(self._plan.sends, int(own[wrong[0]]), "send")
-            raise VerificationError(f"plan: {name} reads bytes of the work area that nothing it needs has brought")
+            raise VerificationError(
+                f"plan: {name} reads bytes of the work area that nothing it needs has brought"
+            )
 
     @staticmethod
     def _check_inside(offset: _Ints, size: _Ints, rank: _Ranks, room: _Ints, what: str) -> None:
@@ -205,7 +261,8 @@ class _Replay:
         if wrong.size:
             k = wrong[0]
             raise VerificationError(
-                f"plan: {what} {size[k]} B at byte {offset[k]} of an area of {room[rank][k]} B: must lie inside"
+                f"plan: {what} {size[k]} B at byte {offset[k]} of an area of {room[rank][k]} B: "
+                "must lie inside"
             )
 
 
@@ -242,7 +299,13 @@ def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:
     k = np.arange(count.sum()) + np.repeat(low - (np.cumsum(count) - count), count)
     begin = np.maximum(area.place[k], place[read])
     end = np.minimum(area.place[k] + area.bytes[k], place[read] + size[read])
-    return _Found(read, begin - place[read], end - begin, area.number[k] + begin - area.place[k], area.writer[k])
+    return _Found(
+        read,
+        begin - place[read],
+        end - begin,
+        area.number[k] + begin - area.place[k],
+        area.writer[k],
+    )
 
 
 def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints, what: str) -> None:
@@ -251,7 +314,9 @@ def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints,
     wrong = np.flatnonzero(there != size)
     if wrong.size:
         name = name_operation(operations, int(own[wrong[0]]), what)
-        raise VerificationError(f"plan: {name} reads {size[wrong[0]]} B of which {there[wrong[0]]} are there")
+        raise VerificationError(
+            f"plan: {name} reads {size[wrong[0]]} B of which {there[wrong[0]]} are there"
+        )
 
 
 def _written(area: _Ranges, found: _Found, place: _Ints, writer: _Ints, what: str) -> _Ranges:
@@ -274,7 +339,8 @@ def _check_received(received: _Ranges, due: _Ranges, plan: Plan) -> None:
         k = int(np.flatnonzero(~right)[0])
         rank = int(np.searchsorted(base, received.place[k], side="right") - 1)
         raise VerificationError(
-            f"plan: byte {received.place[k] - base[rank]} of rank {rank}'s receive buffer is one of another message "
+            f"plan: byte {received.place[k] - base[rank]} of rank {rank}'s receive buffer is one "
+            "of another message "
             "or another position"
         )
     missing = int(due.bytes.sum() - received.bytes.sum())

@@ -1,14 +1,17 @@
-"""Exchange: carries out one rank's part of a plan, again and again, on buffers that are the caller's.
+"""Carries out one rank's part of a plan, again and again, on buffers that are the caller's.
 
-Problem. Move the bytes of a plan in its phases, kept apart as its policy says.
-Idea. Every message has a persistent request, made once on a duplicated communicator (the application's tags cannot
+Problem. Move the bytes of a plan in its phases, kept apart as its policy says. Idea. Every message
+has a persistent request, made once on a duplicated communicator (the application's tags cannot
     meet ours). What is started when, what waits for what and how waiting looks is the core's:
-    `cpp/include/conset/execution/rank_executor.hpp` says it, for every language. Here are buffers, names and errors.
-Invariant. A rank gives its signals before it waits, and waits for nothing but what the graph in `check` knows: a plan
+    `cpp/include/conset/execution/rank_executor.hpp` says it, for every language. Here are buffers,
+    names and errors.
+Invariant. A rank gives its signals before it waits, and waits for nothing but what the graph in
+`check` knows: a plan
     that passes there ends here, eager or rendezvous. No wait is inside MPI.
-Cost. One call of MPI to start a message, or less (neighbours are started together), and one or two to see it end.
-Departure. Wang and Ranka wait for all signals of a phase before they send; here a message goes when its own came.
-Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860 (S1 is `ready`, S2 `none`).
+Cost. One call of MPI to start a message, or less (neighbours are started together), and one or two
+to see it end. Departure. Wang and Ranka wait for all signals of a phase before they send; here a
+message goes when its own came. Reference. Wang and Ranka, Scheduling of unstructured communication
+on the Intel iPSC/860 (S1 is `ready`, S2 `none`).
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
     from conset import _core
 
 _UNINTERRUPTED_S = 0.05
-"""Longest time in the core [s]: between two of them Python looks for signals (Ctrl-C) and the deadline."""
+"""Longest time in the core [s].
+
+Between two of them Python looks for signals (Ctrl-C) and the deadline.
+"""
 
 
 class Exchange(ClosedTogether):
@@ -46,9 +52,9 @@ class Exchange(ClosedTogether):
     ...         compute_interior()
     ...         exchange.wait()
 
-    Where bytes lie in the buffers: see `conset.execution.plan`, or the lists of a layout. From `start` to the end of
-    `wait` the buffers belong to the exchange. Making and closing one is collective over its communicator; several may
-    run at once.
+    Where bytes lie in the buffers: see `conset.execution.plan`, or the lists of a layout. From
+    `start` to the end of `wait` the buffers belong to the exchange. Making and closing one is
+    collective over its communicator; several may run at once.
     """
 
     def __init__(
@@ -66,18 +72,20 @@ class Exchange(ClosedTogether):
 
         Args:
             comm: as many ranks as the plan has; duplicated.
-            plan: what to execute, or this rank's part of it; one from `plan_schedule` has been checked to end.
-            sendbuf: a contiguous array or buffer, at least the plan's `send_bytes` of the rank; of a device by its
-                `__cuda_array_interface__`, for an MPI library that can reach it.
+            plan: what to execute, or this rank's part of it; one from `plan_schedule` has been
+                checked to end.
+            sendbuf: a contiguous array or buffer, at least the plan's `send_bytes` of the rank; of
+                a device by its `__cuda_array_interface__`, for an MPI library that can reach it.
             recvbuf: the same, writable, at least `receive_bytes`; shares no byte with `sendbuf`.
-            layout: which rows of the arrays are sent, and where what arrives is put or added; None: the arrays are the
-                plan's buffers, byte by byte.
+            layout: which rows of the arrays are sent, and where what arrives is put or added; None:
+                the arrays are the plan's buffers, byte by byte.
             timeout_s: longest time of one exchange [s]; None: no limit.
-            poll_interval_s: longest pause between polls [s]; None: 100 us where ranks on this machine exceed cores,
-                else 0.
+            poll_interval_s: longest pause between polls [s]; None: 100 us where ranks on this
+                machine exceed cores, else 0.
 
         Raises:
-            InputError: communicator, plan, buffers and layout do not fit each other, on this rank or another.
+            InputError: communicator, plan, buffers and layout do not fit each other, on this rank
+                or another.
             ExecutionError: MPI made no request.
         """
         with agreed(comm):
@@ -98,9 +106,14 @@ class Exchange(ClosedTogether):
         self._make(comm.Dup(), native_plan, items, send, receive)
 
     def _make(
-        self, comm: MPI.Intracomm, plan: _core.RankPlan, items: _core.RankItems | None, send: Buffer, receive: Buffer
+        self,
+        comm: MPI.Intracomm,
+        plan: _core.RankPlan,
+        items: _core.RankItems | None,
+        send: Buffer,
+        receive: Buffer,
     ) -> None:
-        """Makes the requests on `comm`, which is the exchange's alone and freed where that fails."""
+        """Makes the requests on `comm`, which the exchange owns and frees where that fails."""
         from mpi4py import MPI
 
         comm.Set_errhandler(MPI.ERRORS_RETURN)
@@ -135,7 +148,9 @@ class Exchange(ClosedTogether):
             raise self._failed(error) from None
 
     def progress(self) -> bool:
-        """Goes on as far as possible without waiting; True when nothing of the exchange is left to do but `wait`.
+        """Goes on as far as possible without waiting.
+
+        True when nothing of the exchange is left to do but `wait`.
 
         Raises:
             ExecutionError: no exchange was started, or MPI failed.
@@ -151,17 +166,21 @@ class Exchange(ClosedTogether):
         """Ends the exchange: the receive buffer is complete, the send buffer free.
 
         Raises:
-            ExecutionError: no exchange was started, or the time-out has passed; names the phase and the peers that are
-                missing.
+            ExecutionError: no exchange was started, or the time-out has passed; names the phase and
+                the peers that are missing.
         """
         native = self._open("wait")
         started_s = self._require_started("wait")
         end_s = np.inf if self.timeout_s is None else started_s + self.timeout_s
         try:
-            while not native.wait(min(_UNINTERRUPTED_S, end_s - time.monotonic()), self.poll_interval_s):
+            while not native.wait(
+                min(_UNINTERRUPTED_S, end_s - time.monotonic()), self.poll_interval_s
+            ):
                 if time.monotonic() > end_s:
                     waited = time.monotonic() - started_s
-                    raise ExecutionError(f"rank {self.comm.rank}: {native.missing()} after {waited:.1f} s")
+                    raise ExecutionError(
+                        f"rank {self.comm.rank}: {native.missing()} after {waited:.1f} s"
+                    )
         except RuntimeError as error:
             raise self._failed(error) from None
         self._started_s = None
@@ -211,14 +230,23 @@ def require_ranks(comm: MPI.Comm, ranks: int, what: str) -> None:
         InputError: another number; one rank means that launcher and library do not belong together.
     """
     if comm.size != ranks:
-        hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
-        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the {what} {ranks}: must agree{hint}")
+        hint = (
+            " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
+        )
+        raise InputError(
+            f"the MPI job has {count_of(comm.size, 'rank')}, the {what} {ranks}: must agree{hint}"
+        )
 
 
 def _require_bytes(plan: RankPlan, send: Buffer, receive: Buffer) -> None:
     """Checks that plain buffers hold what the plan moves."""
     for buffer, least in ((send, plan.send_bytes), (receive, plan.receive_bytes)):
         if buffer.bytes < least:
-            raise InputError(f"{buffer.name} has {buffer.bytes} bytes: the plan needs at least {least}")
+            raise InputError(
+                f"{buffer.name} has {buffer.bytes} bytes: the plan needs at least {least}"
+            )
         if buffer.device and plan.forwards:
-            raise InputError(f"{buffer.name}: of a device, which only MPI can reach, but the plan forwards messages")
+            raise InputError(
+                f"{buffer.name}: of a device, which only MPI can reach, but the plan "
+                "forwards messages"
+            )

@@ -1,16 +1,18 @@
-"""Forwarding: where the bytes of a program lie at every rank that they pass, and what ranks copy on the way.
+"""Where the bytes of a program lie at every rank that they pass, and what ranks copy on the way.
 
-Problem: the messages of a pattern travel in bundles, stage after stage; a bundle is one range of bytes at both its
-ends, while its parts lie in the user's buffers in another order, or came in several bundles.
-Idea: walk the stages and keep for every part its place, an area and an offset, at the rank that holds it. What a
-transfer carries is cut into pieces, each of one part. Where its pieces follow each other in one area, the transfer is
-sent from there, out of the send buffer or the work area; else neighbours are merged and copied (*packed*) into a range
-of the work area. Where all its pieces end at the receiver and follow each other in the receive buffer, it is received
-there; else into the work area, in a range for the whole bundle, and what ends here is copied (*unpacked*), neighbours
-merged. A part ends with the last stage in which it moves: it may pass its target before.
-Invariant: every arrival and every pack has a range of the work area of its own, so nothing is overwritten that may
-still be read, however far ranks run ahead; the work area is as large as all that a rank packs and holds for others.
-Complexity: O(stages · (parts + transfers) log) time, no loop over parts.
+Problem: the messages of a pattern travel in bundles, stage after stage; a bundle is one range of
+bytes at both its ends, while its parts lie in the user's buffers in another order, or came in
+several bundles. Idea: walk the stages and keep for every part its place, an area and an offset, at
+the rank that holds it. What a transfer carries is cut into pieces, each of one part. Where its
+pieces follow each other in one area, the transfer is sent from there, out of the send buffer or the
+work area; else neighbours are merged and copied (*packed*) into a range of the work area. Where all
+its pieces end at the receiver and follow each other in the receive buffer, it is received there;
+else into the work area, in a range for the whole bundle, and what ends here is copied (*unpacked*),
+neighbours merged. A part ends with the last stage in which it moves: it may pass its target before.
+Invariant: every arrival and every pack has a range of the work area of its own, so nothing is
+overwritten that may still be read, however far ranks run ahead; the work area is as large as all
+that a rank packs and holds for others. Complexity: O(stages · (parts + transfers) log) time, no
+loop over parts.
 """
 
 from __future__ import annotations
@@ -57,7 +59,10 @@ class Moves(NamedTuple):
     bytes: _Ints
 
     def of_operations(self, transfer: NDArray[np.int32]) -> Copies | None:
-        """As the copies of operations, of which number k carries transfer `transfer[k]`; None where there are none."""
+        """As the copies of operations, of which number k carries transfer `transfer[k]`.
+
+        None where there are none.
+        """
         if not self.transfer.size:
             return None
         number = np.empty(transfer.size, np.int64)
@@ -65,11 +70,15 @@ class Moves(NamedTuple):
         own = number[self.transfer]
         order = np.argsort(own, kind="stable")
         offsets = np.searchsorted(own[order], np.arange(transfer.size + 1)).astype(np.int64)
-        return Copies(offsets, self.work[order], self.source[order], self.target[order], self.bytes[order])
+        return Copies(
+            offsets, self.work[order], self.source[order], self.target[order], self.bytes[order]
+        )
 
 
 class Forwarding(NamedTuple):
-    """Where every transfer of a program lies at its source and at its target, and what is copied before and after.
+    """Where every transfer of a program lies at its source and target.
+
+    And what is copied before and after.
 
     Attributes:
         source: of all transfers.
@@ -87,7 +96,9 @@ class Forwarding(NamedTuple):
 
 
 class Transfers(NamedTuple):
-    """The transfers of one stage, by bundle and within it by byte, so that their bytes follow each other.
+    """The transfers of one stage, by bundle and within it by byte.
+
+    So that their bytes follow each other.
 
     Attributes:
         transfer: shape=(transfers), int64: its index in the program.
@@ -102,16 +113,21 @@ class Transfers(NamedTuple):
     bytes: _Ints
 
 
-def forward(paths: Paths, transfers: list[Transfers], send_start: _Ints, receive_start: _Ints) -> Forwarding:
+def forward(
+    paths: Paths, transfers: list[Transfers], send_start: _Ints, receive_start: _Ints
+) -> Forwarding:
     """Walks the stages.
 
     Args:
         paths: of the messages.
         transfers: of every stage; those of a bundle carry it exactly.
-        send_start: shape=(messages), int64 [B]: where each message begins in its source's send buffer.
+        send_start: shape=(messages), int64 [B]: where each message begins in its source's send
+            buffer.
         receive_start: shape=(messages), int64 [B]: and in its target's receive buffer.
     """
-    return _Walk(paths, sum(each.transfer.size for each in transfers), send_start, receive_start).through(transfers)
+    return _Walk(
+        paths, sum(each.transfer.size for each in transfers), send_start, receive_start
+    ).through(transfers)
 
 
 class _Pieces(NamedTuple):
@@ -127,7 +143,9 @@ class _Pieces(NamedTuple):
 class _Walk:
     """The places of all parts, at the stage that is looked at."""
 
-    def __init__(self, paths: Paths, transfers: int, send_start: _Ints, receive_start: _Ints) -> None:
+    def __init__(
+        self, paths: Paths, transfers: int, send_start: _Ints, receive_start: _Ints
+    ) -> None:
         self._paths = paths
         self._in_work = np.zeros(paths.parts, bool)
         self._at = send_start[paths.message_of] + paths.first_of
@@ -135,7 +153,9 @@ class _Walk:
         moves = paths.positions[:, 1:] != paths.positions[:, :-1]
         self._last = paths.stages - 1 - np.argmax(moves[:, ::-1], axis=1)
         self._used = np.zeros(paths.pattern.ranks, np.int64)
-        self._source, self._target = (Side(np.zeros(transfers, bool), np.zeros(transfers, np.int64)) for _ in range(2))
+        self._source, self._target = (
+            Side(np.zeros(transfers, bool), np.zeros(transfers, np.int64)) for _ in range(2)
+        )
         self._packs: list[Moves] = []
         self._unpacks: list[Moves] = []
 
@@ -145,7 +165,9 @@ class _Walk:
             pieces = _cut(bundles, self._paths.size_of, carried)
             self._leave(bundles, carried, pieces)
             self._arrive(stage, bundles, carried, pieces)
-        return Forwarding(self._source, self._target, _joined(self._packs), _joined(self._unpacks), self._used)
+        return Forwarding(
+            self._source, self._target, _joined(self._packs), _joined(self._unpacks), self._used
+        )
 
     def _leave(self, bundles: Bundles, carried: Transfers, pieces: _Pieces) -> None:
         """Says where the transfers of a stage are sent from, and what is packed for them."""
@@ -170,7 +192,9 @@ class _Walk:
         ends, end = self._last[part] == stage, self._end[part] + pieces.into
         begins = _begins(pieces, end, ends[1:] & ends[:-1])
         first = np.searchsorted(pieces.transfer, np.arange(carried.transfer.size))
-        straight = (np.bincount(pieces.transfer[begins], minlength=carried.transfer.size) == 1) & ends[first]
+        straight = (
+            np.bincount(pieces.transfer[begins], minlength=carried.transfer.size) == 1
+        ) & ends[first]
         held = np.unique(carried.bundle[~straight])
         room = np.zeros(bundles.bundles, np.int64)
         room[held] = self._allocate(bundles.pattern.target[held], bundles.pattern.size[held])
@@ -180,7 +204,9 @@ class _Walk:
         segment, size = _segments(pieces, begins, ends & ~straight[pieces.transfer])
         of = pieces.transfer[segment]
         source = start[of] + pieces.within[segment]
-        self._unpacks.append(Moves(carried.transfer[of], np.ones(of.size, bool), source, end[segment], size))
+        self._unpacks.append(
+            Moves(carried.transfer[of], np.ones(of.size, bool), source, end[segment], size)
+        )
         self._in_work[bundles.parts] = True
         self._at[bundles.parts] = room[bundles.bundle_of] + _within(bundles, self._paths.size_of)
 
@@ -190,7 +216,9 @@ class _Walk:
         before = np.cumsum(size[order]) - size[order]
         found, first = np.unique(rank[order], return_index=True)
         start = np.empty(size.size, np.int64)
-        start[order] = before + np.repeat(self._used[found] - before[first], np.diff(np.append(first, size.size)))
+        start[order] = before + np.repeat(
+            self._used[found] - before[first], np.diff(np.append(first, size.size))
+        )
         np.add.at(self._used, rank, size)
         return start
 
@@ -214,7 +242,9 @@ def _cut(bundles: Bundles, size_of: _Ints, carried: Transfers) -> _Pieces:
 
 
 def _begins(pieces: _Pieces, place: _Ints, alike: _Flags) -> _Flags:
-    """shape=(pieces), bool: whether each begins a segment: the one before lies elsewhere, or is in another transfer.
+    """shape=(pieces), bool.
+
+    Whether each begins a segment: the one before lies elsewhere, or is in another transfer.
 
     `alike`: shape=(pieces - 1): whether a piece and the next may be in one segment.
     """

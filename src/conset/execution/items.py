@@ -22,11 +22,13 @@ class Layout(Protocol):
         """Whether what arrives is added to what is there; else it replaces it."""
 
     def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows of the send array and of the receive array of `rank`, in the order of the plan's buffers."""
+        """Rows of the send and receive arrays of `rank`, in the order of the plan's buffers."""
 
 
 def rank_items(layout: Layout, plan: RankPlan, send: Buffer, receive: Buffer) -> _core.RankItems:
-    """The lists of one rank, checked against its plan and its arrays; an item is one row of an array.
+    """The lists of one rank, checked against its plan and its arrays.
+
+    An item is one row of an array.
 
     Raises:
         InputError: lists, arrays and plan do not fit each other, or elements cannot be added.
@@ -35,14 +37,21 @@ def rank_items(layout: Layout, plan: RankPlan, send: Buffer, receive: Buffer) ->
         raise InputError("layout: index lists need arrays of this machine, not of a device")
     if send.item_bytes != receive.item_bytes or not send.item_bytes:
         raise InputError(
-            f"layout: a row of sendbuf has {send.item_bytes} bytes, of recvbuf {receive.item_bytes}: must agree and "
+            f"layout: a row of sendbuf has {send.item_bytes} bytes, of recvbuf "
+            f"{receive.item_bytes}: must agree and "
             "not be 0"
         )
-    lists = [np.ascontiguousarray(frozen_ints(items, np.int64, "layout")) for items in layout.local(plan.rank)]
-    for items, buffer, planned in zip(lists, (send, receive), (plan.send_bytes, plan.receive_bytes), strict=True):
+    lists = [
+        np.ascontiguousarray(frozen_ints(items, np.int64, "layout"))
+        for items in layout.local(plan.rank)
+    ]
+    for items, buffer, planned in zip(
+        lists, (send, receive), (plan.send_bytes, plan.receive_bytes), strict=True
+    ):
         if items.size * buffer.item_bytes != planned:
             raise InputError(
-                f"layout: {items.size} items of {buffer.name}, a row of {buffer.item_bytes} bytes each, are "
+                f"layout: {items.size} items of {buffer.name}, a row of {buffer.item_bytes} "
+                "bytes each, are "
                 f"{items.size * buffer.item_bytes} bytes, the plan has {planned}"
             )
         if items.size and not buffer.items:
@@ -63,5 +72,7 @@ def _number(sent: np.dtype[Any], added: np.dtype[Any]) -> int:
     if sent != added:
         raise InputError(f"layout: sendbuf has {sent}, recvbuf {added}: must agree to add")
     if not added.isnative or added.name not in known:
-        raise InputError(f"layout: elements of {added} cannot be added: known are {', '.join(known)}")
+        raise InputError(
+            f"layout: elements of {added} cannot be added: known are {', '.join(known)}"
+        )
     return 1 + known.index(added.name)

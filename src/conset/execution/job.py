@@ -1,4 +1,7 @@
-"""Job: runs a schedule or a program over MPI, in a job of its own or in the running one, and says what it showed."""
+"""Job: runs a schedule or a program over MPI and returns what it showed.
+
+In a job of its own or in the running one.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +70,10 @@ class RunResult(TimedResult):
         in_flight: sends a rank kept open at once; None: all.
         phases: of the schedule.
         stages: of a program, repetitions counted; None: a schedule was run.
-        work_bytes: largest work area of a rank [B], where it puts bundles together and takes them apart.
-        switch: of a program of blocks run through connections: its switches in their parts, of each repetition the
-            slowest rank's, in the median; None: of anything else.
+        work_bytes: largest work area of a rank [B], where it puts bundles together and takes them
+            apart.
+        switch: of a program of blocks run through connections: its switches in their parts, of each
+            repetition the slowest rank's, in the median; None: of anything else.
         unopened: why a program of blocks was not run through connections; None: it was, or is none.
     """
 
@@ -84,7 +88,9 @@ class RunResult(TimedResult):
     @property
     def variants(self) -> tuple[str, ...]:
         """What was executed, in the order of the table."""
-        return VARIANTS if CONNECTED not in self.times_s else (VARIANTS[0], CONNECTED, *VARIANTS[1:])
+        return (
+            VARIANTS if CONNECTED not in self.times_s else (VARIANTS[0], CONNECTED, *VARIANTS[1:])
+        )
 
     @property
     def repeat(self) -> int:
@@ -110,28 +116,36 @@ class RunResult(TimedResult):
         notes = []
         if self.one_machine:
             notes.append(
-                "On one machine there is no network to contend for, unless namespaces make one: posting everything is "
+                "On one machine there is no network to contend for, unless namespaces make one: "
+                "posting everything is "
                 "usually fastest here; what this proves is correctness and overhead."
             )
         if self.local_ranks > self.cores:
             notes.append(
-                f"{self.local_ranks} ranks share {count_cores(self.cores)}: waiting, and above all barriers, measures "
+                f"{self.local_ranks} ranks share {count_cores(self.cores)}: waiting, and above "
+                "all barriers, measures "
                 "the operating system's scheduler."
             )
         if self.stages is not None:
             notes.append(
-                "The baselines send the messages of the program directly, stage by stage where they are its own; naive "
+                "The baselines send the messages of the program directly, stage by stage where "
+                "they are its own; naive "
                 "with persistent requests, as the program."
             )
         if self.switch is not None:
             notes.append(
-                "Through connections every phase of every repetition ends, and contexts are switched; as one schedule "
-                "the program has one phase for what follows in one context. Every end of a phase waits for its drain."
+                "Through connections every phase of every repetition ends, and contexts are "
+                "switched; as one schedule "
+                "the program has one phase for what follows in one context. Every end of a phase "
+                "waits for its drain."
             )
         if self.unopened is not None:
             notes.append(f"Not through connections: {self.unopened}.")
         if not self.one_machine:
-            notes.append("On several hosts: where they have no common clock, a time is the longest of the ranks' own.")
+            notes.append(
+                "On several hosts: where they have no common clock, a time is the longest of "
+                "the ranks' own."
+            )
         return tuple(notes)
 
     def to_object(self) -> dict[str, Any]:
@@ -142,14 +156,20 @@ class RunResult(TimedResult):
             "sync": self.sync,
             "in_flight": "all" if self.in_flight is None else self.in_flight,
             "phases": self.phases,
-            **({} if self.stages is None else {"stages": self.stages, "work_bytes": self.work_bytes}),
+            **(
+                {}
+                if self.stages is None
+                else {"stages": self.stages, "work_bytes": self.work_bytes}
+            ),
             "repeat": self.repeat,
             "median_s": self.median_s,
             "min_s": min(self.times_s["schedule"]),
             **{f"{name}_median_s": self.median_of(name) for name in self.variants[1:]},
             **{f"{name}_min_s": min(self.times_s[name]) for name in self.variants[1:]},
             **({} if self.switch is None else {"switch": self.switch.to_object()}),
-            "ratio_to_naive": {name: self.ratio_of(name).to_object() for name in self.variants if name != "naive"},
+            "ratio_to_naive": {
+                name: self.ratio_of(name).to_object() for name in self.variants if name != "naive"
+            },
             "times_s": self.times_s,
             "bytes_checked": self.bytes_checked,
             "mismatches": self.mismatches,
@@ -172,20 +192,23 @@ def run_schedule(
 ) -> RunResult:
     """Executes a schedule beside its baselines, every received byte checked.
 
-    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
-    and every rank has the result. A schedule is not verified here: `conset.verification` does that.
+    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
+    takes part instead, and every rank has the result. A schedule is not verified here:
+    `conset.verification` does that.
 
     Args:
         schedule: the schedule, or its file.
         sync: the policy; None: the schedule's own.
-        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: the schedule's, else its
-            machine's, else all.
+        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: the
+            schedule's, else its machine's, else all.
         repeat: repetitions that count; one more goes before and is dropped.
         mpiexec: another launcher, as a shell would split it.
-        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes,
+            messages and barriers.
 
     Returns:
-        Times of all variants, and the number of wrong bytes: 0 unless plan, executor or library is broken.
+        Times of all variants, and the number of wrong bytes: 0 unless plan, executor or library is
+            broken.
 
     Raises:
         UsageError: an unknown policy, no launcher, a launcher inside a job.
@@ -211,9 +234,12 @@ def run_program(
     mpiexec: str | None = None,
     timeout: float | None = None,
 ) -> RunResult:
-    """Executes a program, every stage and repetition, beside its messages sent directly; every received byte checked.
+    """Executes a program, every stage and repetition, beside its messages sent directly.
 
-    A program of blocks is executed as one schedule of all its messages, and through the connections of its phases.
+    Every received byte checked.
+
+    A program of blocks is executed as one schedule of all its messages, and through the connections
+    of its phases.
 
     Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
     """
@@ -226,7 +252,9 @@ def run_program(
     check_buffers(plan)
     stages = sum(stage.repeat for stage in program.stages)
     opened = program if program.paths is None else None
-    result = run_plan(plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    result = run_plan(
+        plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout
+    )
     work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
     return replace(result, stages=stages, work_bytes=work)
 
@@ -243,9 +271,9 @@ def run_plan(
 ) -> RunResult:
     """Executes a plan beside its baselines.
 
-    `direct` is what the baselines send, None: what the plan says; `opened` the program of blocks that the plan
-    executes, where it is to run through connections too; `entry` what `python -m mpi4py` runs on each rank, given the
-    folder of the plan.
+    `direct` is what the baselines send, None: what the plan says; `opened` the program of blocks
+    that the plan executes, where it is to run through connections too; `entry` what
+    `python -m mpi4py` runs on each rank, given the folder of the plan.
     """
     began = time.monotonic()
     exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
@@ -274,10 +302,12 @@ def run_plan(
 
 
 def exchange_deadline_s(plan: Plan) -> float:
-    """Longest time of one exchange [s]: 10 s and a hundred times what a slow, oversubscribed machine may take.
+    """Longest time of one exchange [s].
 
-    1 GB/s through shared memory, 20 us a message with its signal, 0.1 ms a rank and barrier: measured figures on two
-    loaded cores, rounded up.
+    10 s and a hundred times what a slow, oversubscribed machine may take.
+
+    1 GB/s through shared memory, 20 us a message with its signal, 0.1 ms a rank and barrier:
+    measured figures on two loaded cores, rounded up.
     """
     barriers = plan.sync.barriers(plan.phases)
     carried = int(plan.receives.bytes.sum())
@@ -285,20 +315,29 @@ def exchange_deadline_s(plan: Plan) -> float:
 
 
 def check_buffers(plan: Plan) -> None:
-    """Raises InputError where a rank has more bytes than `MPI_Alltoallv`, which runs beside a plan, takes."""
+    """Raises InputError where a rank has more bytes than `MPI_Alltoallv`.
+
+    Which runs beside a plan, takes.
+    """
     for what, sizes in (("send", plan.send_bytes), ("receive", plan.receive_bytes)):
         rank = int(sizes.argmax())
         if sizes[rank] > MAX_BYTES:
             raise InputError(
-                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which runs beside it, "
+                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which "
+                "runs beside it, "
                 f"takes at most {MAX_BYTES}"
             )
 
 
 def _in_own_job(
-    plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any], launcher: list[str],
-    total_s: float, entry: tuple[str, ...],
-) -> dict[str, Any]:  # fmt: skip
+    plan: Plan,
+    direct: Plan | None,
+    opened: Program | None,
+    orders: dict[str, Any],
+    launcher: list[str],
+    total_s: float,
+    entry: tuple[str, ...],
+) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         plan.save(folder / PLAN)
@@ -306,10 +345,14 @@ def _in_own_job(
             direct.save(folder / DIRECT)
         if opened is not None:
             write_plan_file(None, folder / OPENED, connections=connection_entries(opened))
-        return measure_in_own_job(plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s)
+        return measure_in_own_job(
+            plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s
+        )
 
 
-def _in_this_job(plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any]) -> dict[str, Any]:
+def _in_this_job(
+    plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any]
+) -> dict[str, Any]:
     from conset.execution.measure import measure_plan
     from conset.execution.opening import program_open
 
@@ -319,10 +362,15 @@ def _in_this_job(plan: Plan, direct: Plan | None, opened: Program | None, orders
 
     def measure(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
         measurement = measure_plan(
-            comm, plan, direct=direct, opening=None if opened is None else opening,
-            ordered=orders["ordered"], repeat=orders["repeat"], timeout_s=orders["timeout_s"],
+            comm,
+            plan,
+            direct=direct,
+            opening=None if opened is None else opening,
+            ordered=orders["ordered"],
+            repeat=orders["repeat"],
+            timeout_s=orders["timeout_s"],
             tell=tell,
-        )  # fmt: skip
+        )
         return None if measurement is None else measurement.to_object()
 
     return measure_in_this_job(measure, (InputError,))  # sizes differ

@@ -1,7 +1,9 @@
-"""How far a job is: rank 0 tells it between exchanges, through a file in the job's folder; who started the job hears.
+"""How far a job is: rank 0 tells it between exchanges, through a file in the job's folder.
 
-A share of all that is to be done becomes a `conset.base.progress.work`, from which the time left is read; words are passed
-on as they are.
+Who started the job hears.
+
+A share of all that is to be done becomes a `conset.base.progress.work`, from which the time left is
+read; words are passed on as they are.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ class Teller:
 
 @contextmanager
 def heard(folder: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Within: a work, as far done as the job in `folder` tells; `say` is given its words as they change."""
+    """Within: a work, as far done as the job in `folder` tells.
+
+    `say` is given its words as they change.
+    """
     ended = threading.Event()
     with work(1.0) as own:
 

@@ -1,6 +1,7 @@
-"""Launcher: finds the `mpiexec` that belongs to the MPI library, starts a job in its own session and ends it.
+"""Launcher: finds the MPI library's `mpiexec`, starts a job in its own session and ends it.
 
-Never `PATH`: the launcher of one library starts programs of another as so many worlds of one rank each.
+Never `PATH`: the launcher of one library starts programs of another as so many worlds of one rank
+each.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _JOBS = (
     ("PMI_RANK", ("PMI_SIZE",)),
     ("OMPI_COMM_WORLD_RANK", ("OMPI_COMM_WORLD_SIZE",)),
     ("PMIX_RANK", ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")),
-    # a batch script has SLURM_PROCID and SLURM_NTASKS without being a rank; only a step has the number of its tasks
+    # a batch script has SLURM_PROCID and SLURM_NTASKS without being a rank; only a step has the
+    # number of its tasks
     ("SLURM_PROCID", ("SLURM_STEP_NUM_TASKS",)),
 )
 """Where launchers say rank and size."""
@@ -61,7 +63,10 @@ class JobEnd:
 
 
 def find_job(environment: Mapping[str, str] = os.environ) -> tuple[int, int] | None:
-    """Rank and size of the MPI job that this process is a rank of; None outside one, or in one of a single rank."""
+    """Rank and size of the MPI job that this process is a rank of.
+
+    None outside one, or in one of a single rank.
+    """
     for rank, sizes in _JOBS:
         for size in sizes:
             if (
@@ -77,10 +82,12 @@ def find_launcher(command: str | None = None) -> list[str]:
     """The words that start a job, without the number of ranks.
 
     Args:
-        command: another launcher than the wheel's, split as a shell would: `mpiexec --oversubscribe`, `srun`.
+        command: another launcher than the wheel's, split as a shell would:
+            `mpiexec --oversubscribe`, `srun`.
 
     Raises:
-        UsageError: `command` has no words or unbalanced quotes; mpi4py or every launcher is missing.
+        UsageError: `command` has no words or unbalanced quotes; mpi4py or every launcher is
+            missing.
     """
     try:
         metadata.distribution("mpi4py")
@@ -109,12 +116,20 @@ def find_launcher(command: str | None = None) -> list[str]:
 
 
 def start_job(
-    launcher: Sequence[str], ranks: int, program: Sequence[str], *, folder: Path, timeout_s: float | None = None
+    launcher: Sequence[str],
+    ranks: int,
+    program: Sequence[str],
+    *,
+    folder: Path,
+    timeout_s: float | None = None,
 ) -> JobEnd:
-    """Runs `python program…` on `ranks` ranks to its end; rank 0 hears on stdin when this process is no more.
+    """Runs `python program…` on `ranks` ranks to its end.
 
-    Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`. Of a job that
-    does not end well, nothing is left: no process, no file that its library has made on this machine.
+    Rank 0 hears on stdin when this process is no more.
+
+    Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in
+    `folder`. Of a job that does not end well, nothing is left: no process, no file that its library
+    has made on this machine.
 
     Raises:
         UsageError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
@@ -131,7 +146,8 @@ def start_job(
                 stdout=out_file,
                 stderr=err_file,
                 env=_environment(),
-                # one SIGINT does not end every launcher: the terminal's must not reach it, we end it ourselves
+                # one SIGINT does not end every launcher: the terminal's must not reach it, we end
+                # it ourselves
                 start_new_session=True,
             )
         except OSError as error:
@@ -147,11 +163,19 @@ def start_job(
             remove_files(held | noted_files(folder))
             if process.stdin is not None:
                 process.stdin.close()
-    return JobEnd(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
+    return JobEnd(
+        process.returncode,
+        timed_out,
+        out.read_text(errors="replace"),
+        err.read_text(errors="replace"),
+    )
 
 
 def explain_end(ended: JobEnd, timeout_s: float | None) -> ExecutionError:
-    """Why a job left no result, in one line: the first line of a rank, and which rank died where the launcher says."""
+    """Why a job left no result, in one line.
+
+    The first line of a rank, and which rank died where the launcher says.
+    """
     own = re.search(r"^conset: (.+)$", ended.err, re.MULTILINE)
     if own:
         return ExecutionError(own[1])
@@ -164,32 +188,46 @@ def explain_end(ended: JobEnd, timeout_s: float | None) -> ExecutionError:
     if mpich:
         return ExecutionError(f"a rank died ({_cause(int(mpich[1]))}), the others were ended")
     if openmpi:
-        return ExecutionError(f"rank {openmpi[1]} died ({_cause(int(openmpi[2]))}), the others were ended")
-    last = next((line for line in reversed(text.splitlines()) if line.strip()), "it printed nothing").strip()
+        return ExecutionError(
+            f"rank {openmpi[1]} died ({_cause(int(openmpi[2]))}), the others were ended"
+        )
+    last = next(
+        (line for line in reversed(text.splitlines()) if line.strip()), "it printed nothing"
+    ).strip()
     return ExecutionError(f"the job ended with status {ended.status} and left no result: {last}")
 
 
 def _cause(code: int) -> str:
     number = code - 128 if code > 128 else code
     try:
-        return f"{signal.Signals(number).name}" if number in (6, 7, 8, 9, 11, 15) else f"status {code}"
+        return (
+            f"{signal.Signals(number).name}" if number in (6, 7, 8, 9, 11, 15) else f"status {code}"
+        )
     except ValueError:
         return f"status {code}"
 
 
 def _environment() -> dict[str, str]:
-    """The own environment; ranks find this very package, and Open MPI runs as root as MPICH does."""
+    """The own environment.
+
+    Ranks find this very package, and Open MPI runs as root as MPICH does.
+    """
     environment = dict(os.environ)
     home = str(Path(__file__).resolve().parents[2])
     # mpi4py puts the folder of a script in the place of what comes first
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (os.devnull, home, environment.get("PYTHONPATH"))))
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, (os.devnull, home, environment.get("PYTHONPATH")))
+    )
     if os.geteuid() == 0:
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return environment
 
 
 def _end(process: subprocess.Popen[bytes]) -> set[HeldFile]:
-    """Ends a job that still runs: asks, and after three seconds kills all of it; the files that it had open."""
+    """Ends a job that still runs: asks, and after three seconds kills all of it.
+
+    The files that it had open.
+    """
     if process.poll() is not None:
         return set()
     under = processes_under(process.pid)

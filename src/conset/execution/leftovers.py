@@ -1,8 +1,11 @@
-"""What a job that did not end by itself leaves behind: processes, and files of the MPI library outside its folder.
+"""What a job that did not end by itself leaves behind.
 
-MPICH's ranks share a file in `/dev/shm`, and its proxy one in `/tmp`; both stay where the processes are killed. Whose
-they are is known only while somebody has them open: ranks note theirs when they start, and whoever ends a job looks
-before. A file is removed under its own inode only, a process ended under its own start time: nobody else's are touched.
+Processes, and files of the MPI library outside its folder.
+
+MPICH's ranks share a file in `/dev/shm`, and its proxy one in `/tmp`; both stay where the processes
+are killed. Whose they are is known only while somebody has them open: ranks note theirs when they
+start, and whoever ends a job looks before. A file is removed under its own inode only, a process
+ended under its own start time: nobody else's are touched.
 """
 
 from __future__ import annotations
@@ -50,7 +53,10 @@ def noted_files(folder: Path) -> set[HeldFile]:
     for note in folder.glob(f"{_NOTE}*"):
         machine, *rows = note.read_text().splitlines() or [""]
         if machine == os.uname().nodename:
-            found |= {HeldFile(path, int(inode)) for inode, _, path in (row.partition(" ") for row in rows)}
+            found |= {
+                HeldFile(path, int(inode))
+                for inode, _, path in (row.partition(" ") for row in rows)
+            }
     return found
 
 
@@ -64,11 +70,13 @@ def greet(stdin: IO[bytes] | None) -> None:
 
 
 def end_with_parent(folder: Path) -> None:
-    """Lets this rank end, and with it the job, when who started it is killed; `folder` and what ranks noted go first.
+    """Lets this rank end, and with it the job, when who started it is killed.
 
-    Launchers hand stdin to rank 0; one that does not gives no greeting, and its end says nothing then. Nor does the end
-    alone: Open MPI closes stdin when a rank dies, and keeps it open when the starter does. So where that process can be
-    seen, it is watched.
+    `folder` and what ranks noted go first.
+
+    Launchers hand stdin to rank 0; one that does not gives no greeting, and its end says nothing
+    then. Nor does the end alone: Open MPI closes stdin when a rank dies, and keeps it open when the
+    starter does. So where that process can be seen, it is watched.
     """
 
     def listen() -> None:
@@ -98,7 +106,9 @@ def processes_under(root: int) -> list[Process]:
     for entry in Path("/proc").glob("[0-9]*"):
         stat_fields = _stat(int(entry.name))
         if stat_fields:
-            children.setdefault(int(stat_fields[1]), []).append(Process(int(entry.name), int(stat_fields[19])))
+            children.setdefault(int(stat_fields[1]), []).append(
+                Process(int(entry.name), int(stat_fields[19]))
+            )
     found = list(children.get(root, ()))
     for process in found:  # grows while it is walked
         found += children.get(process.pid, ())
@@ -137,7 +147,9 @@ def remove_files(files: Iterable[HeldFile]) -> None:
 def _runs(process: Process) -> bool:
     stat_fields = _stat(process.pid)
     # one that nobody has waited for yet has ended too
-    return bool(stat_fields) and stat_fields[0] not in "ZX" and int(stat_fields[19]) == process.started
+    return (
+        bool(stat_fields) and stat_fields[0] not in "ZX" and int(stat_fields[19]) == process.started
+    )
 
 
 def _stat(pid: int) -> list[str]:

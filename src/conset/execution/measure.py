@@ -1,9 +1,11 @@
-"""Measure: a plan beside its baselines in one job, paired by repetition, every received byte checked.
+"""A plan beside its baselines in one job, paired by repetition, every received byte checked.
 
-What every measurement of a rank has stands here too (`MeasuredRank`): buffers, the clock around an exchange, the check.
+What every measurement of a rank has stands here too (`MeasuredRank`): buffers, the clock around an
+exchange, the check.
 
-Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of
-messages, a shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
+Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so
+that a swap of messages, a shift by any number of bytes or a part in another's place shows;
+neighbouring bytes are unrelated.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]
-"""Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
+"""Called after an exchange with its name, the repetition and the receive buffer.
+
+Tests change a byte.
+"""
 
 
 def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
@@ -45,21 +50,29 @@ def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
 def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> NDArray[np.uint8]:
     """shape=(size), uint8: the whole send buffer of `rank`, or what its receive buffer must be."""
     buffer = np.zeros(size, np.uint8)
-    for peer, offset, count in zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True):
+    for peer, offset, count in zip(
+        ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True
+    ):
         source, target = (rank, peer) if sending else (peer, rank)
         buffer[offset : offset + count] = fill_payload(source, target, count)
     return buffer
 
 
-def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ranges: PairRanges) -> tuple[int, str]:
-    """How many bytes are wrong, and the first in words: `byte 17 from rank 5 is 0xab, must be 0x12`."""
+def describe_wrong(
+    received: NDArray[np.uint8], expected: NDArray[np.uint8], ranges: PairRanges
+) -> tuple[int, str]:
+    """How many bytes are wrong, and the first in words.
+
+    `byte 17 from rank 5 is 0xab, must be 0x12`.
+    """
     wrong = np.flatnonzero(received != expected)
     if not wrong.size:
         return 0, ""
     at = int(wrong[0])
     k = int(np.flatnonzero((ranges.offset <= at) & (at < ranges.offset + ranges.bytes))[0])
     text = (
-        f"byte {at - ranges.offset[k]} from rank {ranges.peer[k]} is {received[at]:#04x}, must be {expected[at]:#04x}"
+        f"byte {at - ranges.offset[k]} from rank {ranges.peer[k]} is {received[at]:#04x}, must "
+        f"be {expected[at]:#04x}"
     )
     return int(wrong.size), text
 
@@ -100,27 +113,37 @@ class PlanMeasurement(Measurement):
     """Of a plan beside its baselines.
 
     Attributes:
-        switch_parts: of a program run through connections: switches, drain [s], synchronization [s] and set-up [s] of
-            the slowest rank, a list per repetition; None: it was not.
+        switch_parts: of a program run through connections: switches, drain [s], synchronization [s]
+            and set-up [s] of the slowest rank, a list per repetition; None: it was not.
     """
 
     switch_parts: list[list[float]] | None
 
 
 def measure_plan(
-    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None,
-    ordered: bool = False, repeat: int, timeout_s: float | None = None, tell: Tell = nobody,
+    comm: MPI.Intracomm,
+    plan: Plan,
+    *,
+    direct: Plan | None = None,
+    opening: Opening | None = None,
+    ordered: bool = False,
+    repeat: int,
+    timeout_s: float | None = None,
+    tell: Tell = nobody,
     tamper: Tamper | None = None,
-) -> PlanMeasurement | None:  # fmt: skip
-    """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
+) -> PlanMeasurement | None:
+    """Runs the plan and every baseline `repeat` times after one repetition that is dropped.
 
-    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says. `opening`
-    opens the same program of blocks, which then also runs through connections; `ordered`: its patterns have an order.
-    `tell` hears on rank 0 how much is done.
+    The result on rank 0.
 
-    The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
-    several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the
-    check of bytes stand outside the clock. Even and odd repetitions run the variants in opposite orders.
+    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan
+    says. `opening` opens the same program of blocks, which then also runs through connections;
+    `ordered`: its patterns have an order. `tell` hears on rank 0 how much is done.
+
+    The time of a repetition: on one machine, with one clock, the last end minus the first start
+    over the ranks; on several the longest of the ranks' own durations. A barrier before each
+    exchange, the filling of buffers and the check of bytes stand outside the clock. Even and odd
+    repetitions run the variants in opposite orders.
 
     Raises:
         InputError: sizes of job and plan differ. ExecutionError: an exchange passed the time-out.
@@ -130,13 +153,17 @@ def measure_plan(
     variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, *buffers, own.waiter)}
     connected = None
     if opening is not None:
-        connected = Connected(opening(comm, timeout_s), own.sends, own.check.receives, *buffers, ordered=ordered)
+        connected = Connected(
+            opening(comm, timeout_s), own.sends, own.check.receives, *buffers, ordered=ordered
+        )
         variants["connections"] = connected
     variants |= make_baselines(comm, plan, direct, *buffers, own.waiter)
     clock = np.empty((2, repeat + 1, len(variants)))
     for repetition in range(repeat + 1):
         order = list(enumerate(variants.items()))
-        for place, (column, (name, variant)) in enumerate(order if repetition % 2 == 0 else order[::-1]):
+        for place, (column, (name, variant)) in enumerate(
+            order if repetition % 2 == 0 else order[::-1]
+        ):
             tell((repetition + place / len(order)) / (repeat + 1), "")
             clock[:, repetition, column] = own.time(name, variant, repetition)
     own.waiter.barrier(comm)
@@ -184,7 +211,10 @@ class ByteCheck:
         if received.size == self.expected.size:
             count, text = describe_wrong(received, self.expected, self.receives)
         else:
-            count, text = self.expected.size, f"received {received.size} bytes, must be {self.expected.size}"
+            count, text = (
+                self.expected.size,
+                f"received {received.size} bytes, must be {self.expected.size}",
+            )
         self.checked += self.expected.size
         self.mismatches += count
         if count and not self.first:
@@ -218,7 +248,9 @@ class MeasuredRank:
     check: ByteCheck
 
     @staticmethod
-    def of(comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None) -> MeasuredRank:
+    def of(
+        comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None
+    ) -> MeasuredRank:
         """Fills the buffers of a plan that sends every message directly.
 
         Raises:
@@ -227,22 +259,41 @@ class MeasuredRank:
         require_ranks(comm, direct.ranks, "plan")
         sends, receives = direct.pair_ranges(comm.rank)
         send = fill_buffer(sends, int(direct.send_bytes[comm.rank]), comm.rank, sending=True)
-        expected = fill_buffer(receives, int(direct.receive_bytes[comm.rank]), comm.rank, sending=False)
-        return MeasuredRank.with_buffers(comm, timeout_s, sends, send, ByteCheck(expected, receives, comm.rank, tamper))
+        expected = fill_buffer(
+            receives, int(direct.receive_bytes[comm.rank]), comm.rank, sending=False
+        )
+        return MeasuredRank.with_buffers(
+            comm, timeout_s, sends, send, ByteCheck(expected, receives, comm.rank, tamper)
+        )
 
     @staticmethod
     def with_buffers(
-        comm: MPI.Intracomm, timeout_s: float | None, sends: PairRanges, send: NDArray[np.uint8], check: ByteCheck
+        comm: MPI.Intracomm,
+        timeout_s: float | None,
+        sends: PairRanges,
+        send: NDArray[np.uint8],
+        check: ByteCheck,
     ) -> MeasuredRank:
         """Looks where the ranks run; collective."""
         cores, local, one_machine = cores_and_ranks(comm)
         waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
         return MeasuredRank(
-            comm, cores, local, one_machine, waiter, sends, send, np.empty_like(check.expected), check
-        )  # fmt: skip
+            comm,
+            cores,
+            local,
+            one_machine,
+            waiter,
+            sends,
+            send,
+            np.empty_like(check.expected),
+            check,
+        )
 
     def time(self, name: str, variant: Variant, repetition: int) -> tuple[float, float]:
-        """(start, end) [s] of an exchange on this rank's clock; what is done before and after stands outside."""
+        """(start, end) [s] of an exchange on this rank's clock.
+
+        What is done before and after stands outside.
+        """
         self.check.spoil(self.received)
         if isinstance(variant, Connected):
             variant.prepare()
@@ -275,7 +326,9 @@ class MeasuredRank:
 def times_over_ranks(
     comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool, waiter: Waiter
 ) -> NDArray[np.float64]:
-    """Times over all ranks, without blocking in MPI; CLOCK_MONOTONIC is one clock on one machine only.
+    """Times over all ranks, without blocking in MPI.
+
+    CLOCK_MONOTONIC is one clock on one machine only.
 
     Args:
         comm: of all ranks.

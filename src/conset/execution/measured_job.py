@@ -1,6 +1,9 @@
-"""Jobs that measure: started with a folder of orders, or the running one; one result, which rank 0 writes last.
+"""Jobs that measure: started with a folder of orders, or the running one.
 
-The parent's side and each rank's: what is measured is the caller's. MPI is not begun here, who starts a job must not.
+One result, which rank 0 writes last.
+
+The parent's side and each rank's: what is measured is the caller's. MPI is not begun here, who
+starts a job must not.
 """
 
 from __future__ import annotations
@@ -25,10 +28,16 @@ if TYPE_CHECKING:
 ORDERS = "orders.json"
 """What ranks are to do, in the folder of a job."""
 PLAN, DIRECT, OPENED = "plan.npz", "direct.npz", "connections.plan"
-"""Beside it: what is executed; what its baselines send, where that is another plan; connections that are opened."""
+"""Beside it: what is executed; what its baselines send, where that is another plan.
+
+Connections that are opened.
+"""
 _RESULT = "result.json"
 _HEARD_S = 0.2
-"""From what a rank says to its end of the job: Open MPI's starter drops lines that have not reached it by then [s]."""
+"""From what a rank says to its end of the job.
+
+Open MPI's starter drops lines that have not reached it by then [s].
+"""
 Result = dict[str, Any]
 """JSON-ready."""
 
@@ -41,8 +50,8 @@ class JobResult:
         cores: cores that the ranks on one machine share.
         local_ranks: ranks on that machine.
         one_machine: whether these are all ranks.
-        bytes_checked: received bytes compared, over ranks, whatever is measured and repetitions, the dropped one
-            included.
+        bytes_checked: received bytes compared, over ranks, whatever is measured and repetitions,
+            the dropped one included.
         mismatches: of these.
         wrong: the first wrong byte of each rank that has one, in words.
         elapsed_s: the whole job, start-up included [s].
@@ -73,7 +82,10 @@ class TimedResult(JobResult):
 
 
 def job_facts(found: Result, began: float) -> dict[str, Any]:
-    """The attributes of a `JobResult` out of what a job has found; it `began` then by `time.monotonic` [s]."""
+    """The attributes of a `JobResult` out of what a job has found.
+
+    It `began` then by `time.monotonic` [s].
+    """
     return {
         "cores": int(found["cores"]),
         "local_ranks": int(found["local_ranks"]),
@@ -112,15 +124,22 @@ def in_job(mpiexec: str | None) -> bool:
     job = find_job()
     if job is not None and mpiexec is not None:
         raise UsageError(
-            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already", options=["mpiexec"]
+            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already",
+            options=["mpiexec"],
         )
     return job is not None
 
 
 def measure_in_own_job(
-    ranks: int, orders: dict[str, Any], *, folder: Path, launcher: list[str], entry: tuple[str, ...], total_s: float,
+    ranks: int,
+    orders: dict[str, Any],
+    *,
+    folder: Path,
+    launcher: list[str],
+    entry: tuple[str, ...],
+    total_s: float,
     say: Callable[[str], None] | None = None,
-) -> Result:  # fmt: skip
+) -> Result:
     """The result of a job of its own; how far it is is a `conset.base.progress.work` meanwhile.
 
     Args:
@@ -137,7 +156,9 @@ def measure_in_own_job(
     """
     (folder / ORDERS).write_text(json.dumps(orders))
     with heard(folder, say):
-        ended = start_job(launcher, ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
+        ended = start_job(
+            launcher, ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s
+        )
     result = folder / _RESULT
     # a launcher's status is no proof: ranks that vanish quietly may leave 0
     if not result.exists():
@@ -147,13 +168,17 @@ def measure_in_own_job(
 
 
 def measure_in_this_job(
-    measure: Callable[[MPI.Intracomm, Tell], Result | None], agreed: tuple[type[ConsetError], ...],
+    measure: Callable[[MPI.Intracomm, Tell], Result | None],
+    agreed: tuple[type[ConsetError], ...],
     say: Callable[[str], None] | None = None,
-) -> Result:  # fmt: skip
-    """The result of the running job, on every rank; any other error than those of `agreed` ends all ranks.
+) -> Result:
+    """The result of the running job, on every rank.
+
+    Any other error than those of `agreed` ends all ranks.
 
     Args:
-        measure: collective; is given the communicator and whom to tell how far it is; returns the result on rank 0.
+        measure: collective; is given the communicator and whom to tell how far it is; returns the
+            result on rank 0.
         agreed: what every rank has alike, and leaves with.
         say: given the words in which `measure` tells how far it is.
     """
@@ -173,7 +198,11 @@ def measure_in_this_job(
         raise
     except BaseException as error:
         # leaving alone would let the others wait for ever
-        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
+        abort(
+            comm,
+            f"rank {comm.rank}: {error}",
+            error.exit_code if isinstance(error, ConsetError) else 1,
+        )
         raise
     return found
 
@@ -188,17 +217,22 @@ def measure_as_rank(
     Args:
         folder: of the job.
         comm: all its ranks.
-        measure: collective; is given the orders and whom to tell how far it is; returns the result on rank 0.
+        measure: collective; is given the orders and whom to tell how far it is; returns the result
+            on rank 0.
     """
     try:
         note_held(folder, comm.rank)
         if comm.rank == 0:
             end_with_parent(folder)
-        found = measure(json.loads((folder / ORDERS).read_text()), Teller(folder) if comm.rank == 0 else nobody)
+        found = measure(
+            json.loads((folder / ORDERS).read_text()), Teller(folder) if comm.rank == 0 else nobody
+        )
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)
     except OSError as error:
-        abort(comm, f"rank {comm.rank}: {error} (TMPDIR must be a folder that all machines share)", 3)
+        abort(
+            comm, f"rank {comm.rank}: {error} (TMPDIR must be a folder that all machines share)", 3
+        )
     else:
         if found is not None:
             beside = folder / f".{_RESULT}"
@@ -207,7 +241,10 @@ def measure_as_rank(
 
 
 def abort(comm: MPI.Comm, line: str, code: int) -> None:
-    """Says why on stderr and ends all ranks: one that leaves alone would let the others wait for ever."""
+    """Says why on stderr and ends all ranks.
+
+    One that leaves alone would let the others wait for ever.
+    """
     sys.stderr.write(f"conset: {line}\n")
     sys.stderr.flush()
     time.sleep(_HEARD_S)

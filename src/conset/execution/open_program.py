@@ -1,8 +1,9 @@
-"""Open programs: connections are opened as a set, phase after phase, and elements stream through them.
+"""Connections are opened as a set, phase after phase, and elements stream through them.
 
-Problem: a program computes while it communicates, element by element, on several connections at once.
-Idea: as Feldmann, Stricker and Warfel have it: `instantiate` opens the connections of a phase, which are then used in
-any order, and changing the set is a switch. Elements travel in packets under credits; what moves when is the core's
+Problem: a program computes while it communicates, element by element, on several connections at
+once. Idea: as Feldmann, Stricker and Warfel have it: `instantiate` opens the connections of a
+phase, which are then used in any order, and changing the set is a switch. Elements travel in
+packets under credits; what moves when is the core's
 (`cpp/include/conset/connections/open_program.hpp`). Here are buffers, names, errors and signals.
 Invariant: no wait is inside MPI or under Python's lock; Ctrl-C and the deadline end every one.
 Reference: Feldmann, Stricker, Warfel, ConSet, sections 2 and 5.
@@ -72,7 +73,9 @@ class SwitchTimes:
 
 
 class OpenProgram(ClosedTogether):
-    """A program whose phases this rank opens, one after the other; of `conset.program_open`. A context manager.
+    """A program whose phases this rank opens, one after the other; of `conset.program_open`.
+
+    A context manager.
 
     >>> with conset.program_open("x.plan", comm) as program:
     ...     for block, phase in program.steps():
@@ -86,7 +89,12 @@ class OpenProgram(ClosedTogether):
     """
 
     def __init__(
-        self, comm: MPI.Intracomm, part: _core.RankConnections, packet_bytes: int, credits: int, timeout_s: float | None
+        self,
+        comm: MPI.Intracomm,
+        part: _core.RankConnections,
+        packet_bytes: int,
+        credits: int,
+        timeout_s: float | None,
     ) -> None:
         """Collective; use `conset.program_open`, which sees to it that parts belong together.
 
@@ -94,7 +102,8 @@ class OpenProgram(ClosedTogether):
             comm: duplicated.
             part: this rank's connections.
             packet_bytes: of elements in a packet [B], the same on all ranks.
-            credits: packets of a connection that may be filled, under way or unread, the same on all ranks.
+            credits: packets of a connection that may be filled, under way or unread, the same on
+                all ranks.
             timeout_s: longest time of a wait in which nothing moves [s]; None: no limit.
         """
         from mpi4py import MPI
@@ -110,7 +119,9 @@ class OpenProgram(ClosedTogether):
             raise
         sizes = np.diff(part.schedule_phases)[part.block_schedule].tolist()
         rows = zip(part.names, sizes, part.repeat.tolist(), part.turns.tolist(), strict=True)
-        self.blocks = tuple(Block(name, phases, repeat, bool(turns)) for name, phases, repeat, turns in rows)
+        self.blocks = tuple(
+            Block(name, phases, repeat, bool(turns)) for name, phases, repeat, turns in rows
+        )
 
     def phases(self, block: int | str) -> int:
         """How many phases a block has, by its number or name.
@@ -133,22 +144,30 @@ class OpenProgram(ClosedTogether):
         columns = (part.peer, part.send, part.order, part.bytes, part.bandwidth, part.latency)
         found = [
             PhaseConnection(peer, DIRECTIONS[send], order, size, rate, time)
-            for peer, send, order, size, rate, time in zip(*(each[at].tolist() for each in columns), strict=True)
+            for peer, send, order, size, rate, time in zip(
+                *(each[at].tolist() for each in columns), strict=True
+            )
         ]
         return tuple(sorted(found, key=lambda each: each.order))
 
     def steps(self) -> Iterator[tuple[int, int]]:
-        """(block, phase) of all that the program runs: blocks again and again, those that turn forth and back."""
+        """(block, phase) of all that the program runs.
+
+        Blocks again and again, those that turn forth and back.
+        """
         for number, block in enumerate(self.blocks):
             for repetition in range(block.repeat):
                 phases = range(block.phases)
-                yield from ((number, p) for p in (reversed(phases) if block.turns and repetition % 2 else phases))
+                yield from (
+                    (number, p)
+                    for p in (reversed(phases) if block.turns and repetition % 2 else phases)
+                )
 
     def instantiate(self, block: int | str, phase: int) -> None:
         """Opens a phase; all ranks open the same ones in the same order.
 
-        Where it shares its context with the phase before, nothing is waited for. Else this is a switch: what was sent
-        is read, all ranks come, connections are closed and opened.
+        Where it shares its context with the phase before, nothing is waited for. Else this is a
+        switch: what was sent is read, all ranks come, connections are closed and opened.
 
         Raises:
             UsageError: no such block or phase.
@@ -161,8 +180,9 @@ class OpenProgram(ClosedTogether):
         """An open connection of the phase.
 
         Raises:
-            UsageError: the phase does not hold it: names block, phase, both ranks with their nodes, and a phase that
-                does; or another word than `send` and `receive`. ExecutionError: no phase is open.
+            UsageError: the phase does not hold it: names block, phase, both ranks with their nodes,
+                and a phase that does; or another word than `send` and `receive`. ExecutionError: no
+                phase is open.
         """
         if direction not in DIRECTIONS:
             raise unknown_name("direction", str(direction), DIRECTIONS)
@@ -174,7 +194,9 @@ class OpenProgram(ClosedTogether):
         return known
 
     def progress(self) -> bool:
-        """Goes on with what is spooled, without waiting, and sends packets that are not full; False: nothing is left.
+        """Goes on with what is spooled, without waiting, and sends packets that are not full.
+
+        False: nothing is left.
 
         Raises:
             ExecutionError: MPI failed.
@@ -195,9 +217,14 @@ class OpenProgram(ClosedTogether):
         """Sums of this rank so far."""
         found = self._core.told(lambda native: native.times)
         return SwitchTimes(
-            found.phases, found.switches, found.drain_s, found.synchronization_s, found.setup_s, found.packets,
+            found.phases,
+            found.switches,
+            found.drain_s,
+            found.synchronization_s,
+            found.setup_s,
+            found.packets,
             found.elements,
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         """Closes the connections; collective. A closed program stays closed.
@@ -212,7 +239,11 @@ class OpenProgram(ClosedTogether):
                 self.comm.Free()
 
     def __repr__(self) -> str:
-        state = "closed" if self._core.closed else f"rank={self._core.part.rank}, ranks={self._core.part.ranks}"
+        state = (
+            "closed"
+            if self._core.closed
+            else f"rank={self._core.part.rank}, ranks={self._core.part.ranks}"
+        )
         return f"OpenProgram({state}, blocks={len(self.blocks)})"
 
     def _number_of(self, block: int | str) -> int:
@@ -224,7 +255,9 @@ class OpenProgram(ClosedTogether):
         if not found:
             raise unknown_name("block", block, [each.name for each in self.blocks])
         if len(found) > 1:
-            raise UsageError(f"block '{block}': blocks {found[0]} and {found[1]} have this name: give a number")
+            raise UsageError(
+                f"block '{block}': blocks {found[0]} and {found[1]} have this name: give a number"
+            )
         return found[0]
 
 
@@ -234,8 +267,13 @@ def require_packets(packet_bytes: int, credits: int, timeout_s: float | None) ->
     Raises:
         UsageError: one is out of range; names it.
     """
-    for name, value, most in (("packet_bytes", packet_bytes, MAX_PACKET_BYTES), ("credits", credits, MAX_CREDITS)):
+    for name, value, most in (
+        ("packet_bytes", packet_bytes, MAX_PACKET_BYTES),
+        ("credits", credits, MAX_CREDITS),
+    ):
         if not 1 <= value <= most:
             raise UsageError(f"{name} {value}: must be from 1 to {most}", options=[name])
     if timeout_s is not None and not (isfinite(timeout_s) and timeout_s > 0):
-        raise UsageError(f"timeout_s {timeout_s}: must be above 0, and finite", options=["timeout_s"])
+        raise UsageError(
+            f"timeout_s {timeout_s}: must be above 0, and finite", options=["timeout_s"]
+        )

@@ -1,4 +1,7 @@
-"""Opening: every rank's part of a program's connections, of a plan file, a schedule or program file, or the noun."""
+"""Opening: every rank's part of a program's connections.
+
+Of a plan file, a schedule or program file, or the noun.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ def program_open(
     credits: int = CREDITS,
     timeout_s: float | None = None,
 ) -> OpenProgram:
-    """Opens a program whose phases the ranks instantiate, to send and receive elements on its connections; collective.
+    """Opens a program whose phases the ranks instantiate; collective.
+
+    Elements are sent and received on its connections.
 
         with conset.program_open("x.plan", comm) as program:
             for block, phase in program.steps():
@@ -43,21 +48,22 @@ def program_open(
                 ...
                 program.phase_end()
 
-    `docs/connections.md` says what may wait for what. Of a `.plan` file every rank reads its own part; a schedule or
-    program file is read by rank 0.
+    `docs/connections.md` says what may wait for what. Of a `.plan` file every rank reads its own
+    part; a schedule or program file is read by rank 0.
 
     Args:
-        program: a program of blocks or a schedule, or its file, or the plan file of it; the same on every rank. How
-            often blocks repeat does not matter: nothing is unrolled.
+        program: a program of blocks or a schedule, or its file, or the plan file of it; the same on
+            every rank. How often blocks repeat does not matter: nothing is unrolled.
         comm: as many ranks as the program has; duplicated.
         packet_bytes: of elements in a packet [B]; the same on all ranks.
-        credits: packets of a connection that may be filled, under way or unread; the same on all ranks.
+        credits: packets of a connection that may be filled, under way or unread; the same on all
+            ranks.
         timeout_s: longest time of a wait in which nothing moves [s]; None: no limit.
 
     Raises:
         UsageError: a setting is out of range.
-        InputError: no such file, a program that forwards, another number of ranks, or ranks that do not open the same.
-            What is wrong on one rank is an error on all.
+        InputError: no such file, a program that forwards, another number of ranks, or ranks that do
+            not open the same. What is wrong on one rank is an error on all.
     """
     with agreed(comm):
         require_packets(packet_bytes, credits, timeout_s)
@@ -79,7 +85,11 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
     entries: ConnectionEntries | None = None
     with agreed(comm):
         if file is None or comm.rank == 0:
-            found = program if isinstance(program, Schedule | Program) else read_schedule_or_program(program)
+            found = (
+                program
+                if isinstance(program, Schedule | Program)
+                else read_schedule_or_program(program)
+            )
             entries = connection_entries(found)
             require_ranks(comm, entries.ranks, "program")
     if file is None:
@@ -94,12 +104,22 @@ def rank_entries(entries: ConnectionEntries, rank: int) -> dict[str, Any]:
     at = slice(int(entries.offsets[rank]), int(entries.offsets[rank + 1]))
     offsets = np.searchsorted(entries.phase[at], np.arange(entries.phases + 1)).astype(np.int64)
     return {
-        "rank": rank, "names": list(entries.names), "repeat": entries.repeat, "turns": entries.turns,
-        "block_schedule": entries.block_schedule, "schedule_phases": entries.schedule_phases,
-        "phase_context": entries.phase_context, "node": entries.node, "offsets": offsets,
-        "peer": entries.peer[at], "send": entries.send[at], "bytes": entries.bytes[at], "order": entries.order[at],
-        "bandwidth": entries.bandwidth_Bps[at], "latency": entries.latency_s[at],
-    }  # fmt: skip
+        "rank": rank,
+        "names": list(entries.names),
+        "repeat": entries.repeat,
+        "turns": entries.turns,
+        "block_schedule": entries.block_schedule,
+        "schedule_phases": entries.schedule_phases,
+        "phase_context": entries.phase_context,
+        "node": entries.node,
+        "offsets": offsets,
+        "peer": entries.peer[at],
+        "send": entries.send[at],
+        "bytes": entries.bytes[at],
+        "order": entries.order[at],
+        "bandwidth": entries.bandwidth_Bps[at],
+        "latency": entries.latency_s[at],
+    }
 
 
 def to_core(part: dict[str, Any]) -> _core.RankConnections:

@@ -1,13 +1,15 @@
-"""Paired: several plans of one pattern and what applications call without one, timed beside each other in one job.
+"""Paired: several plans of one pattern timed beside each other in one job.
 
-Problem: which of many ways to send a pattern is fastest, on a network whose state drifts and where one exchange may
-take a second.
-Idea: every repetition runs all contenders, in an order that turns and is reversed from one to the next, so that what
-drifts meets all alike and times can be compared in pairs. Repetitions go on until the intervals of the paired ratios
-are narrow enough. A contender that is clearly slower than the best is not repeated further: its place in the order of
-winners is known, and time goes to those that are close.
-Invariant: what was run last is run again only after a barrier; every received byte of every exchange is checked.
-Who stops, and who goes on, rank 0 decides from the times over all ranks, and all are told.
+And what applications call without a plan.
+
+Problem: which of many ways to send a pattern is fastest, on a network whose state drifts and where
+one exchange may take a second. Idea: every repetition runs all contenders, in an order that turns
+and is reversed from one to the next, so that what drifts meets all alike and times can be compared
+in pairs. Repetitions go on until the intervals of the paired ratios are narrow enough. A contender
+that is clearly slower than the best is not repeated further: its place in the order of winners is
+known, and time goes to those that are close. Invariant: what was run last is run again only after a
+barrier; every received byte of every exchange is checked. Who stops, and who goes on, rank 0
+decides from the times over all ranks, and all are told.
 """
 
 from __future__ import annotations
@@ -44,12 +46,14 @@ def measure_paired(
 ) -> PairedMeasurement | None:
     """Runs plans and baselines in turns as `stopping` says; the result on rank 0.
 
-    A time is what `measure_plan` takes: the last end minus the first start over the ranks of one machine, else the
-    longest of the ranks' own. Barriers, filling of buffers and checks stand outside the clock.
+    A time is what `measure_plan` takes: the last end minus the first start over the ranks of one
+    machine, else the longest of the ranks' own. Barriers, filling of buffers and checks stand
+    outside the clock.
 
     Args:
         comm: as many ranks as the plans have.
-        direct: every message directly, which says what is where in the buffers; what the baselines send.
+        direct: every message directly, which says what is where in the buffers; what the baselines
+            send.
         plans: by name; all deliver what `direct` does.
         baselines: names that `make_baselines` knows; `naive` among them, which ratios are to.
         stopping: when repetitions end.
@@ -58,8 +62,8 @@ def measure_paired(
         tamper: called after an exchange with its name, the repetition and the receive buffer.
 
     Raises:
-        InputError: sizes of job and plan differ, or a plan has other buffers. ExecutionError: an exchange passed the
-            time-out.
+        InputError: sizes of job and plan differ, or a plan has other buffers. ExecutionError: an
+            exchange passed the time-out.
     """
     own = MeasuredRank.of(comm, direct, timeout_s, tamper)
     for name, plan in plans.items():
@@ -67,7 +71,9 @@ def measure_paired(
         if not same or not np.array_equal(plan.receive_bytes, direct.receive_bytes):
             raise InputError(f"contender {name}: does not send what the others do")
     rank, waiter, buffers = comm.rank, own.waiter, (own.send, own.received)
-    variants: dict[str, Variant] = {name: make_exchange(comm, plan, *buffers, waiter) for name, plan in plans.items()}
+    variants: dict[str, Variant] = {
+        name: make_exchange(comm, plan, *buffers, waiter) for name, plan in plans.items()
+    }
     variants |= make_baselines(comm, direct, None, *buffers, waiter, baselines)
     names = list(variants)
     race = Race(names, stopping, frozenset(fixed) | {"naive"})
@@ -91,7 +97,9 @@ def measure_paired(
     facts = own.gather_facts()
     if facts is None:
         return None
-    return PairedMeasurement(times_s=race.times_s, stopped=race.stopped, measuring_s=measuring_s, **facts)
+    return PairedMeasurement(
+        times_s=race.times_s, stopped=race.stopped, measuring_s=measuring_s, **facts
+    )
 
 
 def _order(contenders: list[int], repetition: int) -> list[int]:

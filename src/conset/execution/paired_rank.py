@@ -1,4 +1,7 @@
-"""One rank of a job that measures plans beside each other: `python -m mpi4py -m conset.execution.paired_rank DIR`."""
+"""One rank of a job that measures plans beside each other.
+
+`python -m mpi4py -m conset.execution.paired_rank DIR`.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,24 @@ from conset.execution.stopping import Stopping
 
 
 def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
-    """Measures the plans in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
+    """Measures the plans in `folder` on COMM_WORLD.
+
+    An error ends all ranks after one line on stderr.
+    """
     comm = MPI.COMM_WORLD
 
     def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
         plans = {name: Plan.load(folder / file) for name, file in orders["plans"].items()}
         measurement = measure_paired(
-            comm, Plan.load(folder / DIRECT), plans, orders["baselines"], Stopping(**orders["stopping"]),
-            fixed=orders["fixed"], timeout_s=orders["timeout_s"], tamper=tamper,
-        )  # fmt: skip
+            comm,
+            Plan.load(folder / DIRECT),
+            plans,
+            orders["baselines"],
+            Stopping(**orders["stopping"]),
+            fixed=orders["fixed"],
+            timeout_s=orders["timeout_s"],
+            tamper=tamper,
+        )
         return None if measurement is None else measurement.to_object()
 
     measure_as_rank(folder, comm, measure)

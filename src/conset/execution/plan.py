@@ -1,20 +1,23 @@
 """Plan: what each rank executes, as arrays per rank.
 
-Where bytes lie: the send buffer of a rank holds its messages one after the other in the order of their targets, the
-receive buffer in the order of their sources; several messages of one pair follow each other in the order of their
-indices. So the bytes from one rank to another are one range in both buffers, as `MPI_Alltoallv` has them. A split
-message is cut into consecutive byte ranges in phase order, then list order. Bytes of a rank to itself
-(`Pattern.local_bytes`) are no message: the application copies them beside the exchange.
+Where bytes lie: the send buffer of a rank holds its messages one after the other in the order of
+their targets, the receive buffer in the order of their sources; several messages of one pair follow
+each other in the order of their indices. So the bytes from one rank to another are one range in
+both buffers, as `MPI_Alltoallv` has them. A split message is cut into consecutive byte ranges in
+phase order, then list order. Bytes of a rank to itself (`Pattern.local_bytes`) are no message: the
+application copies them beside the exchange.
 
-Where messages are put together and forwarded on their way (programs of stages), a rank also has a *work area*: `packs`
-copy into it what a send carries, receives of what travels on, or ends here scattered, arrive in it, and `unpacks` copy
-the latter into the receive buffer. `needs` says what must have ended before a send is packed and started. A byte of
-the work area is written at most once in an exchange. The users' buffers are those of the messages that are delivered,
-as if each were sent directly.
+Where messages are put together and forwarded on their way (programs of stages), a rank also has a
+*work area*: `packs` copy into it what a send carries, receives of what travels on, or ends here
+scattered, arrive in it, and `unpacks` copy the latter into the receive buffer. `needs` says what
+must have ended before a send is packed and started. A byte of the work area is written at most once
+in an exchange. The users' buffers are those of the messages that are delivered, as if each were
+sent directly.
 
-Of building blocks, stages with messages of their own, every repetition has bytes of its own in both buffers: the plan
-is that of one schedule of all that is sent, and what a pair of ranks exchanges lies in the order of the repetitions. So
-no policy, not even `none`, lets one repetition overwrite another, and each is seen to arrive.
+Of building blocks, stages with messages of their own, every repetition has bytes of its own in both
+buffers: the plan is that of one schedule of all that is sent, and what a pair of ranks exchanges
+lies in the order of the repetitions. So no policy, not even `none`, lets one repetition overwrite
+another, and each is seen to arrive.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ from conset.base.errors import InputError, UsageError
 from conset.schedule.sync import Sync, parse_sync
 
 MAX_BYTES = 2**31 - 1
-"""Largest transfer [B]: a count of MPI is an `int`; the large-count calls are not in every library."""
+"""Largest transfer [B]: a count of MPI is an `int`.
+
+The large-count calls are not in every library.
+"""
 
 _OPERATION_ARRAYS: dict[str, type[np.int32] | type[np.int64]] = {
     "phase": np.int32,
@@ -45,15 +51,19 @@ _OPERATION_ARRAYS: dict[str, type[np.int32] | type[np.int64]] = {
 
 @dataclass(frozen=True, eq=False)
 class Operations(ValueObject):
-    """Sends or receives of all ranks; those of rank `r` are `offsets[r] … offsets[r + 1] - 1`, in posting order.
+    """Sends or receives of all ranks.
+
+    Those of rank `r` are `offsets[r] … offsets[r + 1] - 1`, in posting order.
 
     Attributes:
         offsets: shape=(ranks + 1), int64.
         phase: shape=(operations), int32: the phase each belongs to.
         peer: shape=(operations), int32: the rank at the other end.
-        offset: shape=(operations), int64 [B]: where it starts in the rank's buffer, or in its work area.
+        offset: shape=(operations), int64 [B]: where it starts in the rank's buffer, or in its work
+            area.
         bytes: shape=(operations), int64 [B].
-        transfer: shape=(operations), int32: index of the schedule's transfer; the same number at both ends.
+        transfer: shape=(operations), int32: index of the schedule's transfer; the same number at
+            both ends.
         work: shape=(operations), bool: `offset` counts in the work area; None: nowhere.
     """
 
@@ -67,12 +77,19 @@ class Operations(ValueObject):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
-        if self.offsets.ndim != 1 or self.offsets.size < 2 or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
+        if (
+            self.offsets.ndim != 1
+            or self.offsets.size < 2
+            or self.offsets[0] != 0
+            or np.any(np.diff(self.offsets) < 0)
+        ):
             raise InputError("offsets: must rise from 0, one more than ranks")
         for name, dtype in _OPERATION_ARRAYS.items():
             array = frozen_ints(getattr(self, name), dtype, name)
             if array.shape != (self.offsets[-1],):
-                raise InputError(f"{name} has shape {array.shape}: offsets end at {self.offsets[-1]}")
+                raise InputError(
+                    f"{name} has shape {array.shape}: offsets end at {self.offsets[-1]}"
+                )
             object.__setattr__(self, name, array)
         if self.work is not None:
             object.__setattr__(self, "work", _flags(self.work, "work", self.count))
@@ -99,16 +116,21 @@ class Operations(ValueObject):
 
 @dataclass(frozen=True, eq=False)
 class Copies(ValueObject):
-    """Copies inside a rank that belong to its sends (packs) or receives (unpacks), in the order in which they are made.
+    """Copies inside a rank that belong to its sends (packs) or receives (unpacks).
 
-    A pack goes from the send buffer or the work area to the work area, before its send starts; an unpack from the work
-    area to the receive buffer, after its receive has ended.
+    In the order in which they are made.
+
+    A pack goes from the send buffer or the work area to the work area, before its send starts; an
+    unpack from the work area to the receive buffer, after its receive has ended.
 
     Attributes:
-        offsets: shape=(operations + 1), int64: those of operation `k` are `offsets[k] … offsets[k + 1] - 1`.
-        work: shape=(copies), bool: `source` counts in the work area; always so where they are unpacks.
+        offsets: shape=(operations + 1), int64: those of operation `k` are
+            `offsets[k] … offsets[k + 1] - 1`.
+        work: shape=(copies), bool: `source` counts in the work area; always so where they are
+            unpacks.
         source: shape=(copies), int64 [B]: where the bytes are.
-        target: shape=(copies), int64 [B]: where they go: in the work area (packs), in the receive buffer (unpacks).
+        target: shape=(copies), int64 [B]: where they go: in the work area (packs), in the receive
+            buffer (unpacks).
         bytes: shape=(copies), int64 [B].
     """
 
@@ -124,7 +146,9 @@ class Copies(ValueObject):
         check_offsets("offsets", self.offsets, None, self.bytes.size, "copies")
         for name in ("source", "target", "bytes"):
             if getattr(self, name).shape != (self.count,):
-                raise InputError(f"{name} has shape {getattr(self, name).shape}: offsets end at {self.count}")
+                raise InputError(
+                    f"{name} has shape {getattr(self, name).shape}: offsets end at {self.count}"
+                )
         object.__setattr__(self, "work", _flags(self.work, "work", self.count))
 
     @property
@@ -140,13 +164,15 @@ class Copies(ValueObject):
 
 @dataclass(frozen=True, eq=False)
 class Needs(ValueObject):
-    """What must have ended before a send is packed and started, or before a receive is signalled to its source.
+    """What must have ended before a send is packed and started.
+
+    Or before a receive is signalled to its source.
 
     Attributes:
-        offsets: shape=(sends + 1) or (receives + 1), int64: those of send or receive `k` are `offsets[k] …
-            offsets[k + 1] - 1`.
-        operation: shape=(needs), int64: indices in the plan's receives, and, from their number on, in its sends; of the
-            rank that has the need.
+        offsets: shape=(sends + 1) or (receives + 1), int64: those of send or receive `k` are
+            `offsets[k] …             offsets[k + 1] - 1`.
+        operation: shape=(needs), int64: indices in the plan's receives, and, from their number on,
+            in its sends; of the rank that has the need.
     """
 
     offsets: NDArray[np.int64]
@@ -181,7 +207,9 @@ def _flags(values: Any, what: str, count: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Plan(ValueObject):
-    """What each rank executes: its sends and receives in posting order, and the policy that keeps phases apart.
+    """What each rank executes.
+
+    Its sends and receives in posting order, and the policy that keeps phases apart.
 
     Attributes:
         phases: number of phases; with `sync` it fixes the number of barriers for every rank alike.
@@ -195,8 +223,8 @@ class Plan(ValueObject):
         packs: of the sends; None: none.
         unpacks: of the receives; None: none.
         needs: of the sends; None: none.
-        signals: what receives need; the source of one that has needs is told, by a message of no bytes, when they have
-            ended, and sends then, under every policy. None: none.
+        signals: what receives need; the source of one that has needs is told, by a message of no
+            bytes, when they have ended, and sends then, under every policy. None: none.
     """
 
     phases: int
@@ -217,7 +245,8 @@ class Plan(ValueObject):
             raise UsageError(f"in flight {self.in_flight}: must be at least 1, or all")
         if self.sends.offsets.size != self.receives.offsets.size:
             raise InputError(
-                f"sends are of {self.ranks} ranks, receives of {self.receives.offsets.size - 1}: must agree"
+                f"sends are of {self.ranks} ranks, receives of "
+                f"{self.receives.offsets.size - 1}: must agree"
             )
         for name in ("send_bytes", "receive_bytes", "work_bytes"):
             if getattr(self, name) is None:
@@ -237,7 +266,8 @@ class Plan(ValueObject):
         ):
             if rows is not None and rows.offsets.size != operations.count + 1:
                 raise InputError(
-                    f"{name} are of {rows.offsets.size - 1} {of}, there are {operations.count}: must agree"
+                    f"{name} are of {rows.offsets.size - 1} {of}, there are "
+                    f"{operations.count}: must agree"
                 )
         for name, needs, operations, of in (
             ("needs", self.needs, self.sends, "send"),
@@ -253,14 +283,18 @@ class Plan(ValueObject):
         if (wrong := np.flatnonzero(has != needed)).size:
             k = int(wrong[0])
             what = "receive" if needs.operation[k] < self.receives.count else "send"
-            raise InputError(f"{name}[{k}]: a {of} of rank {has[k]} needs a {what} of rank {needed[k]}: its own")
+            raise InputError(
+                f"{name}[{k}]: a {of} of rank {has[k]} needs a {what} of rank {needed[k]}: its own"
+            )
 
     @cached_property
     def signalled(self) -> NDArray[np.bool_]:
         """shape=(sends), bool: sends that wait for a signal, as their receive has needs."""
         if self.signals is None:
             return np.zeros(self.sends.count, bool)
-        return np.isin(self.sends.transfer, self.receives.transfer[np.diff(self.signals.offsets) > 0])
+        return np.isin(
+            self.sends.transfer, self.receives.transfer[np.diff(self.signals.offsets) > 0]
+        )
 
     @property
     def ranks(self) -> int:
@@ -290,12 +324,19 @@ class Plan(ValueObject):
             UsageError: the plan forwards: what a rank sends to a peer is not what it has for it.
         """
         if self.forwards:
-            raise UsageError("pair_ranges: the plan forwards messages, its operations do not say who has what for whom")
+            raise UsageError(
+                "pair_ranges: the plan forwards messages, its operations do not say who has "
+                "what for whom"
+            )
         return PairRanges.of(self.sends, rank), PairRanges.of(self.receives, rank)
 
     def save(self, path: Path) -> None:
         """Writes an `.npz`, not compressed: ranks read it at start-up."""
-        arrays: dict[str, Any] = {"phases": self.phases, "sync": str(self.sync), "in_flight": self.in_flight or 0}
+        arrays: dict[str, Any] = {
+            "phases": self.phases,
+            "sync": str(self.sync),
+            "in_flight": self.in_flight or 0,
+        }
         arrays |= {"send_bytes": self.send_bytes, "receive_bytes": self.receive_bytes}
         if self.work_bytes is not None:
             arrays["work_bytes"] = self.work_bytes
@@ -311,7 +352,13 @@ class Plan(ValueObject):
         """Reads what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             parts: dict[str, Any] = {
-                name: kind(**{each.name: file[key] for each in fields(kind) if (key := f"{name}_{each.name}") in file})
+                name: kind(
+                    **{
+                        each.name: file[key]
+                        for each in fields(kind)
+                        if (key := f"{name}_{each.name}") in file
+                    }
+                )
                 for name, kind in _PARTS.items()
                 if f"{name}_offsets" in file
             }
@@ -326,7 +373,10 @@ class Plan(ValueObject):
             )
 
     def __repr__(self) -> str:
-        return f"Plan(ranks={self.ranks}, phases={self.phases}, transfers={self.transfers}, sync={self.sync})"
+        return (
+            f"Plan(ranks={self.ranks}, phases={self.phases}, transfers={self.transfers}, "
+            f"sync={self.sync})"
+        )
 
 
 _PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
@@ -342,7 +392,9 @@ _PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
 
 @dataclass(frozen=True, eq=False)
 class PairRanges(ValueObject):
-    """The bytes a rank exchanges with each peer, parts put together; only peers that there are, in rank order.
+    """The bytes a rank exchanges with each peer, parts put together.
+
+    Only peers that there are, in rank order.
 
     Attributes:
         peer: shape=(peers), int32.
@@ -359,7 +411,10 @@ class PairRanges(ValueObject):
 
     @staticmethod
     def of(operations: Operations, rank: int, phase: int | None = None) -> PairRanges:
-        """The ranges of one rank's sends or receives; those of one phase, where it has one range for each peer."""
+        """The ranges of one rank's sends or receives.
+
+        Those of one phase, where it has one range for each peer.
+        """
         rows = operations.of(rank)
         if phase is not None:
             low, high = np.searchsorted(operations.phase[rows], [phase, phase + 1]) + rows.start

@@ -1,4 +1,7 @@
-"""Plan files: what every rank executes, for programs without Python (`conset/plan@1` of `docs/flat-files.md`)."""
+"""Plan files: what every rank executes, for programs without Python.
+
+`conset/plan@1` of `docs/flat-files.md`.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,14 @@ def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
     """What every rank executes."""
     phase_transfers = np.bincount(plan.sends.phase, minlength=plan.phases).astype(np.int32)
     entries: dict[str, FlatValue] = {
-        "ranks": plan.ranks, "phases": plan.phases, "sync": str(plan.sync), "in_flight": plan.in_flight or 0,
-        "phase_transfers": phase_transfers, "send_bytes": plan.send_bytes, "receive_bytes": plan.receive_bytes,
-    }  # fmt: skip
+        "ranks": plan.ranks,
+        "phases": plan.phases,
+        "sync": str(plan.sync),
+        "in_flight": plan.in_flight or 0,
+        "phase_transfers": phase_transfers,
+        "send_bytes": plan.send_bytes,
+        "receive_bytes": plan.receive_bytes,
+    }
     if plan.work_bytes is not None:
         entries["work_bytes"] = plan.work_bytes
     if plan.signals is not None:
@@ -83,28 +91,37 @@ def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
         part = getattr(plan, name)
         for each in () if part is None else fields(part):
             values = getattr(part, each.name)
-            if values is not None and each.name != "transfer":  # a number of the schedule's, no part of the execution
+            if (
+                values is not None and each.name != "transfer"
+            ):  # a number of the schedule's, no part of the execution
                 entries[f"{name}_{each.name}"] = values
     return entries
 
 
-def plan_items(pattern: Pattern, layout: Layout, element: str | None = None) -> dict[str, FlatValue]:
-    """Where the bytes of a plan of `pattern` lie in the arrays of an application that is laid out so.
+def plan_items(
+    pattern: Pattern, layout: Layout, element: str | None = None
+) -> dict[str, FlatValue]:
+    """Where the bytes of a plan of `pattern` lie in the arrays of such an application.
 
     Args:
         pattern: what the plan delivers.
         layout: whose messages it is.
-        element: a key of `ELEMENTS`, what the array is made of; None: float64 where a word has 8 bytes, float32 where
-            it has 4.
+        element: a key of `ELEMENTS`, what the array is made of; None: float64 where a word has 8
+            bytes, float32 where it has 4.
 
     Raises:
         InputError: the layout is of other messages.
-        UsageError: no such element, one that a word is no whole number of, or a word without a default.
+        UsageError: no such element, one that a word is no whole number of, or a word without a
+            default.
     """
     layout.require_pattern(pattern)
     name = _element(layout, element)
     lists = [layout.local(rank) for rank in range(layout.ranks)]
-    entries: dict[str, FlatValue] = {"item_bytes": layout.word, "item_type": name, "add": int(layout.add)}
+    entries: dict[str, FlatValue] = {
+        "item_bytes": layout.word,
+        "item_type": name,
+        "add": int(layout.add),
+    }
     for side, key in enumerate(("send_items", "receive_items")):
         rows = [pair[side] for pair in lists]
         entries[f"{key}_offsets"] = np.cumsum([0, *(row.size for row in rows)], dtype=np.int64)
@@ -117,16 +134,20 @@ def _element(layout: Layout, element: str | None) -> str:
     if element is None:
         if layout.word not in _DEFAULT_ELEMENTS:
             raise UsageError(
-                f"element: required where a word has {layout.word} B: one of {', '.join(ELEMENTS)}", options=["element"]
+                f"element: required where a word has {layout.word} B: one of {', '.join(ELEMENTS)}",
+                options=["element"],
             )
         return _DEFAULT_ELEMENTS[layout.word]
     if element not in ELEMENTS:
         raise unknown_name("element", element, ELEMENTS)
     if layout.word % ELEMENTS[element]:
         raise UsageError(
-            f"element {element}: has {ELEMENTS[element]} B, a word of the layout {layout.word}: must be whole elements",
+            f"element {element}: has {ELEMENTS[element]} B, a word of the layout {layout.word}: "
+            "must be whole elements",
             options=["element"],
         )
     if layout.add and element == "bytes":
-        raise UsageError("element bytes: cannot be added, as the layout's shared nodes are", options=["element"])
+        raise UsageError(
+            "element bytes: cannot be added, as the layout's shared nodes are", options=["element"]
+        )
     return element

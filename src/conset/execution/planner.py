@@ -26,19 +26,22 @@ REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""
 
 
-def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flight: InFlight | None = None) -> Plan:
+def plan_schedule(
+    schedule: Schedule, sync: Sync | str | None = None, *, in_flight: InFlight | None = None
+) -> Plan:
     """The plan that executes `schedule` under `sync` (default: the schedule's own); checked to end.
 
-    A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its machine, else all.
+    A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its
+    machine, else all.
 
-    Transfers of a phase are posted in the order of the phase's list, or of their start where there is a timetable
-    (the times themselves are a model's and are not kept). What of an order between messages the policy does not see to,
-    operations wait for (`_waits`).
+    Transfers of a phase are posted in the order of the phase's list, or of their start where there
+    is a timetable (the times themselves are a model's and are not kept). What of an order between
+    messages the policy does not see to, operations wait for (`_waits`).
 
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
-        InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or the pattern's
-            order between messages is broken by the order of the transfers.
+        InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or
+            the pattern's order between messages is broken by the order of the transfers.
     """
     policy = _policy(schedule.sync if sync is None else sync)
     _check_sizes(schedule)
@@ -47,25 +50,39 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     pattern, message = schedule.pattern, schedule.message
     source, target = pattern.source[message], pattern.target[message]
     send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
+    receive_start, receive_bytes = _layout(
+        pattern.target, pattern.source, pattern.size, pattern.ranks
+    )
     sends = _operations(schedule, source, target, send_start[message] + within)
     receives = _operations(schedule, target, source, receive_start[message] + within)
     before = None if pattern.before is None else pattern.before[not_kept(schedule, policy)]
     needs, signals = _waits(before, message, sends, receives)
     plan = Plan(
-        schedule.phases, policy, sends, receives, send_bytes, receive_bytes, _in_flight(schedule, in_flight),
-        needs=needs, signals=signals,
-    )  # fmt: skip
+        schedule.phases,
+        policy,
+        sends,
+        receives,
+        send_bytes,
+        receive_bytes,
+        _in_flight(schedule, in_flight),
+        needs=needs,
+        signals=signals,
+    )
     check_plan(plan)
     return plan
 
 
-def plan_program(program: Program, sync: Sync | str | None = None, *, in_flight: InFlight | None = None) -> Plan:
-    """The plan that executes a whole program under `sync` (default: the program's own); checked to end.
+def plan_program(
+    program: Program, sync: Sync | str | None = None, *, in_flight: InFlight | None = None
+) -> Plan:
+    """The plan that executes a whole program under `sync` (default: the program's own).
 
-    Of a program that forwards, a rank has in its buffers what a direct exchange of the messages has there; a bundle
-    waits for what brings its parts, whatever the policy. Up to 2^18 operations and copies the plan is also replayed
-    byte by byte. Building blocks are planned as one schedule of all that they send (`chained`).
+    Checked to end.
+
+    Of a program that forwards, a rank has in its buffers what a direct exchange of the messages has
+    there; a bundle waits for what brings its parts, whatever the policy. Up to 2^18 operations and
+    copies the plan is also replayed byte by byte. Building blocks are planned as one schedule of
+    all that they send (`chained`).
 
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
@@ -79,17 +96,27 @@ def plan_program(program: Program, sync: Sync | str | None = None, *, in_flight:
     _check_sizes(schedule)
     pattern = program.paths.pattern
     send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
+    receive_start, receive_bytes = _layout(
+        pattern.target, pattern.source, pattern.size, pattern.ranks
+    )
     moved = forward(program.paths, _stages(program.paths, schedule), send_start, receive_start)
     plan = Plan(
-        schedule.phases, policy, *_ends(schedule, moved), send_bytes, receive_bytes, _in_flight(schedule, in_flight),
+        schedule.phases,
+        policy,
+        *_ends(schedule, moved),
+        send_bytes,
+        receive_bytes,
+        _in_flight(schedule, in_flight),
         moved.work_bytes,
-    )  # fmt: skip
+    )
     needs, signals = _waits(schedule.pattern.before, schedule.message, plan.sends, plan.receives)
     plan = replace(
-        plan, packs=moved.packs.of_operations(plan.sends.transfer),
-        unpacks=moved.unpacks.of_operations(plan.receives.transfer), needs=needs, signals=signals,
-    )  # fmt: skip
+        plan,
+        packs=moved.packs.of_operations(plan.sends.transfer),
+        unpacks=moved.unpacks.of_operations(plan.receives.transfer),
+        needs=needs,
+        signals=signals,
+    )
     check_plan(plan)
     if steps_of(plan) <= REPLAYED:
         check_delivery(plan, pattern)
@@ -97,9 +124,12 @@ def plan_program(program: Program, sync: Sync | str | None = None, *, in_flight:
 
 
 def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
-    """Every message sent directly and whole: all at once, or run after run where `run` says in which one each is.
+    """Every message sent directly and whole.
 
-    The buffers are those of a program that delivers `pattern`; messages of a rank are in the order of their indices.
+    All at once, or run after run where `run` says in which one each is.
+
+    The buffers are those of a program that delivers `pattern`; messages of a rank are in the order
+    of their indices.
 
     Args:
         pattern: what is sent.
@@ -107,24 +137,37 @@ def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
     """
     phase = np.zeros(pattern.messages, np.int32) if run is None else run
     send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
-    ends = ((pattern.source, pattern.target, send_start), (pattern.target, pattern.source, receive_start))
+    receive_start, receive_bytes = _layout(
+        pattern.target, pattern.source, pattern.size, pattern.ranks
+    )
+    ends = (
+        (pattern.source, pattern.target, send_start),
+        (pattern.target, pattern.source, receive_start),
+    )
     sends, receives = (
         _posted(pattern.ranks, np.lexsort((phase, own)), own, phase, peer, start, pattern.size)
         for own, peer, start in ends
     )
     phases = int(phase.max(initial=-1)) + 1
-    return Plan(phases, Sync("none" if run is None else "local"), sends, receives, send_bytes, receive_bytes)
+    return Plan(
+        phases, Sync("none" if run is None else "local"), sends, receives, send_bytes, receive_bytes
+    )
 
 
 def plan_baseline(program: Program) -> Plan:
-    """What an application would send itself, on the buffers of `plan_program`: the messages, each directly and whole.
+    """What an application would send itself, on the buffers of `plan_program`.
+
+    The messages, each directly and whole.
 
     Of building blocks one repetition after the other, a rank ending its own part of each first.
     """
     if program.paths is not None:
         return plan_direct(program.paths.pattern)
-    sent = [program.schedules[stage.schedule].pattern for stage in program.stages for _ in range(stage.repeat)]
+    sent = [
+        program.schedules[stage.schedule].pattern
+        for stage in program.stages
+        for _ in range(stage.repeat)
+    ]
     run = np.repeat(np.arange(len(sent), dtype=np.int32), [pattern.messages for pattern in sent])
     # chained messages are by source, then by repetition
     order = np.argsort(np.concatenate([pattern.source for pattern in sent]), kind="stable")
@@ -148,12 +191,14 @@ def _in_flight(schedule: Schedule, given: InFlight | None) -> int | None:
 
 
 def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:
-    """The transfers of a chained program by stage, and the byte of its bundle that each begins with."""
+    """The transfers of a chained program by stage, each with its first byte in the bundle."""
     within = _offset_in_message(schedule)
     bundles = [paths.bundles(stage).pattern for stage in range(paths.stages)]
     edges = np.cumsum([0, *(each.messages for each in bundles)])
     # chained messages are bundles by source, then by stage
-    number = np.argsort(np.concatenate([each.source for each in bundles]), kind="stable")[schedule.message]
+    number = np.argsort(np.concatenate([each.source for each in bundles]), kind="stable")[
+        schedule.message
+    ]
     order = np.lexsort((within, number))
     cuts = np.searchsorted(number[order], edges)
     rows = [order[low:high] for low, high in pairwise(cuts.tolist())]
@@ -172,21 +217,31 @@ def _ends(schedule: Schedule, moved: Forwarding) -> tuple[Operations, Operations
 
 
 def _waits(
-    before: NDArray[np.int32] | None, message: NDArray[np.int32], sends: Operations, receives: Operations
+    before: NDArray[np.int32] | None,
+    message: NDArray[np.int32],
+    sends: Operations,
+    receives: Operations,
 ) -> tuple[Needs | None, Needs | None]:
-    """What sends and what receives need so that of each pair the first message ends before the second one starts.
+    """What sends and receives need to keep the messages of a pair in order.
 
-    It ends where the two share a rank: its send there when the bytes may be changed again, its receive when they are
-    there. The second one starts where it is sent, so if that is the shared rank the send needs the operation of the
-    first (a receive rather than a send, where both are there). If the shared rank receives it, that receive has the
-    need, and its source is signalled.
+    The first ends before the second one starts.
+
+    It ends where the two share a rank: its send there when the bytes may be changed again, its
+    receive when they are there. The second one starts where it is sent, so if that is the shared
+    rank the send needs the operation of the first (a receive rather than a send, where both are
+    there). If the shared rank receives it, that receive has the need, and its source is signalled.
     """
     first, second = order_of_transfers(before, message)
     if not first.size:
         return None, None
     send, receive = (np.empty(message.size, np.int64) for _ in range(2))
-    send[sends.transfer], receive[receives.transfer] = np.arange(message.size), np.arange(message.size)
-    a, b = (np.stack([sends.rank[send[each]], receives.rank[receive[each]]]) for each in (first, second))
+    send[sends.transfer], receive[receives.transfer] = (
+        np.arange(message.size),
+        np.arange(message.size),
+    )
+    a, b = (
+        np.stack([sends.rank[send[each]], receives.rank[receive[each]]]) for each in (first, second)
+    )
     at_source = (b[0] == a).any(axis=0)
     arrives = a[1] == np.where(at_source, b[0], b[1])
     needed = np.where(arrives, receive[first], receives.count + send[first])
@@ -200,7 +255,9 @@ def _rows(owner: NDArray[np.int64], needed: NDArray[np.int64], operations: int) 
     if not owner.size:
         return None
     order = np.lexsort((needed, owner))
-    return Needs(np.searchsorted(owner[order], np.arange(operations + 1)).astype(np.int64), needed[order])
+    return Needs(
+        np.searchsorted(owner[order], np.arange(operations + 1)).astype(np.int64), needed[order]
+    )
 
 
 def _check_sizes(schedule: Schedule) -> None:
@@ -208,13 +265,17 @@ def _check_sizes(schedule: Schedule) -> None:
     if large.size:
         k = int(large[0])
         raise InputError(
-            f"transfer {k} (message {schedule.message[k]}) has {schedule.size[k]} bytes: MPI carries at most "
+            f"transfer {k} (message {schedule.message[k]}) has {schedule.size[k]} bytes: MPI "
+            "carries at most "
             f"{MAX_BYTES} in one message, split it"
         )
 
 
 def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
-    """shape=(transfers) [B]: where each part starts in its message; parts follow each other in transfer order."""
+    """shape=(transfers) [B]: where each part starts in its message.
+
+    Parts follow each other in transfer order.
+    """
     message, size = schedule.message, schedule.size
     order = np.argsort(message, kind="stable")
     ends = np.cumsum(size[order])
@@ -229,7 +290,8 @@ def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
     if wrong.size:
         m = int(wrong[0])
         raise InputError(
-            f"message {m} has {schedule.pattern.size[m]} bytes, its transfers carry {total[m]}: must agree"
+            f"message {m} has {schedule.pattern.size[m]} bytes, its transfers carry "
+            f"{total[m]}: must agree"
         )
     return within
 
@@ -240,24 +302,37 @@ def _layout(
     """Start of each message in its rank's buffer, and the size of each rank's buffer [B]."""
     order = np.lexsort((peer, own))  # stable: messages of one pair stay in index order
     ends = np.cumsum(size[order])
-    edges = np.concatenate([[0], ends])[np.searchsorted(own[order], np.arange(ranks + 1))].astype(np.int64)
+    edges = np.concatenate([[0], ends])[np.searchsorted(own[order], np.arange(ranks + 1))].astype(
+        np.int64
+    )
     start = np.empty(size.size, np.int64)
     start[order] = ends - size[order] - edges[own[order]]
     return start, np.diff(edges)
 
 
 def _operations(
-    schedule: Schedule, own: NDArray[np.int32], peer: NDArray[np.int32], offset: NDArray[np.int64],
+    schedule: Schedule,
+    own: NDArray[np.int32],
+    peer: NDArray[np.int32],
+    offset: NDArray[np.int64],
     work: NDArray[np.bool_] | None = None,
-) -> Operations:  # fmt: skip
+) -> Operations:
     order = schedule.posted[np.argsort(own[schedule.posted], kind="stable")]
-    return _posted(schedule.pattern.ranks, order, own, schedule.phase_of, peer, offset, schedule.size, work)
+    return _posted(
+        schedule.pattern.ranks, order, own, schedule.phase_of, peer, offset, schedule.size, work
+    )
 
 
 def _posted(
-    ranks: int, order: NDArray[np.integer], own: NDArray[np.int32], phase: NDArray[np.int32], peer: NDArray[np.int32],
-    offset: NDArray[np.int64], size: NDArray[np.int64], work: NDArray[np.bool_] | None = None,
-) -> Operations:  # fmt: skip
+    ranks: int,
+    order: NDArray[np.integer],
+    own: NDArray[np.int32],
+    phase: NDArray[np.int32],
+    peer: NDArray[np.int32],
+    offset: NDArray[np.int64],
+    size: NDArray[np.int64],
+    work: NDArray[np.bool_] | None = None,
+) -> Operations:
     """Operations in the order in which they are posted, by the rank that has them."""
     return Operations(
         np.searchsorted(own[order], np.arange(ranks + 1)).astype(np.int64),

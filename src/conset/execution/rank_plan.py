@@ -99,14 +99,24 @@ class RankPlan(ValueObject):
             unpacks=_core_copies(self.unpacks),
             needs=_core_needs(self.needs),
             signals=_core_needs(self.signals),
-            signalled=np.zeros(0, np.uint8) if self.signalled is None else self.signalled.view(np.uint8),
+            signalled=np.zeros(0, np.uint8)
+            if self.signalled is None
+            else self.signalled.view(np.uint8),
         )
 
 
 def plan_digest(plan: Plan) -> str:
     """Equal where plans are, whoever made them: sixteen digits of a hash."""
     digest = sha256(f"{plan.ranks} {plan.phases} {plan.sync} {plan.in_flight}".encode())
-    for part in (plan, plan.sends, plan.receives, plan.packs, plan.unpacks, plan.needs, plan.signals):
+    for part in (
+        plan,
+        plan.sends,
+        plan.receives,
+        plan.packs,
+        plan.unpacks,
+        plan.needs,
+        plan.signals,
+    ):
         for name in () if part is None else sorted(each.name for each in fields(part)):
             value = getattr(part, name)
             if isinstance(value, np.ndarray):
@@ -120,9 +130,14 @@ def _operations_of(operations: Operations, rows: slice) -> Operations:
         return np.ascontiguousarray(array[rows])
 
     return Operations(
-        np.array([0, rows.stop - rows.start]), own(operations.phase), own(operations.peer), own(operations.offset),
-        own(operations.bytes), own(operations.transfer), None if operations.work is None else own(operations.work),
-    )  # fmt: skip
+        np.array([0, rows.stop - rows.start]),
+        own(operations.phase),
+        own(operations.peer),
+        own(operations.offset),
+        own(operations.bytes),
+        own(operations.transfer),
+        None if operations.work is None else own(operations.work),
+    )
 
 
 def _needs_of(plan: Plan, needs: Needs | None, rank: int, own: slice) -> Needs | None:
@@ -134,7 +149,8 @@ def _needs_of(plan: Plan, needs: Needs | None, rank: int, own: slice) -> Needs |
     receives, sends = plan.receives.of(rank), plan.sends.of(rank)
     first_send = plan.receives.count + sends.start - (receives.stop - receives.start)
     return Needs(
-        offsets - offsets[0], operation - np.where(operation < plan.receives.count, receives.start, first_send)
+        offsets - offsets[0],
+        operation - np.where(operation < plan.receives.count, receives.start, first_send),
     )
 
 
@@ -143,7 +159,13 @@ def _copies_of(copies: Copies | None, operations: slice) -> Copies | None:
         return None
     offsets = copies.offsets[operations.start : operations.stop + 1]
     rows = slice(int(offsets[0]), int(offsets[-1]))
-    return Copies(offsets - offsets[0], copies.work[rows], copies.source[rows], copies.target[rows], copies.bytes[rows])
+    return Copies(
+        offsets - offsets[0],
+        copies.work[rows],
+        copies.source[rows],
+        copies.target[rows],
+        copies.bytes[rows],
+    )
 
 
 def _core_operations(operations: Operations, rank: int) -> _core.RankOperations:

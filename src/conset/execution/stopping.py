@@ -16,7 +16,10 @@ _RESAMPLES = 400
 _CLOSE = 1.1
 """A contender within so many times the best may still be the best."""
 _HOPELESS = 1.1
-"""Before there are intervals, a contender must be above the limit by so much in every repetition to be left out."""
+"""Factor over the limit above which a contender is left out before there are intervals.
+
+In every repetition.
+"""
 _PATIENCE = 4
 """The least number of repetitions may take so many times what is allowed."""
 _GROWTH = 1.25
@@ -43,9 +46,12 @@ class Stopping:
     Attributes:
         least: repetitions before anything is looked at, at least 1.
         most: repetitions at most.
-        precision: half of the interval of a paired ratio that is narrow enough, as a share of the median.
-        drop: a contender whose ratio to the best is above this with certainty is not repeated further; 0: all are.
-        time_s: what measuring may take, but for the `least` repetitions, which may take four times that [s].
+        precision: half of the interval of a paired ratio that is narrow enough, as a share of the
+            median.
+        drop: a contender whose ratio to the best is above this with certainty is not repeated
+            further; 0: all are.
+        time_s: what measuring may take, but for the `least` repetitions, which may take four times
+            that [s].
     """
 
     least: int = 3
@@ -56,7 +62,9 @@ class Stopping:
 
     def __post_init__(self) -> None:
         if not 1 <= self.least <= self.most:
-            raise UsageError(f"repetitions: at least 1, and {self.least} (least) at most {self.most} (most)")
+            raise UsageError(
+                f"repetitions: at least 1, and {self.least} (least) at most {self.most} (most)"
+            )
         if not 0 < self.precision < 1:
             raise UsageError(f"precision {self.precision:g}: must be above 0 and below 1")
         if self.drop and self.drop < 1:
@@ -92,7 +100,10 @@ class Race:
     def after(
         self, repetition: int, took: NDArray[np.float64], going: NDArray[np.uint8], elapsed_s: float
     ) -> NDArray[np.uint8]:
-        """shape=(contenders), uint8: who goes on after a repetition; nobody at the end. The first is dropped."""
+        """shape=(contenders), uint8: who goes on after a repetition; nobody at the end.
+
+        The first is dropped.
+        """
         last_s, self._before_s = elapsed_s - self._before_s, elapsed_s
         if repetition:
             for k in np.flatnonzero(going).tolist():
@@ -112,14 +123,23 @@ class Race:
         return self._look(going)
 
     def _without_hopeless(self, going: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Without those that were far slower than the best in every repetition so far, before there are intervals."""
+        """Without those that were far slower than the best in every repetition so far.
+
+        Before there are intervals.
+        """
         here, best = self._best_of(going)
         if not self.times_s[best] or not self.stopping.drop:
             return going
         base = np.array(self.times_s[best])
         limit = self.stopping.drop * _HOPELESS
-        slow = {name for name in here if name not in self.fixed and (self.times_s[name] > limit * base).all()}
-        return np.array([going[k] and name not in slow for k, name in enumerate(self.names)], np.uint8)
+        slow = {
+            name
+            for name in here
+            if name not in self.fixed and (self.times_s[name] > limit * base).all()
+        }
+        return np.array(
+            [going[k] and name not in slow for k, name in enumerate(self.names)], np.uint8
+        )
 
     def _best_of(self, going: NDArray[np.uint8]) -> tuple[list[str], str]:
         """(who is repeated, the fastest of them)."""

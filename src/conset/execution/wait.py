@@ -1,7 +1,10 @@
-"""Waiting for MPI without blocking in it: look, yield, nap where ranks exceed cores, give up at a deadline.
+"""Waiting for MPI without blocking in it.
 
-MPI libraries poll. With more ranks than cores a rank that waits inside a blocking call burns the slice that a working
-one needs (a barrier of 16 ranks on two cores takes several times as long), and nothing inside it can pass a deadline.
+Look, yield, nap where ranks exceed cores, give up at a deadline.
+
+MPI libraries poll. With more ranks than cores a rank that waits inside a blocking call burns the
+slice that a working one needs (a barrier of 16 ranks on two cores takes several times as long), and
+nothing inside it can pass a deadline.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ _POLLS_PER_CHECK = 16
 """Looks before the first nap, and between two looks at the clock."""
 _BOOT, _TIME = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/time")
 _SHORTEST_NAP = 8
-"""The first nap is that part of the longest: each is twice the one before. The core's executor naps alike."""
+"""The first nap is that part of the longest: each is twice the one before.
+
+The core's executor naps alike.
+"""
 
 
 class Pending(Protocol):
@@ -75,15 +81,20 @@ class Waiter:
     def barrier(self, comm: MPI.Comm) -> None:
         """A barrier under a deadline of its own."""
         self.begin()
-        self.wait(comm.Ibarrier(), lambda: f"rank {comm.rank}: other ranks have not reached the barrier")
+        self.wait(
+            comm.Ibarrier(), lambda: f"rank {comm.rank}: other ranks have not reached the barrier"
+        )
 
 
 def cores_and_ranks(comm: MPI.Comm) -> tuple[int, int, bool]:
-    """Cores that the ranks on this machine may use, how many ranks those are, and whether they are all ranks.
+    """Cores that the ranks on this machine may use, the number of those ranks.
 
-    Collective. One machine is one running kernel with one CLOCK_MONOTONIC: MPI tells hosts from each other, but
-    several of them may be network namespaces or containers that share cores and clock. Launchers may bind each rank to
-    a core of its own, so the cores of all ranks are put together.
+    And whether they are all ranks.
+
+    Collective. One machine is one running kernel with one CLOCK_MONOTONIC: MPI tells hosts from
+    each other, but several of them may be network namespaces or containers that share cores and
+    clock. Launchers may bind each rank to a core of its own, so the cores of all ranks are put
+    together.
     """
     here = comm.Split(int.from_bytes(sha256(_system().encode()).digest()[:4]) >> 1)
     cores = set[int]().union(*here.allgather(os.sched_getaffinity(0)))

@@ -1,7 +1,8 @@
 """Costs: how long things take on a machine, every number with where it comes from.
 
-A number is checked where the costs are made: times are finite and at most `MAX_TIME_S`, rates at least `MIN_RATE_Bps`
-and at most `MAX_RATE_Bps` or infinite, sizes whole bytes, so that no model meets a sum that it cannot carry.
+A number is checked where the costs are made: times are finite and at most `MAX_TIME_S`, rates at
+least `MIN_RATE_Bps` and at most `MAX_RATE_Bps` or infinite, sizes whole bytes, so that no model
+meets a sum that it cannot carry.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ MAX_BLOCKING = 10.0
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a number comes from: `tag` says how sure it is, `source` names paper and section, or what it fits."""
+    """Where a number comes from.
+
+    `tag` says how sure it is, `source` names paper and section, or what it fits.
+    """
 
     tag: Tag
     source: str = ""
@@ -85,13 +89,19 @@ def check_rate(name: str, rate_Bps: float) -> None:  # noqa: N803
     if not rate_Bps > 0:
         raise InputError(f"{name} = {rate_Bps}: must be above 0 B/s")
     if rate_Bps != inf and not MIN_RATE_Bps <= rate_Bps <= MAX_RATE_Bps:
-        rule = f"at least {MIN_RATE_Bps:g} B/s" if rate_Bps < MIN_RATE_Bps else f"at most {MAX_RATE_Bps:g} B/s, or none"
+        rule = (
+            f"at least {MIN_RATE_Bps:g} B/s"
+            if rate_Bps < MIN_RATE_Bps
+            else f"at most {MAX_RATE_Bps:g} B/s, or none"
+        )
         raise InputError(f"{name} = {rate_Bps:g}: must be {rule}, is {rate_Bps:g} B/s")
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A cost that changes with the size of a message: `seconds[k]` holds up to and including `up_to_B[k]` bytes.
+    """A cost that changes with the size of a message.
+
+    `seconds[k]` holds up to and including `up_to_B[k]` bytes.
 
     Attributes:
         up_to_B: rising, the last is infinite.
@@ -129,8 +139,8 @@ class Steps:
 class Synchronization:
     """Time of a barrier over N nodes: `base_s + per_log2_s · log2(N)`, never below 0.
 
-    The Paragon text gives it over the side n of an n×n mesh: 274 log2 n - 134 us, here `per_log2_s` = 137 us, as
-    log2 n = log2(N)/2.
+    The Paragon text gives it over the side n of an n×n mesh: 274 log2 n - 134 us, here `per_log2_s`
+    = 137 us, as log2 n = log2(N)/2.
     """
 
     base_s: float = 0.0
@@ -150,7 +160,8 @@ class Costs(ValueObject):
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
     Attributes:
-        model: the model of simulation that the machine follows: `wormhole`, `circuit`, `flow` or `packet`.
+        model: the model of simulation that the machine follows: `wormhole`, `circuit`, `flow` or
+            `packet`.
         send_overhead: work of the sending processor on a message, by size [s].
         receive_overhead: work of the receiving processor on it [s].
         inject: latency into the network, by size [s]; keeps nothing busy.
@@ -158,41 +169,50 @@ class Costs(ValueObject):
         port_out_Bps: rate out of a node [B/s], infinite for none.
         port_in_Bps: rate into a node [B/s].
         node_Bps: rate in and out of a node together [B/s]; infinite where ports are independent.
-        exchange_weight: what a byte of a synchronized exchange counts in `node_Bps` (1: no exception).
-        exchange_syncs: policies under which two messages of a pair in one phase are a synchronized exchange.
+        exchange_weight: what a byte of a synchronized exchange counts in `node_Bps` (1: no
+            exception).
+        exchange_syncs: policies under which two messages of a pair in one phase are a synchronized
+            exchange.
         link_Bps: rate of a link per unit of width [B/s]; a graph's own rates win.
         hop_s: latency per link [s].
-        hop_by_size: latency per link where it changes with the size of a message, None: `hop_s` for all; for
-            simulation by `wormhole` and `circuit`.
+        hop_by_size: latency per link where it changes with the size of a message, None: `hop_s` for
+            all; for simulation by `wormhole` and `circuit`.
         synchronization: a barrier.
         setup_s: cost of opening a phase [s].
         signal_s: a zero-byte ready signal [s].
         first_barrier: whether entering the first phase is charged.
         tolerance: messages a link carries at once without harm.
         blocking: exponent of the loss beyond `tolerance`; 0 is fair sharing.
-        per_transfer_s: cost of one transfer inside an open phase (ConSet's measured 96 clocks) [s]; for simulation.
-        jitter_s: mean of what chance adds to the receiver's work on a message, drawn from an exponential distribution
-            [s]; for simulation.
+        per_transfer_s: cost of one transfer inside an open phase (ConSet's measured 96 clocks) [s];
+            for simulation.
+        jitter_s: mean of what chance adds to the receiver's work on a message, drawn from an
+            exponential distribution [s]; for simulation.
         in_flight: sends a rank keeps open at once, None: all; for simulation.
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
-        processors: `one`: one processor of a rank works on what it sends and on what it receives; `two`: one for each;
-            `shared`: one of each node, for all its ranks: ranks that share a core.
-        preempts: with one processor, whether sending takes it from receiving at once: bytes into the node stand still
-            while it sends, and a receive begins when the send under way has ended; for `wormhole`.
-        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held; `after`: when they
-            have arrived.
+        processors: `one`: one processor of a rank works on what it sends and on what it receives;
+            `two`: one for each; `shared`: one of each node, for all its ranks: ranks that share a
+            core.
+        preempts: with one processor, whether sending takes it from receiving at once: bytes into
+            the node stand still while it sends, and a receive begins when the send under way has
+            ended; for `wormhole`.
+        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held;
+            `after`: when they have arrived.
         outstanding_receives: receives a rank may have posted, None: no limit.
-        eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
-            longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
-        copy_Bps: rate of copies: a message inside a node; by a processor, a message out of a system buffer (for
-            `wormhole`), and a packed message at both ends; infinite: at once.
-        buffers_B: system buffers of a rank; a message without room waits in the network; for `wormhole`.
+        eager_B: up to this size a message is sent at once, and what finds no receive is taken into
+            a system buffer; longer ones wait for a request and a grant, a signal each. None:
+            receives are there, or the header waits.
+        copy_Bps: rate of copies: a message inside a node; by a processor, a message out of a system
+            buffer (for `wormhole`), and a packed message at both ends; infinite: at once.
+        buffers_B: system buffers of a rank; a message without room waits in the network; for
+            `wormhole`.
         overlap: share of the time in which bytes flow that a node's computation may hide.
-        computation_s: what every node is to compute beside the schedule [s]; a question, no property of a machine.
+        computation_s: what every node is to compute beside the schedule [s]; a question, no
+            property of a machine.
         flit_B: bytes of a flit; for simulation.
         packet_B: bytes of a message that travel together; for `packet`.
-        link_buffers_B: bytes that a switch holds of what comes over a link, or out of a port; for `packet`.
+        link_buffers_B: bytes that a switch holds of what comes over a link, or out of a port; for
+            `packet`.
         window_B: bytes of a message that may be on their way at once; for `packet`.
         size_range_B: sizes of message the numbers were made for; predicting outside warns.
         provenance: for each word, where its number comes from.
@@ -236,7 +256,9 @@ class Costs(ValueObject):
     link_buffers_B: float = inf  # noqa: N815
     window_B: float = inf  # noqa: N815
     size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
-    provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    provenance: Mapping[str, Provenance] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False
+    )
 
     def __post_init__(self) -> None:
         for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
@@ -246,7 +268,11 @@ class Costs(ValueObject):
         for name, low, high in (
             ("blocking", 0, MAX_BLOCKING),
             ("overlap", 0, 1),
-            ("exchange_weight", 0.5, 1),  # below, a message would be faster for another one coming back
+            (
+                "exchange_weight",
+                0.5,
+                1,
+            ),  # below, a message would be faster for another one coming back
             ("tolerance", 1, MAX_COUNT),
             ("lanes", 1, MAX_COUNT),
             ("flit_B", 1, MAX_SIZE_B),
@@ -262,7 +288,9 @@ class Costs(ValueObject):
                 _check_size(name, size)
         for name in ("link_buffers_B", "window_B"):
             if getattr(self, name) < self.packet_B:
-                raise InputError(f"{name} = {getattr(self, name):g}: must hold a packet, of {self.packet_B:g} B")
+                raise InputError(
+                    f"{name} = {getattr(self, name):g}: must hold a packet, of {self.packet_B:g} B"
+                )
         self._check_names()
 
     def _check_names(self) -> None:
@@ -295,7 +323,7 @@ class Costs(ValueObject):
 
     @property
     def one_processor(self) -> bool:
-        """Whether one processor of a rank works on what it sends and on what it receives, its own or its node's."""
+        """Whether one processor, of a rank or its node, works on both sends and receives."""
         return self.processors != "two"
 
     @property
@@ -303,8 +331,12 @@ class Costs(ValueObject):
         """Whether messages are work for processors."""
         return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)
 
-    def copies(self, size: NDArray[np.int64], packed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-        """shape=(messages): what putting together and taking apart cost each end [s]; 0 for what is not packed.
+    def copies(
+        self, size: NDArray[np.int64], packed: NDArray[np.bool_] | None
+    ) -> NDArray[np.float64]:
+        """shape=(messages): what putting together and taking apart cost each end [s].
+
+        0 for what is not packed.
 
         Args:
             size: shape=(messages) [B].
@@ -316,7 +348,10 @@ class Costs(ValueObject):
 
     @property
     def requests(self) -> Steps:
-        """What a request and a grant cost a message, by size [s]; nothing where no threshold is given."""
+        """What a request and a grant cost a message, by size [s].
+
+        Nothing where no threshold is given.
+        """
         if self.eager_B is None or not self.signal_s:
             return Steps()
         return Steps((0.0, 2 * self.signal_s), (self.eager_B, inf))

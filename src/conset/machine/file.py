@@ -1,7 +1,9 @@
-"""Machine files: TOML, graphs and the objects in schedule files, to a Machine; presets are such files too.
+"""Machine files: TOML, graphs and the objects in schedule files, to a Machine.
 
-A machine from a file carries its whole object (`Machine.document`), with the links of a graph inline and no path in
-it, so that a schedule file needs nothing beside it.
+Presets are such files too.
+
+A machine from a file carries its whole object (`Machine.document`), with the links of a graph
+inline and no path in it, so that a schedule file needs nothing beside it.
 """
 
 from __future__ import annotations
@@ -39,22 +41,36 @@ from conset.machine.words import WORDS, changed_costs, stated_costs
 
 
 def read_machine(path: str | Path) -> Machine:
-    """The machine in a `.toml` file, or a graph (GraphML, GML, edge list) with the costs of a bare network.
+    """The machine in a `.toml` or graph file.
+
+    GraphML, GML and edge lists get the costs of a bare network.
 
     Raises:
-        InputError: missing, empty, cut short, or contents against the model; names file, line, key, rule and value.
+        InputError: missing, empty, cut short, or contents against the model; names file, line, key,
+            rule and value.
     """
     path = require_file(path)
     if path.suffix.lower() != ".toml":
         graph = read_graph(path)
-        data: dict[str, Any] = {"name": path.stem, "network": graph.to_object(), "costs": _costs_of(graph, {})}
-        return machine_from_object({**data, "notes": list(graph.notes)} if graph.notes else data, path.name)
+        data: dict[str, Any] = {
+            "name": path.stem,
+            "network": graph.to_object(),
+            "costs": _costs_of(graph, {}),
+        }
+        return machine_from_object(
+            {**data, "notes": list(graph.notes)} if graph.notes else data, path.name
+        )
     data, text = parse_toml(path.read_bytes(), path.name, "machine")
     network = data.get("network")
     if isinstance(network, dict) and isinstance(network.get("graph"), str):
-        checked_table(data, path.name, text)  # misspelt keys first: they are nearer to the user than the graph
+        checked_table(
+            data, path.name, text
+        )  # misspelt keys first: they are nearer to the user than the graph
         graph = _graph_beside(network, path, text)
-        data["network"] = {**graph.to_object(), **{word: network[word] for word in network if word != "graph"}}
+        data["network"] = {
+            **graph.to_object(),
+            **{word: network[word] for word in network if word != "graph"},
+        }
         data["costs"] = _costs_of(graph, data.get("costs", {}))
     return machine_from_object({"name": path.stem, **data}, path.name, text)
 
@@ -72,9 +88,21 @@ def _costs_of(graph: Graph, stated: Mapping[str, Any]) -> dict[str, Any]:
 def _graph_beside(network: Mapping[str, Any], path: Path, text: str) -> Graph:
     """The graph in the file that `[network]` names."""
     for word in (
-        "links", "widths", "rates", "nodes", "endpoints", "labels", "both_ways", "sides", "dimensions", "planes",
-        "family", "level", "group", "place",
-    ):  # fmt: skip
+        "links",
+        "widths",
+        "rates",
+        "nodes",
+        "endpoints",
+        "labels",
+        "both_ways",
+        "sides",
+        "dimensions",
+        "planes",
+        "family",
+        "level",
+        "group",
+        "place",
+    ):
         if word in network:
             place = located(path.name, ("network", word), text)
             raise InputError(f"{place}: cannot stand beside graph, whose file says it")
@@ -82,14 +110,18 @@ def _graph_beside(network: Mapping[str, Any], path: Path, text: str) -> Graph:
 
 
 def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> Machine:
-    """The machine that a machine file's object says; `where` names its file and `text` is its contents, for lines.
+    """The machine that a machine file's object says.
+
+    `where` names its file and `text` is its contents, for lines.
 
     Raises:
         InputError: an object against the model, or numbers that do not fit each other.
     """
     table = checked_table(data, where, text)
     if table.network.graph is not None:
-        raise InputError(f"{where}: network.graph: names a file; an object carries the links themselves")
+        raise InputError(
+            f"{where}: network.graph: names a file; an object carries the links themselves"
+        )
     machine = machine_of_table(table, table.name or where, where, text, document=_plain(data))
     object.__setattr__(machine, "origin", "document")  # nobody else has the machine yet
     return machine
@@ -102,8 +134,13 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def machine_of_table(table: MachineTable, name: str, where: str, text: str, document: Any = None) -> Machine:
-    """The machine that a checked table says; `document` is the object that stands in files for it."""
+def machine_of_table(
+    table: MachineTable, name: str, where: str, text: str, document: Any = None
+) -> Machine:
+    """The machine that a checked table says.
+
+    `document` is the object that stands in files for it.
+    """
     if table.mode is not None and table.mode not in table.modes:
         known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
         raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
@@ -117,7 +154,10 @@ def machine_of_table(table: MachineTable, name: str, where: str, text: str, docu
         raise InputError(f"{located(where, ('network',), text)}: {error}") from None
     if not table.exact:
         own = own.changed(lambda costs: with_own_ports(costs, topology))
-        modes = {mode: costs.changed(lambda costs: with_own_ports(costs, topology)) for mode, costs in modes.items()}
+        modes = {
+            mode: costs.changed(lambda costs: with_own_ports(costs, topology))
+            for mode, costs in modes.items()
+        }
     limits = table.limits
     return Machine(
         name,
@@ -159,12 +199,17 @@ def _exact_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
         return ModeCosts(costs, {method: exact(costs, own) for method, own in methods.items()})
 
     fields = {field for word in table.costs.changes() for field in WORDS[word].fields}
-    missing = [word for word, entry in WORDS.items() if not entry.covers and not fields >= set(entry.fields)]
+    missing = [
+        word
+        for word, entry in WORDS.items()
+        if not entry.covers and not fields >= set(entry.fields)
+    ]
     if missing:
         raise UsageError(f"exact = true: every word is required, {missing[0]} is missing")
     costs = exact(Costs(), table.costs)
     modes = {
-        mode: with_methods(exact(costs, own), table.mode_methods.get(mode, {})) for mode, own in table.modes.items()
+        mode: with_methods(exact(costs, own), table.mode_methods.get(mode, {}))
+        for mode, own in table.modes.items()
     }
     return with_methods(costs, table.methods), modes
 
@@ -191,8 +236,15 @@ def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Ro
 
 
 def _family(table: NetworkTable, words: str, rate: float, where: str) -> tuple[Topology, Routing]:
-    """A graph in words; nothing else of `[network]` but the rule for paths may stand beside them."""
-    others = table.model_fields_set - {"family", "routing", "hash"} - ({"kind"} if table.kind == "graph" else set())
+    """A graph in words.
+
+    Nothing else of `[network]` but the rule for paths may stand beside them.
+    """
+    others = (
+        table.model_fields_set
+        - {"family", "routing", "hash"}
+        - ({"kind"} if table.kind == "graph" else set())
+    )
     if others:
         raise InputError(f"{where}.{min(others)}: cannot stand beside family, whose words say it")
     try:
@@ -210,7 +262,12 @@ def _plane_rule(rule: Rule | None) -> Rule:
 
 def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
     """Sizes as `build_topology` takes them, from the one word that the kind knows."""
-    keys = {"mesh": ("sides",), "torus": ("sides",), "ring": ("nodes", "sides"), "crossbar": ("nodes",)}
+    keys = {
+        "mesh": ("sides",),
+        "torus": ("sides",),
+        "ring": ("nodes", "sides"),
+        "crossbar": ("nodes",),
+    }
     wanted = keys.get(str(table.kind), ("dimensions", "nodes"))
     given = [word for word in ("sides", "dimensions", "nodes") if getattr(table, word) is not None]
     if len(given) != 1 or given[0] not in wanted:
@@ -226,14 +283,24 @@ def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
 
 def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
     if table.links is None or table.kind not in ("graph", None):
-        raise InputError(f"{where}: a graph needs links, and kind graph or none; the kind is {table.kind}")
-    for word, default in (("sides", None), ("dimensions", None), ("tie", None), ("width", 1), ("planes", 1)):
+        raise InputError(
+            f"{where}: a graph needs links, and kind graph or none; the kind is {table.kind}"
+        )
+    for word, default in (
+        ("sides", None),
+        ("dimensions", None),
+        ("tie", None),
+        ("width", 1),
+        ("planes", 1),
+    ):
         if getattr(table, word) != default:
             raise InputError(f"{where}.{word}: belongs to a regular network, not to a graph")
     edges = _edges(table, where)
     nodes = table.nodes or max((max(pair) for pair in table.links), default=0) + 1
     if nodes > 2 * len(edges) + 1:  # before arrays of that size are made
-        raise InputError(f"{where}: {nodes} nodes, of which {len(edges)} links join at most {2 * len(edges)}")
+        raise InputError(
+            f"{where}: {nodes} nodes, of which {len(edges)} links join at most {2 * len(edges)}"
+        )
     for k, pair in enumerate(table.links):
         if max(pair) >= nodes:
             raise InputError(f"{where}.links[{k}] = {list(pair)}: nodes are from 0 to {nodes - 1}")
@@ -245,11 +312,19 @@ def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Rout
             raise InputError(f"{where}.{word}: {len(rows)} {what} for {count_of(nodes, 'node')}")
     endpoints = table.endpoints or nodes
     if endpoints > nodes:
-        raise InputError(f"{where}.endpoints = {endpoints}: must be at most the {count_of(nodes, 'node')}")
+        raise InputError(
+            f"{where}.endpoints = {endpoints}: must be at most the {count_of(nodes, 'node')}"
+        )
     graph = Graph(
-        nodes, endpoints, tuple(both_ways(edges) if table.both_ways else edges), labels, where,
-        tuple(table.level or ()), tuple(table.group or ()), tuple(table.place or ()),
-    )  # fmt: skip
+        nodes,
+        endpoints,
+        tuple(both_ways(edges) if table.both_ways else edges),
+        labels,
+        where,
+        tuple(table.level or ()),
+        tuple(table.group or ()),
+        tuple(table.place or ()),
+    )
     topology = graph.to_topology(rate)
     if table.routes is not None:
         return topology, route_table(topology, table.routes, f"{where}.routes")

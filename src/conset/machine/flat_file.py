@@ -1,8 +1,10 @@
-"""Machines as flat files (`conset/machine@1`, `docs/flat-files.md`): for programs that have no Python.
+"""Machines as flat files (`conset/machine@1`, `docs/flat-files.md`).
 
-Everything that scheduling at run time asks of a machine: network, routes, widths and rates of links, hard limits, costs
-of every method. Where numbers come from, transfer modes that are not in use and what only other models read stay out.
-Read by `cpp/src/runtime/machine_file.cpp`.
+For programs that have no Python.
+
+Everything that scheduling at run time asks of a machine: network, routes, widths and rates of
+links, hard limits, costs of every method. Where numbers come from, transfer modes that are not in
+use and what only other models read stay out. Read by `cpp/src/runtime/machine_file.cpp`.
 """
 
 from __future__ import annotations
@@ -25,15 +27,21 @@ SUFFIX = ".machine"
 
 
 def write_machine(path: str | Path, machine: Machine) -> None:
-    """Writes a machine for `conset.h` and `conset.alltoallv_init`; the same machine gives the same bytes.
+    """Writes a machine for `conset.h` and `conset.alltoallv_init`.
+
+    The same machine gives the same bytes.
 
     Raises:
         UsageError: another suffix than `.machine`.
-        InputError: the file cannot be written, or the table of next links of a graph is beyond any memory.
+        InputError: the file cannot be written, or the table of next links of a graph is beyond any
+            memory.
     """
     suffix = Path(path).suffix
     if suffix != SUFFIX:
-        raise UsageError(f"{path}: a machine's file for programs without Python must end in {SUFFIX}, is '{suffix}'")
+        raise UsageError(
+            f"{path}: a machine's file for programs without Python must end in {SUFFIX}, "
+            f"is '{suffix}'"
+        )
     write_flat(path, MACHINE_FILE, machine_entries(machine))
 
 
@@ -48,7 +56,9 @@ def machine_entries(machine: Machine) -> dict[str, FlatValue]:
     entries["limits_methods"] = ",".join(machine.limits_methods)
     entries["cost_methods"] = ",".join(machine.method_costs)
     for k, costs in enumerate((machine.costs, *machine.method_costs.values())):
-        entries |= {f"costs{k}_{name}": value for name, value in _cost_entries(machine, costs).items()}
+        entries |= {
+            f"costs{k}_{name}": value for name, value in _cost_entries(machine, costs).items()
+        }
     return entries
 
 
@@ -72,7 +82,9 @@ def _network_entries(topology: Topology, routing: Routing) -> dict[str, FlatValu
         entries["route_offsets"], entries["route_links"] = stored
     elif routing.rule in EQUAL_COST:
         entries["routing"], entries["hash"] = routing.rule, routing.seed
-        entries["stride"] = up_strides(topology) if routing.rule == "smodk" else np.zeros(0, np.int32)
+        entries["stride"] = (
+            up_strides(topology) if routing.rule == "smodk" else np.zeros(0, np.int32)
+        )
         cost = link_costs(topology)
         if cost.size:
             entries["link_cost"] = cost
@@ -82,27 +94,47 @@ def _network_entries(topology: Topology, routing: Routing) -> dict[str, FlatValu
 
 
 def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
-    """Rates that are no limit are infinite, counts that are none 0, an eager threshold that is none -1."""
+    """Rates without limit are infinite, such counts 0.
+
+    An eager threshold that is none is -1.
+    """
     # scheduling inside a program knows no packets; wormhole sees what messages block, as they do
     model = "wormhole" if costs.model == "packet" else costs.model
     entries: dict[str, FlatValue] = {
-        "model": model, "processors": costs.processors, "exchange_syncs": ",".join(costs.exchange_syncs)
-    }  # fmt: skip
+        "model": model,
+        "processors": costs.processors,
+        "exchange_syncs": ",".join(costs.exchange_syncs),
+    }
     steps = ("send_overhead", "receive_overhead", "inject", "eject", "hop")
     for name in steps:
         seconds, up_to = astuple(_steps(costs, name))
-        entries[f"{name}_up_to"], entries[f"{name}_s"] = np.array(up_to, np.float64), np.array(seconds, np.float64)
+        entries[f"{name}_up_to"], entries[f"{name}_s"] = (
+            np.array(up_to, np.float64),
+            np.array(seconds, np.float64),
+        )
     entries |= {
-        "port_out": float(costs.port_out_Bps), "port_in": float(costs.port_in_Bps), "node": float(costs.node_Bps),
-        "link": float(costs.link_Bps), "copy": float(costs.copy_Bps), "exchange_weight": float(costs.exchange_weight),
-        "barrier": float(synchronization_s(machine, costs)), "setup": float(costs.setup_s),
-        "signal": float(costs.signal_s), "per_transfer": float(costs.per_transfer_s),
-        "blocking": float(costs.blocking), "eager": -1.0 if costs.eager_B is None else float(costs.eager_B),
-        "buffers": float(costs.buffers_B), "tolerance": int(costs.tolerance), "lanes": int(costs.lanes),
-        "in_flight": int(costs.in_flight or 0), "receives": int(costs.receives or 0),
-        "outstanding_receives": int(costs.outstanding_receives or 0), "first_barrier": int(costs.first_barrier),
-        "preempts": int(costs.preempts), "receive_before": int(costs.receive == "before"),
-    }  # fmt: skip
+        "port_out": float(costs.port_out_Bps),
+        "port_in": float(costs.port_in_Bps),
+        "node": float(costs.node_Bps),
+        "link": float(costs.link_Bps),
+        "copy": float(costs.copy_Bps),
+        "exchange_weight": float(costs.exchange_weight),
+        "barrier": float(synchronization_s(machine, costs)),
+        "setup": float(costs.setup_s),
+        "signal": float(costs.signal_s),
+        "per_transfer": float(costs.per_transfer_s),
+        "blocking": float(costs.blocking),
+        "eager": -1.0 if costs.eager_B is None else float(costs.eager_B),
+        "buffers": float(costs.buffers_B),
+        "tolerance": int(costs.tolerance),
+        "lanes": int(costs.lanes),
+        "in_flight": int(costs.in_flight or 0),
+        "receives": int(costs.receives or 0),
+        "outstanding_receives": int(costs.outstanding_receives or 0),
+        "first_barrier": int(costs.first_barrier),
+        "preempts": int(costs.preempts),
+        "receive_before": int(costs.receive == "before"),
+    }
     return entries
 
 

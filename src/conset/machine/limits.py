@@ -41,7 +41,8 @@ class Limits(ValueObject):
                 raise UsageError(f"limit {name}={value}: must be at most {MAX_LIMIT}, or none")
         if self.channels == 1:
             raise UsageError(
-                "limit channels=1: a route takes a channel in both its ends; must be at least 2 for any phase"
+                "limit channels=1: a route takes a channel in both its ends; must be at least 2 "
+                "for any phase"
             )
         if self.duplex not in ("full", "exchange"):
             raise unknown_name("duplex", str(self.duplex), ("full", "exchange"))
@@ -52,7 +53,9 @@ class Limits(ValueObject):
         for name in ("send", "receive", "link", "channels"):
             given = [v for v in (getattr(self, name), getattr(other, name)) if v is not None]
             both[name] = min(given, default=None)
-        return Limits(**both, duplex="exchange" if "exchange" in (self.duplex, other.duplex) else "full")
+        return Limits(
+            **both, duplex="exchange" if "exchange" in (self.duplex, other.duplex) else "full"
+        )
 
     def changed(self, text: str) -> Limits:
         """These limits with the words of `send=1,link=2,channels=none,duplex=exchange` changed.
@@ -76,11 +79,16 @@ class Limits(ValueObject):
         return limits
 
     def to_object(self) -> dict[str, int | str | None]:
-        """As in a schedule file: `{"send": 1, "receive": 1, "link": null, "channels": null, "duplex": "full"}`."""
+        """As in a schedule file.
+
+        `{"send": 1, "receive": 1, "link": null, "channels": null, "duplex": "full"}`.
+        """
         return {f.name: getattr(self, f.name) for f in fields(Limits)}
 
     def __str__(self) -> str:
-        parts = [f"{name} {value}" for name, value in self.to_object().items() if isinstance(value, int)]
+        parts = [
+            f"{name} {value}" for name, value in self.to_object().items() if isinstance(value, int)
+        ]
         if self.duplex == "exchange":
             parts.append("duplex exchange")
         return ", ".join(parts) or "none"

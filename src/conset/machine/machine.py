@@ -1,8 +1,9 @@
 """Machine: a network, its routing, its hard limits and its costs, mode by mode.
 
-Modes are named ways to move data between memory and network, each with set-up, rate and overlap of its own. A machine
-file lists them as tables of the words for costs (`[modes.spooling]`) and names the one in use (`mode = "streaming"`).
-How much of a computation a mode hides is one rule for formulas and simulations.
+Modes are named ways to move data between memory and network, each with set-up, rate and overlap of
+its own. A machine file lists them as tables of the words for costs (`[modes.spooling]`) and names
+the one in use (`mode = "streaming"`). How much of a computation a mode hides is one rule for
+formulas and simulations.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class ModeCosts(ValueObject):
 
     def changed(self, change: Callable[[Costs], Costs]) -> ModeCosts:
         """With `change` made to every one of the costs."""
-        return ModeCosts(change(self.costs), {name: change(own) for name, own in self.method_costs.items()})
+        return ModeCosts(
+            change(self.costs), {name: change(own) for name, own in self.method_costs.items()}
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +53,22 @@ class Machine(ValueObject):
     """Everything a schedule must respect and a prediction must know.
 
     Attributes:
-        name: the spec it was made from (`paragon:8x8`, `torus:8x8,tie=plus`) or the name in its file.
+        name: the spec it was made from (`paragon:8x8`, `torus:8x8,tie=plus`) or the name in its
+            file.
         topology: the network.
         routing: its rule for paths.
         costs: what things take.
         limits: hard limits of the machine.
         limits_methods: methods the hard limits hold for; () for all of them.
-        document: the whole machine file as an object where there is one, with the links of a graph in it; else None.
+        document: the whole machine file as an object where there is one, with the links of a graph
+            in it; else None.
         notes: remarks for people, such as what a preset's source leaves open.
-        method_costs: costs of methods that run another way on this machine (iWarp: `naive` is message passing, where
-            scheduled phases open connections).
+        method_costs: costs of methods that run another way on this machine (iWarp: `naive` is
+            message passing, where scheduled phases open connections).
         mode: the transfer mode in use, "" for none; its costs are in `costs`.
         modes: the transfer modes it has, each with what it costs then.
-        origin: `name` or `document` as long as the machine is what that alone says; a changed copy has neither.
+        origin: `name` or `document` as long as the machine is what that alone says; a changed copy
+            has neither.
     """
 
     name: str = field(compare=False)
@@ -76,14 +82,20 @@ class Machine(ValueObject):
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
     modes: Mapping[str, ModeCosts] = field(default_factory=dict)
-    origin: Literal["", "name", "document"] = field(init=False, default="", repr=False, compare=False)
+    origin: Literal["", "name", "document"] = field(
+        init=False, default="", repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:
             known = " or ".join(RULES[self.topology.kind])
-            raise InputError(f"routing '{self.routing.rule}' on a {self.topology.kind}: must be {known}")
+            raise InputError(
+                f"routing '{self.routing.rule}' on a {self.topology.kind}: must be {known}"
+            )
         if self.routing.rule == "dmodk" and self.topology.level is None:
-            raise InputError("routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does")
+            raise InputError(
+                "routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does"
+            )
         if self.routing.rule == "planes":
             require_planes(self.topology)
         self._check_table()
@@ -111,27 +123,36 @@ class Machine(ValueObject):
         rule = self.routing.rule
         if self.routing.knowledge == "hashed":
             return (
-                f"drawn by a hash ({rule}), which nobody knows: order cannot be scheduled on links, only at "
+                f"drawn by a hash ({rule}), which nobody knows: order cannot be scheduled on "
+                "links, only at "
                 "ports; loads of links are expectations over the hash"
             )
         if self.routing.knowledge == "adaptive":
             return (
-                "chosen by switches as messages come (adaptive): order cannot be scheduled on links, only at "
+                "chosen by switches as messages come (adaptive): order cannot be scheduled on "
+                "links, only at "
                 "ports; loads of links are parts of messages, spread evenly"
             )
         return ""
 
     def why_not_kept(self, limits: Limits) -> str | None:
-        """Why limits of links or channels cannot be kept here, in one line; None where they can, or are none.
+        """Why limits of links or channels cannot be kept here, in one line.
 
-        Where a hash or adaptive switches choose routes, nobody knows what meets on a link: order is kept at ports.
+        None where they can, or are none.
+
+        Where a hash or adaptive switches choose routes, nobody knows what meets on a link: order is
+        kept at ports.
         """
-        named = next((name for name in ("link", "channels") if getattr(limits, name) is not None), None)
+        named = next(
+            (name for name in ("link", "channels") if getattr(limits, name) is not None), None
+        )
         if self.routing.is_known or named is None or self.topology.link_slots == 0:
             return None
         return (
-            f"limit {named}={getattr(limits, named)} on {self.name}: its routing is {self.routing.rule}, so order "
-            "on links cannot be kept, only at ports: limit send and receive alone, or state routes that are known "
+            f"limit {named}={getattr(limits, named)} on {self.name}: its routing is "
+            f"{self.routing.rule}, so order "
+            "on links cannot be kept, only at ports: limit send and receive alone, or state "
+            "routes that are known "
             "(routing=dmodk, minimal, shortest-path or a table)"
         )
 
@@ -140,12 +161,18 @@ class Machine(ValueObject):
         return self.method_costs.get(method, self.costs)
 
     def switches_contexts(self, method: str) -> bool:
-        """Whether phases of `method` are sets of connections that all nodes open at once: under barriers only.
+        """Whether phases of `method` are sets of connections that all nodes open at once.
 
-        So it is where the machine limits channels and a phase is set up; what posts everything (`naive`) passes
-        messages and opens none.
+        Under barriers only.
+
+        So it is where the machine limits channels and a phase is set up; what posts everything
+        (`naive`) passes messages and opens none.
         """
-        return method != "naive" and self.limits.channels is not None and self.costs_for(method).setup_s > 0
+        return (
+            method != "naive"
+            and self.limits.channels is not None
+            and self.costs_for(method).setup_s > 0
+        )
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -155,18 +182,26 @@ class Machine(ValueObject):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know of this machine, a line each: shortest paths that leave others unused."""
+        """What a user should know of this machine, a line each.
+
+        Shortest paths that leave others unused.
+        """
         unused = unused_paths(self.topology, self.routing)
         return () if unused is None else (f"{self.name}: {unused.sentence(self.topology)}",)
 
     def with_costs(self, change: Callable[[Costs], Costs]) -> Machine:
-        """A copy with `change` made to all costs: those in use, of single methods, and of every transfer mode."""
+        """A copy with `change` made to all costs.
+
+        Those in use, of single methods, and of every transfer mode.
+        """
         own = ModeCosts(self.costs, self.method_costs).changed(change)
         modes = {name: mode.changed(change) for name, mode in self.modes.items()}
         return replace(self, costs=own.costs, method_costs=own.method_costs, modes=modes)
 
     def to_spec(self) -> str | dict[str, Any]:
-        """What a schedule file says of the machine: its spec where that alone builds it again, else all of it.
+        """What a schedule file says of the machine.
+
+        Its spec where that alone builds it again, else all of it.
 
         `machine_of_record` gives the same machine back, number by number, and opens no file.
         """
@@ -179,7 +214,9 @@ class Machine(ValueObject):
 
 
 def with_mode(machine: Machine, mode: str) -> Machine:
-    """The same machine in another transfer mode; options of its spec and settings hold on top of the mode.
+    """The same machine in another transfer mode.
+
+    Options of its spec and settings hold on top of the mode.
 
     Raises:
         UsageError: a mode it does not have.
@@ -203,8 +240,8 @@ def with_computation(
 ) -> dict[str, float]:
     """What a computation at every node adds to a schedule; nothing where the costs name none.
 
-    A node that is done after `end_s` has had bytes flow for `flowing_s`; of that the share `overlap` went on beside
-    its computation, the rest of which comes on top.
+    A node that is done after `end_s` has had bytes flow for `flowing_s`; of that the share
+    `overlap` went on beside its computation, the rest of which comes on top.
 
     Args:
         costs: whose `computation_s` and `overlap` hold.
@@ -212,11 +249,16 @@ def with_computation(
         flowing_s: the same shape: how long bytes flowed at its busier port [s].
 
     Returns:
-        `computation_s`, `hidden_s` (how much of it costs nothing) and `with_computation_s` (when all nodes are done).
+        `computation_s`, `hidden_s` (how much of it costs nothing) and `with_computation_s` (when
+        all nodes are done).
     """
     if not costs.computation_s:
         return {}
     end, flowing = np.atleast_1d(end_s), np.atleast_1d(flowing_s)
     both_s = float((end + np.maximum(0.0, costs.computation_s - costs.overlap * flowing)).max())
     alone_s = float(end.max()) + costs.computation_s
-    return {"computation_s": costs.computation_s, "hidden_s": alone_s - both_s, "with_computation_s": both_s}
+    return {
+        "computation_s": costs.computation_s,
+        "hidden_s": alone_s - both_s,
+        "with_computation_s": both_s,
+    }

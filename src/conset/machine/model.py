@@ -1,4 +1,7 @@
-"""The form of a machine file: one strict model; presets and schedule files' machines have the same form."""
+"""The form of a machine file: one strict model.
+
+Presets and schedule files' machines have the same form.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ class _Table(BaseModel):
 
 
 class NetworkTable(_Table):
-    """`[network]`: a kind and its size, or a graph: in words, from a file, or with its links inline.
+    """`[network]`: a kind and its size, or a graph.
+
+    In words, from a file, or with its links inline.
 
     Attributes:
         kind: what kind of regular network; a graph where `graph`, `links` or `family` is given.
@@ -82,7 +87,10 @@ class NetworkTable(_Table):
 
 
 class CostsTable(_Table):
-    """`[costs]`: words of `machine.words.WORDS`, each plain or `{ value = …, tag = "printed", source = "…" }`."""
+    """`[costs]`: keys of `machine.words.WORDS`.
+
+    Each is plain or `{ value = …, tag = "printed", source = "…" }`.
+    """
 
     model: Any = None
     overhead: Any = None
@@ -138,7 +146,9 @@ class CostsTable(_Table):
             raise ValueError(str(error)) from None
         for old, (new, _) in ALIASES.items():
             if old in table and new in table:
-                raise ValueError(f"{old} and {new} exclude each other: {old} is an old word for {new}")
+                raise ValueError(
+                    f"{old} and {new} exclude each other: {old} is an old word for {new}"
+                )
         return dict(pairs)
 
     @field_validator("*", mode="before")
@@ -157,7 +167,8 @@ class CostsTable(_Table):
             both = [narrow for narrow in word.covers if narrow in self.model_fields_set]
             if wide in self.model_fields_set and both:
                 raise ValueError(
-                    f"{wide} and {both[0]} exclude each other: {wide} says both {' and '.join(word.covers)}"
+                    f"{wide} and {both[0]} exclude each other: {wide} says both "
+                    f"{' and '.join(word.covers)}"
                 )
         return self
 
@@ -188,12 +199,13 @@ class MachineTable(_Table):
         costs: what things take; words left out have the defaults of bare networks.
         limits: hard limits.
         methods: costs that differ for some methods, by their names.
-        modes: costs that differ by how data gets to and from the network, by the names of transfer modes; words of
-            `methods` go before them.
+        modes: costs that differ by how data gets to and from the network, by the names of transfer
+            modes; words of `methods` go before them.
         mode: the transfer mode in use; none of them where absent.
         notes: remarks for people.
-        exact: a machine as programs write it into schedule files: `costs` hold every word and are those in use, with
-            nothing of a mode to be added; `methods` and `modes` hold what differs from them.
+        exact: a machine as programs write it into schedule files: `costs` hold every word and are
+            those in use, with nothing of a mode to be added; `methods` and `modes` hold what
+            differs from them.
         mode_methods: with `exact`, costs of methods in each mode, as they differ from the mode's.
     """
 

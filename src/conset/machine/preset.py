@@ -1,13 +1,17 @@
-"""Presets: machines by name and size; each is a machine file of this package with a table `[preset]` beside it.
+"""Presets: machines by name and size.
 
-    [preset]
-    sizes = ["X", "Y", "Z"]        what the numbers after the colon are: first sides of a box, arguments of a family
+Each is a machine file of this package with a table `[preset]` beside it.
+
+    [preset] sizes = ["X", "Y", "Z"] what the numbers after the colon are: first sides of a box,
+    arguments of a family
     multiple = 4                   of every one of them
     about_sizes = "…"              one line for people
     example = "conset compile …"
-    [preset.structure]             numbers of the network itself, each with tag and source, as the costs have them
+    [preset.structure]             numbers of the network itself, each with tag and source, as the
+                                   costs have them
     routers = { value = 32, tag = "printed", source = "…" }
-    [[preset.published]]           figures that somebody measured or printed, beside which the preset is put
+    [[preset.published]]           figures that somebody measured or printed, beside which the
+                                   preset is put
     figure = "bisection"
     size = "16x16x16"
     value = "24 TB/s"
@@ -50,7 +54,10 @@ class FactTable(_Table):
 
 
 class PublishedTable(_Table):
-    """A figure of a source: what it is of, at which size of the machine, and what the source says."""
+    """A figure of a source.
+
+    What it is of, at which size of the machine, and what the source says.
+    """
 
     figure: str
     size: str
@@ -117,16 +124,23 @@ class Preset:
 
 @cache
 def _read(name: str) -> tuple[dict[str, Any], PresetTable, str]:
-    """The machine's own tables, that of the preset, and the text of the file; nobody may change them."""
+    """The machine's own tables, that of the preset, and the text of the file.
+
+    Nobody may change them.
+    """
     where = f"{name}.toml"
-    data, text = parse_toml(files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine")
+    data, text = parse_toml(
+        files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine"
+    )
     try:
         table = PresetTable.model_validate(data.pop("preset", {}))
         for word, fact in table.structure.items():
             Provenance.of(fact.tag, fact.source or f"no source of {word}")
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"{where}: preset.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise InputError(
+            f"{where}: preset.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        ) from None
     return data, table, text
 
 
@@ -144,7 +158,10 @@ def preset(name: str) -> Preset:
         "x".join(map(str, values[len(words) :])),
         table.about_sizes,
         table.example,
-        {word: (fact.value, Provenance.of(fact.tag, fact.source)) for word, fact in table.structure.items()},
+        {
+            word: (fact.value, Provenance.of(fact.tag, fact.source))
+            for word, fact in table.structure.items()
+        },
         tuple(table.published),
     )
 
@@ -166,7 +183,9 @@ def _family(text: str) -> tuple[str, dict[str, str]]:
 
 
 def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
-    """A preset at a size of its network; `size` as after the colon of a spec; "": its own size and mode.
+    """A preset at a size of its network; `size` as after the colon of a spec.
+
+    "": its own size and mode.
 
     Raises:
         UsageError: a size that does not fit the network, or a transfer mode it does not have.
@@ -180,12 +199,16 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
     if "family" in network:
         family, arguments = _family(network["family"])
         arguments.update({word: str(value) for word, value in zip(words, sizes, strict=True)})
-        network["family"] = f"{family}:" + ",".join(f"{word}={value}" for word, value in arguments.items())
+        network["family"] = f"{family}:" + ",".join(
+            f"{word}={value}" for word, value in arguments.items()
+        )
     elif "sides" in network:
         network["sides"] = [*sizes, *own[len(words) :]]
     else:
         if network["kind"] == "hypercube" and sizes[0] & (sizes[0] - 1):
-            raise UsageError(f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}")
+            raise UsageError(
+                f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}"
+            )
         network["nodes"] = sizes[0]
     if mode:
         require_mode(mode, tuple(data.get("modes", ())), name)
@@ -194,7 +217,9 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
     return machine_of_table(checked_table(data, where, text), f"{name}:{size}", where, text)
 
 
-def _checked_sizes(name: str, size: str, words: tuple[str, ...], fixed: list[int], multiple: int) -> tuple[int, ...]:
+def _checked_sizes(
+    name: str, size: str, words: tuple[str, ...], fixed: list[int], multiple: int
+) -> tuple[int, ...]:
     """The sizes that are free; the fixed ones may be written after them."""
     sizes = parse_sizes(size, f"{name}:{size}")
     if fixed and list(sizes[len(words) :]) == fixed:
@@ -202,7 +227,10 @@ def _checked_sizes(name: str, size: str, words: tuple[str, ...], fixed: list[int
     if len(sizes) != len(words):
         named = "" if set(words) == {"side"} else f" ({' x '.join(words)})"
         always = f", beside {'x'.join(map(str, fixed))} that every size has" if fixed else ""
-        raise UsageError(f"{name}:{size}: {count_of(len(words), 'size')} required{named}{always}, given {len(sizes)}")
+        raise UsageError(
+            f"{name}:{size}: {count_of(len(words), 'size')} required{named}{always}, given "
+            f"{len(sizes)}"
+        )
     for word, value in zip(words, sizes, strict=True):
         if value % multiple:
             raise UsageError(f"{name}:{size}: {word} = {value}: must be a multiple of {multiple}")

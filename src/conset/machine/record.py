@@ -1,13 +1,17 @@
-"""A machine's record: what schedule, timeline and program files say of a machine, and the machine again.
+"""A machine's record.
 
-A file must give back the machine that it was written from, number by number, whatever happened to that machine before
-(options, `--set`, transfer modes, `dataclasses.replace`), and must need no other file for it. So a record is one of
+What schedule, timeline and program files say of a machine, and the machine again.
+
+A file must give back the machine that it was written from, number by number, whatever happened to
+that machine before (options, `--set`, transfer modes, `dataclasses.replace`), and must need no
+other file for it. So a record is one of
 
 - a spec of a preset, bare network or family, where the spec alone builds an equal machine;
-- the object of the machine file that it came from, with the links and routes of its graph in it, where nothing was
-  changed since;
-- all of it: an object in the form of a machine file with `exact = true`, in which every cost stands with its tag and
-  source (a tag of null: none), whose numbers are written so that they are read as the same floating-point numbers.
+- the object of the machine file that it came from, with the links and routes of its graph in it,
+  where nothing was changed since;
+- all of it: an object in the form of a machine file with `exact = true`, in which every cost stands
+  with its tag and source (a tag of null: none), whose numbers are written so that they are read as
+  the same floating-point numbers.
 
 Old files hold specs and objects too; there a plain number of a rate or time is in SI units.
 """
@@ -48,7 +52,8 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
     """The machine that a file's record says; opens no file.
 
     Raises:
-        InputError: a text that is no preset or bare network, such as a path, or contents that no machine has.
+        InputError: a text that is no preset or bare network, such as a path, or contents that no
+            machine has.
     """
     from conset.machine.file import machine_from_object
     from conset.machine.spec import KINDS, PRESETS, is_spec, machine_from_spec
@@ -66,7 +71,8 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
     except RecursionError:
         raise InputError("machine: nested too deeply") from None
     raise InputError(
-        f"machine '{record}': a file carries the whole object of what is no preset or bare network, not its name"
+        f"machine '{record}': a file carries the whole object of what is no preset or bare "
+        "network, not its name"
     )
 
 
@@ -78,7 +84,9 @@ def same_machine(one: Machine, other: Machine) -> bool:
         and _same_routing(one.routing, other.routing, one.topology.kind)
         and (one.limits, one.limits_methods) == (other.limits, other.limits_methods)
         and (one.notes, one.mode, list(one.modes)) == (other.notes, other.mode, list(other.modes))
-        and _same_costs(ModeCosts(one.costs, one.method_costs), ModeCosts(other.costs, other.method_costs))
+        and _same_costs(
+            ModeCosts(one.costs, one.method_costs), ModeCosts(other.costs, other.method_costs)
+        )
         and all(_same_costs(costs, other.modes[mode]) for mode, costs in one.modes.items())
     )
 
@@ -97,7 +105,15 @@ def _same_topology(one: Topology, other: Topology) -> bool:
     if one is other:
         return True
     plain = [
-        (t.kind, t.sides, t.endpoints, t.nodes, t.labels, t.link_rate_Bps is None, t.width if t.kind != "graph" else 1)
+        (
+            t.kind,
+            t.sides,
+            t.endpoints,
+            t.nodes,
+            t.labels,
+            t.link_rate_Bps is None,
+            t.width if t.kind != "graph" else 1,
+        )
         for t in (one, other)
     ]
     if plain[0] != plain[1]:
@@ -120,7 +136,9 @@ def _same_standing(one: Topology, other: Topology) -> bool:
 
 
 def _same_routing(one: Routing, other: Routing, kind: str) -> bool:
-    if (one.rule, one.seed) != (other.rule, other.seed) or (kind != "graph" and one.tie != other.tie):
+    if (one.rule, one.seed) != (other.rule, other.seed) or (
+        kind != "graph" and one.tie != other.tie
+    ):
         return False
     tables = ((one.table_offsets, other.table_offsets), (one.table_links, other.table_links))
     return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in tables)
@@ -154,7 +172,10 @@ def _object_of(machine: Machine) -> dict[str, Any]:
         "methods": _methods_of(base, machine.method_costs),
         "mode": machine.mode or None,
         "modes": {mode: _difference(base, _rows(own.costs)) for mode, own in machine.modes.items()},
-        "mode_methods": {mode: _methods_of(_rows(own.costs), own.method_costs) for mode, own in machine.modes.items()},
+        "mode_methods": {
+            mode: _methods_of(_rows(own.costs), own.method_costs)
+            for mode, own in machine.modes.items()
+        },
         "notes": list(machine.notes),
     }
 
@@ -183,7 +204,11 @@ def _rows(costs: Costs) -> dict[str, Any]:
 def _says_both(costs: Costs, word: str, entry: Word) -> bool:
     """Whether a wide word says what its narrower ones do."""
     values = [getattr(costs, field) for field in entry.fields]
-    if word not in costs.provenance or set(entry.covers) & set(costs.provenance) or values[0] != values[1]:
+    if (
+        word not in costs.provenance
+        or set(entry.covers) & set(costs.provenance)
+        or values[0] != values[1]
+    ):
         return False
     return word != "overhead" or 2 * max(values[0].seconds) <= MAX_TIME_S
 
@@ -206,7 +231,11 @@ def _exact(value: Any, entry: Word) -> Any:
         return {"base": _in_unit(value.base_s, "s"), "per_log2": _in_unit(value.per_log2_s, "s")}
     if entry.fields[0] == "size_range_B":
         return ["none" if size == inf else _in_unit(size, "B") for size in value]
-    if isinstance(value, bool | str) or entry.unit in ("share of a byte", "exponent", "share of a transfer"):
+    if isinstance(value, bool | str) or entry.unit in (
+        "share of a byte",
+        "exponent",
+        "share of a transfer",
+    ):
         return value if isinstance(value, bool | str) else float(value)
     if isinstance(value, tuple):
         return list(value)
@@ -248,7 +277,13 @@ def _network_of(topology: Topology, routing: Routing, link_Bps: float) -> dict[s
         size = {"dimensions": topology.dimensions}
     elif topology.kind in ("ring", "crossbar"):
         size = {"nodes": topology.nodes}
-    return {"kind": topology.kind, **size, "width": topology.width, "routing": routing.rule, "tie": routing.tie}
+    return {
+        "kind": topology.kind,
+        **size,
+        "width": topology.width,
+        "routing": routing.rule,
+        "tie": routing.tie,
+    }
 
 
 def _words_say(topology: Topology, link_Bps: float) -> bool:  # noqa: N803
@@ -263,7 +298,10 @@ def _words_say(topology: Topology, link_Bps: float) -> bool:  # noqa: N803
 
 @lru_cache(maxsize=4)
 def _graph_of(topology: Topology, routing: Routing) -> dict[str, Any]:
-    """Of a graph; every link of one direction. Kept, as the copies of a machine share network and routing."""
+    """Of a graph; every link of one direction.
+
+    Kept, as the copies of a machine share network and routing.
+    """
     ends = zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
     table: dict[str, Any] = {
         "kind": "graph",
@@ -278,7 +316,11 @@ def _graph_of(topology: Topology, routing: Routing) -> dict[str, Any]:
         table["rates"] = [_in_unit(rate, "B/s") for rate in topology.link_rate_Bps.tolist()]
     if topology.labels:
         table["labels"] = list(topology.labels)
-    for word, numbers in (("level", topology.level), ("group", topology.group), ("place", topology.place)):
+    for word, numbers in (
+        ("level", topology.level),
+        ("group", topology.group),
+        ("place", topology.place),
+    ):
         if numbers is not None:
             table[word] = numbers.tolist()
     if routing.rule == "table":
@@ -292,7 +334,10 @@ def _rule_of(routing: Routing) -> dict[str, Any]:
 
 
 def _routes_of(topology: Topology, routing: Routing) -> list[list[int]]:
-    """Paths of node ids of all pairs whose stored route is not the shortest path that is taken without one."""
+    """Paths of all pairs whose stored route is not the shortest path taken without one.
+
+    As node ids.
+    """
     from conset.machine.network.route_table import route_table
 
     usual = route_table(topology, ())
@@ -307,7 +352,9 @@ def _routes_of(topology: Topology, routing: Routing) -> list[list[int]]:
 def _links(routing: Routing, pair: int) -> list[int]:
     assert routing.table_offsets is not None  # the rule is `table`
     assert routing.table_links is not None
-    links: list[int] = routing.table_links[routing.table_offsets[pair] : routing.table_offsets[pair + 1]].tolist()
+    links: list[int] = routing.table_links[
+        routing.table_offsets[pair] : routing.table_offsets[pair + 1]
+    ].tolist()
     return links
 
 

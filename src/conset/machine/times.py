@@ -2,22 +2,27 @@
 
 Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing.
 
-Work, as methods that search for short phases weigh it. They ask for one number per message at a port and take overheads
-and latencies of both ends together, which formulas and bounds tell apart (`conset.models.formula.terms`,
-`conset.bounds.problem`). Of a message of b bytes, overhead taken at its size:
+Work, as methods that search for short phases weigh it. They ask for one number per message at a
+port and take overheads and latencies of both ends together, which formulas and bounds tell apart
+(`conset.models.formula.terms`, `conset.bounds.problem`). Of a message of b bytes, overhead taken at
+its size:
 
-    port        overhead + b / rate of the port, at the source's port out and at the target's port in
-    node        overhead / 2 + w · b / `node_Bps`, at both ends, where in and out share a rate; w is `exchange_weight`
-                for bytes that meet as many of the other direction while both nodes do nothing else, 1 for the rest
+    port        overhead + b / rate of the port, at the source's port out and at the target's port
+                in
+    node        overhead / 2 + w · b / `node_Bps`, at both ends, where in and out share a rate; w is
+                `exchange_weight` for bytes that meet as many of the other direction while both
+                nodes do nothing else, 1 for the rest
     link        b / (rate · width), for every link of its route
     message     overhead + b / the slowest of all these: no message is faster than alone
 
-A message inside a node uses none of them. What packed messages cost processors is the same in every phase and left out:
-formulas, bounds and models have it. Latency of hops is not part of it: flow that fills a machine hides it.
+A message inside a node uses none of them. What packed messages cost processors is the same in every
+phase and left out: formulas, bounds and models have it. Latency of hops is not part of it: flow
+that fills a machine hides it.
 
-Times alone: when each message reaches a port, a processor or a slot at the earliest, and how long it has to go. Every
-resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds (here)
-work that out apart, so that each is held against the other.
+Times alone: when each message reaches a port, a processor or a slot at the earliest, and how long
+it has to go. Every resource takes at least its least lead-in, its work and its least lead-out;
+formulas (in the core) and bounds (here) work that out apart, so that each is held against the
+other.
 """
 
 from __future__ import annotations
@@ -50,14 +55,14 @@ class Work:
     """Costs as seconds per message and per byte under one policy.
 
     Attributes:
-        overhead: of a message; its ready signal included where the policy sends one, else its request and its grant
-            above the eager threshold.
+        overhead: of a message; its ready signal included where the policy sends one, else its
+            request and its grant above the eager threshold.
         out: of a port out [s/B].
         into: of a port in [s/B].
         node: of both together [s/B], 0 where they are independent.
         exchange: what a matched byte of an exchange counts in `node`.
-        link: shape=(link_slots), or (1) for one value everywhere, or (0) where links cost nothing [s/B] of the whole
-            width.
+        link: shape=(link_slots), or (1) for one value everywhere, or (0) where links cost nothing
+            [s/B] of the whole width.
         width: shape=(link_slots) or (1), int32.
         tolerance: messages per unit of width a link carries without harm.
         blocking: exponent of the loss beyond it.
@@ -80,16 +85,25 @@ class Work:
 
 
 def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
-    """The work of messages on `machine` under a policy of the kind `sync` (none, local, ready, barrier)."""
+    """The work of messages on `machine` under a policy of the kind `sync`.
+
+    None, local, ready or barrier.
+    """
     topology = machine.topology
     overhead = costs.overhead + (Steps((costs.signal_s,)) if sync == "ready" else costs.requests)
     exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
     width = core_widths(topology)
     return Work(
-        overhead, 1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps,
-        costs.exchange_weight if exchanges else 1.0, link_work(topology, costs, width), width,
-        float(costs.tolerance), costs.blocking,
-    )  # fmt: skip
+        overhead,
+        1 / costs.port_out_Bps,
+        1 / costs.port_in_Bps,
+        1 / costs.node_Bps,
+        costs.exchange_weight if exchanges else 1.0,
+        link_work(topology, costs, width),
+        width,
+        float(costs.tolerance),
+        costs.blocking,
+    )
 
 
 def link_rates(topology: Topology, costs: Costs) -> NDArray[np.float64]:
@@ -99,10 +113,15 @@ def link_rates(topology: Topology, costs: Costs) -> NDArray[np.float64]:
 
 
 def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDArray[np.float64]:
-    """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B] of the whole width."""
+    """Cost of a byte on each link of the whole width [s/B].
+
+    shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
+    """
     if topology.kind == "crossbar":
         return np.zeros(0)
-    rate = topology.link_rate_Bps if topology.link_rate_Bps is not None else np.array([costs.link_Bps])
+    rate = (
+        topology.link_rate_Bps if topology.link_rate_Bps is not None else np.array([costs.link_Bps])
+    )
     per_byte: NDArray[np.float64] = 1 / (rate * width)
     if per_byte.size and (per_byte == per_byte[0]).all():
         per_byte = per_byte[:1].copy()
@@ -110,7 +129,10 @@ def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDA
 
 
 def synchronization_s(machine: Machine, costs: Costs) -> float:
-    """The time of one barrier [s], over every node that may hold ranks: the machine stands for the partition in use."""
+    """The time of one barrier [s], over every node that may hold ranks.
+
+    The machine stands for the partition in use.
+    """
     return costs.synchronization.at(machine.topology.endpoints)
 
 
@@ -132,7 +154,9 @@ def profile_phases(
     links: Links = NO_LINKS,
     match_all_exchanges: bool = False,
 ) -> _core.Profile:
-    """The busiest resource after every phase; O(transfers + sum of hops), without hops where links cost nothing.
+    """The busiest resource after every phase.
+
+    O(transfers + sum of hops), without hops where links cost nothing.
 
     Args:
         machine: whose network.
@@ -142,20 +166,32 @@ def profile_phases(
         size: shape=(transfers), int64 [B].
         phase_offsets: shape=(phases + 1), int64, over transfers.
         batch_offsets: shape=(batches + 1), int64, over phases; work adds up inside a batch.
-        phase_by_phase: whether loads and exchanges are counted in each phase, not in the whole batch.
+        phase_by_phase: whether loads and exchanges are counted in each phase, not in the whole
+            batch.
         links: routes a compiler chose.
-        match_all_exchanges: whether exchanges count even where a node does more meanwhile: no schedule does better.
+        match_all_exchanges: whether exchanges count even where a node does more meanwhile: no
+            schedule does better.
     """
     transfers = _core.Transfers(
-        core_network(machine.topology, machine.routing), np.ascontiguousarray(source), np.ascontiguousarray(target),
-        *links, plain_sizes(size),
-    )  # fmt: skip
+        core_network(machine.topology, machine.routing),
+        np.ascontiguousarray(source),
+        np.ascontiguousarray(target),
+        *links,
+        plain_sizes(size),
+    )
     paid = _core.Work(
         step_up_to=np.asarray(work.overhead.up_to_B, np.float64),
-        step_seconds=np.asarray(work.overhead.seconds, np.float64), out=work.out, in_=work.into, node=work.node,
-        exchange=work.exchange, link=work.link, width=work.width, tolerance=work.tolerance, blocking=work.blocking,
+        step_seconds=np.asarray(work.overhead.seconds, np.float64),
+        out=work.out,
+        in_=work.into,
+        node=work.node,
+        exchange=work.exchange,
+        link=work.link,
+        width=work.width,
+        tolerance=work.tolerance,
+        blocking=work.blocking,
         match_all_exchanges=match_all_exchanges,
-    )  # fmt: skip
+    )
     return _core.profile_phases(transfers, phase_offsets, batch_offsets, phase_by_phase, paid)
 
 
@@ -195,8 +231,8 @@ def message_times(
 ) -> Times:
     """Times of messages by what they carry and how far.
 
-    Where a message may be taken into a system buffer, its bytes and its receive overhead keep no order, so that neither
-    leads in the other.
+    Where a message may be taken into a system buffer, its bytes and its receive overhead keep no
+    order, so that neither leads in the other.
 
     Args:
         costs: of the method.
@@ -210,16 +246,27 @@ def message_times(
     send, receive = costs.send_overhead.of(size), costs.receive_overhead.of(size)
     if packed is not None:
         send, receive = (work + costs.copies(size, packed) for work in (send, receive))
-    once = costs.inject + costs.eject + Steps((costs.per_transfer_s,)) + (costs.requests if requests else Steps())
+    once = (
+        costs.inject
+        + costs.eject
+        + Steps((costs.per_transfer_s,))
+        + (costs.requests if requests else Steps())
+    )
     latency = np.where(leaves, once.of(size) + hops * costs.hop.of(size), 0.0)
     flow = np.where(leaves, size * per_byte, size / costs.copy_Bps)
     before = leaves & (costs.receive == "before")
     loose = before & (size <= (-1.0 if costs.eager_B is None else costs.eager_B))
     to_bytes = send + latency + np.where(before & ~loose, receive, 0.0)
     return Times(
-        send, receive, to_bytes, np.where(before, 0.0, receive), send + latency + np.where(before, 0.0, flow),
-        np.where(before & ~loose, flow, 0.0), to_bytes + flow, send + latency + flow + receive,
-    )  # fmt: skip
+        send,
+        receive,
+        to_bytes,
+        np.where(before, 0.0, receive),
+        send + latency + np.where(before, 0.0, flow),
+        np.where(before & ~loose, flow, 0.0),
+        to_bytes + flow,
+        send + latency + flow + receive,
+    )
 
 
 def transfer_times(
@@ -247,7 +294,11 @@ def transfer_times(
 
 
 def slowest_rates(
-    machine: Machine, costs: Costs, source: NDArray[np.int32], target: NDArray[np.int32], links: Links = NO_LINKS
+    machine: Machine,
+    costs: Costs,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    links: Links = NO_LINKS,
 ) -> tuple[NDArray[np.int32], Seconds]:
     """(links on the way of each transfer, seconds per byte of its slowest port, node or link).
 
@@ -260,7 +311,9 @@ def slowest_rates(
     """
     topology, offsets = machine.topology, links[0]
     port = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps)
-    per_byte = _slowest(machine, port, link_work(topology, costs, topology.widths()), source, target, links)
+    per_byte = _slowest(
+        machine, port, link_work(topology, costs, topology.widths()), source, target, links
+    )
     if topology.link_slots == 0:
         return np.zeros(source.size, np.int32), per_byte
     if offsets.size:
@@ -277,7 +330,9 @@ def transfer_s(
     size: NDArray[np.int64],
     links: Links = NO_LINKS,
 ) -> NDArray[np.float64]:
-    """shape=(transfers), float64 [s]: what each takes alone with its ports and one unit of width of every link.
+    """shape=(transfers), float64 [s].
+
+    What each takes alone with its ports and one unit of width of every link.
 
     That is how long it stands in a timetable; 0 inside a node.
 
@@ -296,14 +351,20 @@ def transfer_s(
 
 
 def _slowest(
-    machine: Machine, port: float, link: Seconds, source: NDArray[np.int32], target: NDArray[np.int32], links: Links
+    machine: Machine,
+    port: float,
+    link: Seconds,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    links: Links,
 ) -> Seconds:
     """shape=(transfers) [s/B]: the slower of a port and of the links on the way of each.
 
     Args:
         machine: whose network.
         port: of ports and nodes [s/B].
-        link: shape=(link_slots), or (1) where all are alike, or (0) where none costs anything [s/B].
+        link: shape=(link_slots), or (1) where all are alike, or (0) where none costs anything
+            [s/B].
         source: shape=(transfers), int32: nodes.
         target: shape=(transfers), int32: nodes.
         links: routes a compiler chose.
@@ -320,5 +381,7 @@ def _slowest(
     else:
         network = core_network(machine.topology, machine.routing)
         out, into = (np.ascontiguousarray(nodes, np.int32) for nodes in (source, target))
-        per_byte = np.maximum(per_byte, _core.slowest_links(network, out, into, np.ascontiguousarray(link)))
+        per_byte = np.maximum(
+            per_byte, _core.slowest_links(network, out, into, np.ascontiguousarray(link))
+        )
     return per_byte

@@ -43,20 +43,30 @@ def read_rate(value: Any, what: str) -> float:
         return inf
     rate = parse_rate(read_plain(value, what), what)
     if rate < MIN_RATE_Bps:
-        raise UsageError(f"{what} '{value}': must be at least {MIN_RATE_Bps:g} B/s, is {rate:g} B/s")
+        raise UsageError(
+            f"{what} '{value}': must be at least {MIN_RATE_Bps:g} B/s, is {rate:g} B/s"
+        )
     if rate > MAX_RATE_Bps:
-        raise UsageError(f"{what} '{value}': must be at most {MAX_RATE_Bps:g} B/s, or none, is {rate:g} B/s")
+        raise UsageError(
+            f"{what} '{value}': must be at most {MAX_RATE_Bps:g} B/s, or none, is {rate:g} B/s"
+        )
     return rate
 
 
 def read_step(row: Any, what: str) -> tuple[float, float]:
     """(largest size, time) of one step of a cost by size."""
     if not isinstance(row, Mapping) or "value" not in row:
-        raise UsageError(f'{what}: every step is a table {{ up_to = "100 B", value = "65 us" }}, is {row!r}')
+        raise UsageError(
+            f'{what}: every step is a table {{ up_to = "100 B", value = "65 us" }}, is {row!r}'
+        )
     for key in row:
         if key not in ("up_to", "value"):
             raise unknown_name(f"word in a step of {what}", key, ("up_to", "value"))
-    limit = float(parse_size(read_plain(row["up_to"], what), f"{what}.up_to")) if "up_to" in row else inf
+    limit = (
+        float(parse_size(read_plain(row["up_to"], what), f"{what}.up_to"))
+        if "up_to" in row
+        else inf
+    )
     return limit, read_time(row["value"], what)
 
 
@@ -67,7 +77,9 @@ def read_steps(value: Any, what: str) -> Steps:
     rows = [read_step(row, what) for row in value]
     limits = tuple(limit for limit, _ in rows)
     if not rows or limits[-1] != inf or any(a >= b for a, b in pairwise(limits)):
-        raise UsageError(f"{what}: up_to must rise from step to step and be absent from the last one")
+        raise UsageError(
+            f"{what}: up_to must rise from step to step and be absent from the last one"
+        )
     return Steps(tuple(time for _, time in rows), limits)
 
 
@@ -137,8 +149,13 @@ def read_count_or_all(value: Any, what: str) -> int | None:
     return None if value in ("all", "none") else read_count(value, what)
 
 
-def read_size_or(nothing: float | None, everything: float | None = None) -> Callable[[Any, str], float | None]:
-    """A reader of sizes; `none` is what no limit is, `all` (where there is one) what holds for every size."""
+def read_size_or(
+    nothing: float | None, everything: float | None = None
+) -> Callable[[Any, str], float | None]:
+    """A reader of sizes.
+
+    `none` is what no limit is, `all` (where there is one) what holds for every size.
+    """
 
     def read(value: Any, what: str) -> float | None:
         if value == "none":
@@ -198,7 +215,9 @@ def write_rate(rate: float) -> str:
 def write_steps(steps: Steps) -> str:
     """A time, or one for every step."""
     parts = [format_time(time) for time in steps.seconds]
-    limits = [f" up to {limit:g} B" for limit in steps.up_to_B[:-1]] + [" above" if len(parts) > 1 else ""]
+    limits = [f" up to {limit:g} B" for limit in steps.up_to_B[:-1]] + [
+        " above" if len(parts) > 1 else ""
+    ]
     return ", ".join(part + limit for part, limit in zip(parts, limits, strict=True))
 
 

@@ -1,8 +1,8 @@
 """The words for costs: one table that machine files, options of a spec and `--set` all read.
 
-A word says which fields of `Costs` it sets, how its value is read, and how it is written for people. The order of the
-table is the order in which machines are listed, group by group. Old words (`ALIASES`) are read wherever a word is, and
-never written.
+A word says which fields of `Costs` it sets, how its value is read, and how it is written for
+people. The order of the table is the order in which machines are listed, group by group. Old words
+(`ALIASES`) are read wherever a word is, and never written.
 """
 
 from __future__ import annotations
@@ -74,7 +74,12 @@ class Word:
 
 GROUPS: dict[str, dict[str, Word]] = {
     "model": {
-        "model": Word(("model",), read_choice("wormhole", "circuit", "flow", "packet"), str, "model of simulation"),
+        "model": Word(
+            ("model",),
+            read_choice("wormhole", "circuit", "flow", "packet"),
+            str,
+            "model of simulation",
+        ),
     },
     "overheads": {
         "overhead": Word(
@@ -87,22 +92,30 @@ GROUPS: dict[str, dict[str, Word]] = {
         "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),
         "receive_overhead": Word(("receive_overhead",), read_steps, write_steps, "s per message"),
         "jitter": Word(("jitter_s",), read_time, format_time, "s per receive, mean"),
-        "processors": Word(("processors",), read_choice("one", "two", "shared"), str, "per rank; shared: per node"),
+        "processors": Word(
+            ("processors",), read_choice("one", "two", "shared"), str, "per rank; shared: per node"
+        ),
         "preempts": Word(("preempts",), read_flag, write_plain, "yes or no"),
     },
     "latencies": {
         "inject": Word(("inject",), read_steps, write_steps, "s per message"),
         "eject": Word(("eject",), read_steps, write_steps, "s per message"),
         "hop": Word(("hop_s",), read_time, format_time, "s per link"),
-        "hop_by_size": Word(("hop_by_size",), read_steps_or_none, write_steps_or_none, "s per link"),
+        "hop_by_size": Word(
+            ("hop_by_size",), read_steps_or_none, write_steps_or_none, "s per link"
+        ),
         "per_transfer": Word(("per_transfer_s",), read_time, format_time, "s per transfer"),
     },
     "rates": {
-        "port": Word(("port_out_Bps", "port_in_Bps"), read_rate, write_rate, "B/s", ("port_out", "port_in")),
+        "port": Word(
+            ("port_out_Bps", "port_in_Bps"), read_rate, write_rate, "B/s", ("port_out", "port_in")
+        ),
         "port_out": Word(("port_out_Bps",), read_rate, write_rate, "B/s"),
         "port_in": Word(("port_in_Bps",), read_rate, write_rate, "B/s"),
         "node": Word(("node_Bps",), read_rate, write_rate, "B/s in and out together"),
-        "exchange_weight": Word(("exchange_weight",), read_number(0.5, 1), write_plain, "share of a byte"),
+        "exchange_weight": Word(
+            ("exchange_weight",), read_number(0.5, 1), write_plain, "share of a byte"
+        ),
         "exchange_syncs": Word(
             ("exchange_syncs",), read_policies, lambda names: ", ".join(names) or "none", "policies"
         ),
@@ -118,16 +131,22 @@ GROUPS: dict[str, dict[str, Word]] = {
         "window": Word(("window_B",), read_size_or(inf), write_size, "B per message"),
     },
     "receiving": {
-        "receive": Word(("receive",), read_choice("before", "after"), str, "when its overhead is paid"),
+        "receive": Word(
+            ("receive",), read_choice("before", "after"), str, "when its overhead is paid"
+        ),
         "receives": Word(("receives",), read_count_or_all, write_count, "messages per rank"),
-        "outstanding_receives": Word(("outstanding_receives",), read_count_or_all, write_count, "per rank"),
+        "outstanding_receives": Word(
+            ("outstanding_receives",), read_count_or_all, write_count, "per rank"
+        ),
         "eager": Word(("eager_B",), read_size_or(None, inf), write_threshold, "B"),
         "copy": Word(("copy_Bps",), read_rate, write_rate, "B/s"),
         "buffers": Word(("buffers_B",), read_size_or(inf), write_size, "B per rank"),
     },
     "policies": {
         "setup": Word(("setup_s",), read_time, format_time, "s per phase"),
-        "synchronization": Word(("synchronization",), read_synchronization, write_synchronization, "s per barrier"),
+        "synchronization": Word(
+            ("synchronization",), read_synchronization, write_synchronization, "s per barrier"
+        ),
         "signal": Word(("signal_s",), read_time, format_time, "s per signal"),
         "first_barrier": Word(("first_barrier",), read_flag, write_plain, "yes or no"),
     },
@@ -170,9 +189,12 @@ def current_word(word: str, value: Any) -> tuple[str, Any]:
 
 
 def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
-    """A cost as written → (bare value, where it comes from): `{ value = …, tag = "printed", source = "…" }` or plain.
+    """A cost as written → (bare value, where it comes from).
 
-    A tag of null, which schedule files may have, says that nothing is known of where it comes from: `UNSOURCED`.
+    `{ value = …, tag = "printed", source = "…" }` or plain.
+
+    A tag of null, which schedule files may have, says that nothing is known of where it comes from:
+    `UNSOURCED`.
 
     Raises:
         UsageError: an unknown key or tag.
@@ -185,7 +207,9 @@ def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
         raise unknown_name(f"word in {word}", extra, ("value", "tag", "source"))
     if value.get("tag", "given") is None:
         return bare.get("value", bare), UNSOURCED
-    return bare.get("value", bare), Provenance.of(value.get("tag", "given"), value.get("source", ""))
+    return bare.get("value", bare), Provenance.of(
+        value.get("tag", "given"), value.get("source", "")
+    )
 
 
 def split_options(text: str) -> list[tuple[str, str]]:
@@ -203,11 +227,16 @@ def split_options(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def changed_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
-    """`costs` with words changed one after the other; `provenance` where a value carries none of its own.
+def changed_costs(
+    costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance
+) -> Costs:
+    """`costs` with words changed one after the other.
+
+    `provenance` where a value carries none of its own.
 
     Raises:
-        UsageError: an unknown word (with the nearest known one), or a value that does not parse or is out of range.
+        UsageError: an unknown word (with the nearest known one), or a value that does not parse or
+            is out of range.
     """
     fields: dict[str, Any] = {}
     sources = dict(costs.provenance)
@@ -217,7 +246,10 @@ def changed_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: 
         bare, own = split_tagged(raw, word)
         value = WORDS[word].read(bare, word)
         fields.update(dict.fromkeys(WORDS[word].fields, value))
-        whole = next((name for name, entry in WORDS.items() if word in entry.covers and name in sources), None)
+        whole = next(
+            (name for name, entry in WORDS.items() if word in entry.covers and name in sources),
+            None,
+        )
         if whole is not None:
             sources.update(dict.fromkeys(WORDS[whole].covers, sources.pop(whole)))
         for name in WORDS[word].covers:
@@ -232,10 +264,12 @@ def changed_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: 
 
 
 def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
-    """As `changed_costs`, for what people state: without any port an `inject` or `eject` that nobody stated is 0.
+    """As `changed_costs`, for what people state.
 
-    Nobody stated what is tagged `default`. Only parsers of specs, settings and files call this: a model takes costs as
-    they are.
+    Without any port an `inject` or `eject` that nobody stated is 0.
+
+    Nobody stated what is tagged `default`. Only parsers of specs, settings and files call this: a
+    model takes costs as they are.
     """
     changed = changed_costs(costs, changes, provenance)
     if changed.port_out_Bps < inf or changed.port_in_Bps < inf:
@@ -255,7 +289,10 @@ def group_of(word: str) -> str:
 
 
 def listed(costs: Costs) -> list[tuple[str, str, str, Provenance]]:
-    """(word, value for people, unit, where it comes from) of every cost that has a source, in the table's order."""
+    """(parameter, printed value, unit, source) of every cost that has a source.
+
+    In the table's order.
+    """
     return [
         (word, entry.write(getattr(costs, entry.fields[0])), entry.unit, costs.provenance[word])
         for word, entry in WORDS.items()
@@ -264,12 +301,17 @@ def listed(costs: Costs) -> list[tuple[str, str, str, Provenance]]:
 
 
 def plain(costs: Costs, word: str) -> Any:
-    """The number behind a word for JSON, in SI units: infinite is null, steps and barriers are objects."""
+    """The number behind a word for JSON, in SI units.
+
+    Infinite is null, steps and barriers are objects.
+    """
     value = getattr(costs, WORDS[word].fields[0])
     if isinstance(value, Steps):
         both = value + value if word == "overhead" else value
         rows = zip(both.seconds, both.up_to_B, strict=True)
-        return [{"value_s": time, "up_to_B": None if limit == inf else limit} for time, limit in rows]
+        return [
+            {"value_s": time, "up_to_B": None if limit == inf else limit} for time, limit in rows
+        ]
     if isinstance(value, Synchronization):
         return {"base_s": value.base_s, "per_log2_s": value.per_log2_s}
     if isinstance(value, tuple):

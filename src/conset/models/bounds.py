@@ -1,19 +1,26 @@
-"""Bounds: what no execution of a workload under given settings can beat, in each class, without simulating it.
+"""Bounds: what no execution of a workload under given settings can beat.
 
-These are bounds on *this* order and these settings, for checking timelines and drawn beside them; what no schedule of a
-pattern can beat is the business of `conset.bounds`.
+In each class, without simulating it.
 
-    resource       bytes of a link, port or node over its rate, after the least way there of a message of it and before
-                   the least receive overhead after it (`flit`: flits times a cycle)
-    processor      send overheads, set-ups and signals of a rank, and the least rest of a message after its overhead;
-                   receive overheads likewise after the least way there; both added where one processor pays for both
-                   and sending interrupts nothing, and those of all ranks of a node where they share it
-    slots          the sum over a rank's messages of how long each keeps its slot alone, over the slots it has
-    message        each alone, after what it depends on and, under `local` and `ready`, the phases before of its ends
+These are bounds on *this* order and these settings, for checking timelines and drawn beside them;
+what no schedule of a pattern can beat is the business of `conset.bounds`.
+
+    resource       bytes of a link, port or node over its rate, after the least way there of a
+                   message of it and before the least receive overhead after it (`flit`: flits times
+                   a cycle)
+    processor      send overheads, set-ups and signals of a rank, and the least rest of a message
+                   after its overhead; receive overheads likewise after the least way there; both
+                   added where one processor pays for both and sending interrupts nothing, and those
+                   of all ranks of a node where they share it
+    slots          the sum over a rank's messages of how long each keeps its slot alone, over the
+                   slots it has
+    message        each alone, after what it depends on and, under `local` and `ready`, the phases
+                   before of its ends
     barriers       the sum of these over the groups between barriers, with the barriers
 
-Where there are phases, every transfer is after a set-up of its ends. `connections` has the bounds of resources,
-messages and barriers: what its ends pay passes together, and a slot is free when the last element has left.
+Where there are phases, every transfer is after a set-up of its ends. `connections` has the bounds
+of resources, messages and barriers: what its ends pay passes together, and a slot is free when the
+last element has left.
 """
 
 from __future__ import annotations
@@ -56,9 +63,13 @@ class Demand:
     needs: MessageTimes
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, settings: Settings, model: str, resources: Resources) -> Demand:
+    def of(
+        workload: Workload, machine: Machine, settings: Settings, model: str, resources: Resources
+    ) -> Demand:
         """The demand over the routes of `resources`."""
-        needs = MessageTimes.of(workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest)
+        needs = MessageTimes.of(
+            workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest
+        )
         return Demand(workload, machine, settings, model, resources, needs)
 
     @property
@@ -69,7 +80,11 @@ class Demand:
     @property
     def setup_s(self) -> float:
         """Of a phase [s]; 0 where there are none."""
-        return rounded_up(self.costs.setup_s, cycle_of(self.costs, self.model)) if self.workload.phases else 0.0
+        return (
+            rounded_up(self.costs.setup_s, cycle_of(self.costs, self.model))
+            if self.workload.phases
+            else 0.0
+        )
 
 
 def lower_bound(demand: Demand) -> Bound:
@@ -117,7 +132,10 @@ def _resource(demand: Demand, chosen: slice) -> Bound:
     counts = np.diff(resources.offsets[chosen.start : chosen.stop + 1])
     used = slice(int(resources.offsets[chosen.start]), int(resources.offsets[chosen.stop]))
     items, size = resources.items[used], np.repeat(resources.bytes[chosen], counts)
-    loads = np.bincount(items, size * resources.weight[used], resources.capacity.size) / resources.capacity
+    loads = (
+        np.bincount(items, size * resources.weight[used], resources.capacity.size)
+        / resources.capacity
+    )
     if not loads.size or not loads.max() > 0:
         return 0.0, "nothing to send"
     inside = demand.model in ("flit", "connections")  # latency is on both sides of a resource
@@ -153,7 +171,10 @@ def _processors(demand: Demand, chosen: slice) -> list[Bound]:
 
     setups = demand.setup_s * _visits(demand, chosen, ranks)
     sends, receives = total(senders, needs.send), total(receivers, needs.receive)
-    asking, answers = (total(a, asks) + total(b, half + asks) for a, b in ((senders, receivers), (receivers, senders)))
+    asking, answers = (
+        total(a, asks) + total(b, half + asks)
+        for a, b in ((senders, receivers), (receivers, senders))
+    )
     first_setup = np.where(setups > 0, demand.setup_s, 0.0)
     rest = least(senders, needs.alone - needs.asking - needs.send)
     # out of a system buffer it is paid when the bytes have come
@@ -162,10 +183,14 @@ def _processors(demand: Demand, chosen: slice) -> list[Bound]:
     tail = least(receivers, np.where(late, 0.0, needs.flow))
     bounds = [
         # set-ups and signals may come after the last send, or receive
-        _of_ranks(np.maximum(first_setup + sends + rest, setups + sends + asking), "overheads of sends of"),
-        _of_ranks(np.maximum(first_setup + lead + receives + tail, setups + receives + answers),
-                  "overheads of receives of"),
-    ]  # fmt: skip
+        _of_ranks(
+            np.maximum(first_setup + sends + rest, setups + sends + asking), "overheads of sends of"
+        ),
+        _of_ranks(
+            np.maximum(first_setup + lead + receives + tail, setups + receives + answers),
+            "overheads of receives of",
+        ),
+    ]
     if costs.one_processor and not costs.preempts:
         work_s = sends + receives + asking + answers + setups
         bounds.append(_of_ranks(work_s, "overheads of"))
@@ -193,7 +218,10 @@ def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:
         return np.zeros(ranks, np.int64)
     ends = np.concatenate([work.sending_rank[chosen], work.receiving_rank[chosen]]).astype(np.int64)
     phases = np.tile(work.phase_of[chosen], 2)
-    return np.asarray(np.bincount(np.unique(ends * work.phases + phases) // work.phases, minlength=ranks), np.int64)
+    return np.asarray(
+        np.bincount(np.unique(ends * work.phases + phases) // work.phases, minlength=ranks),
+        np.int64,
+    )
 
 
 def _slots(demand: Demand, chosen: slice) -> list[Bound]:
@@ -203,7 +231,9 @@ def _slots(demand: Demand, chosen: slice) -> list[Bound]:
     rank = work.sending_rank[chosen]
     rest = np.full(int(rank.max()) + 1, inf)
     np.minimum.at(rest, rank, np.where(needs.buffered, needs.receive, needs.after)[chosen])
-    held, asking = (np.bincount(rank, seconds[chosen]) / slots for seconds in (needs.of_slot, needs.asking))
+    held, asking = (
+        np.bincount(rank, seconds[chosen]) / slots for seconds in (needs.of_slot, needs.asking)
+    )
     # a request may be under way while the set-up is paid
     whole = np.where(np.isfinite(rest), held + np.maximum(demand.setup_s - asking, 0.0) + rest, 0.0)
     return [_of_ranks(whole, f"{slots:,} slot{'' if slots == 1 else 's'} of")]
@@ -241,12 +271,16 @@ def _chain_of_phases(demand: Demand) -> Bound:
     ready = needs.signal > 0
     ranks = int(max(work.sending_rank.max(), work.receiving_rank.max())) + 1
     over, end = np.zeros(ranks), np.zeros(work.messages)
-    for low, high in zip(work.phase_offsets[:-1].tolist(), work.phase_offsets[1:].tolist(), strict=True):
+    for low, high in zip(
+        work.phase_offsets[:-1].tolist(), work.phase_offsets[1:].tolist(), strict=True
+    ):
         s, t = work.sending_rank[low:high], work.receiving_rank[low:high]
         begin = over[s]
         if setup_s:  # paid at both ends, after each has entered
             begin = np.maximum(begin, over[t]) + setup_s
-        begin = np.where(ready[low:high], np.maximum(begin, over[t] + needs.signal[low:high]), begin)
+        begin = np.where(
+            ready[low:high], np.maximum(begin, over[t] + needs.signal[low:high]), begin
+        )
         end[low:high] = begin + needs.alone[low:high]
         for rank in (s, t):
             np.maximum.at(over, rank, end[low:high])

@@ -1,9 +1,11 @@
-"""Chains: the way of every transfer through the linkage tables of its phase, row by row, and nothing but the tables.
+"""Chains: the way of every transfer through the linkage tables of its phase.
 
-The gate of a source feeds a channel; at every node the table says the next node and channel; the chain ends at a gate.
-Transfers whose gate feeds the same channel are one connection, which carries them one after the other. A table that is
-wrong is found here: a channel that two connections feed, one that leads nowhere or in a circle, elements that come out
-of the gate of another node.
+Row by row, from the tables alone.
+
+The gate of a source feeds a channel; at every node the table says the next node and channel; the
+chain ends at a gate. Transfers whose gate feeds the same channel are one connection, which carries
+them one after the other. A table that is wrong is found here: a channel that two connections feed,
+one that leads nowhere or in a circle, elements that come out of the gate of another node.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class Chains:
     """The connections of one phase.
 
     Attributes:
-        connection: shape=(transfers), int32: of each transfer; -1 for one that never leaves its node.
+        connection: shape=(transfers), int32: of each transfer; -1 for one that never leaves its
+            node.
         offsets: shape=(connections + 1), int64: where the stops of each begin.
         node: shape=(stops), int32: of each stop, from the source's to the target's.
         channel: shape=(stops), int32.
@@ -38,7 +41,11 @@ class Chains:
 
 
 def follow_tables(
-    table: LinkageTable, source: NDArray[np.int32], target: NDArray[np.int32], topology: Topology, phase: int = 0
+    table: LinkageTable,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    topology: Topology,
+    phase: int = 0,
 ) -> Chains:
     """The chains of the transfers of one phase.
 
@@ -50,20 +57,27 @@ def follow_tables(
         phase: for messages.
 
     Raises:
-        InputError: the tables do not bring a transfer to its node; names the phase, the node and what is wrong.
+        InputError: the tables do not bring a transfer to its node; names the phase, the node and
+            what is wrong.
     """
     where = f"linkage tables of phase {phase}"
     width = int(max(table.channel.max(initial=0), table.next_channel.max(initial=0))) + 1
     key = table.node.astype(np.int64) * width + table.channel
     rows, at = _distinct(table, key, topology, where)
-    next_key = np.where(table.next_node == GATE, -1, table.next_node.astype(np.int64) * width + table.next_channel)[at]
+    next_key = np.where(
+        table.next_node == GATE, -1, table.next_node.astype(np.int64) * width + table.next_channel
+    )[at]
     next_row = np.searchsorted(rows, next_key).clip(0, max(rows.size - 1, 0))
     ends = next_key < 0
-    lost = np.flatnonzero(~ends & (rows[next_row] != next_key)) if rows.size else np.zeros(0, np.int64)
+    lost = (
+        np.flatnonzero(~ends & (rows[next_row] != next_key)) if rows.size else np.zeros(0, np.int64)
+    )
     if lost.size:
         k = int(lost[0])
         node, channel = divmod(int(next_key[k]), width)
-        raise InputError(f"{where}: nothing is linked to channel {channel} of {topology.node_name(node)}")
+        raise InputError(
+            f"{where}: nothing is linked to channel {channel} of {topology.node_name(node)}"
+        )
     _check_fed_once(table, at, next_row, ends, topology, where)
     start, connection = _starts(table, key, rows, source, topology, where)
     return _walk(table, at, next_row, ends, start, connection, (source, target), topology, where)
@@ -71,7 +85,7 @@ def follow_tables(
 
 def _distinct(
     table: LinkageTable, key: Ids, topology: Topology, where: str
-) -> tuple[Ids, NDArray[np.intp]]:  # fmt: skip
+) -> tuple[Ids, NDArray[np.intp]]:
     """(keys of the channels in use, rising; a row of each): rows of one channel say the same."""
     rows, at, same = np.unique(key, return_index=True, return_inverse=True)
     for name in ("from_node", "next_node", "next_channel"):
@@ -81,16 +95,21 @@ def _distinct(
             k = int(twice[0])
             one, other = sorted((int(table.transfer[at[same[k]]]), int(table.transfer[k])))
             raise InputError(
-                f"{where}: channel {table.channel[k]} of {topology.node_name(int(table.node[k]))} is linked twice, by "
+                f"{where}: channel {table.channel[k]} of {topology.node_name(int(table.node[k]))} "
+                "is linked twice, by "
                 f"transfers {one} and {other}"
             )
     return rows, at
 
 
 def _check_fed_once(
-    table: LinkageTable, at: NDArray[np.intp], next_row: NDArray[np.intp], ends: NDArray[np.bool_], topology: Topology,
+    table: LinkageTable,
+    at: NDArray[np.intp],
+    next_row: NDArray[np.intp],
+    ends: NDArray[np.bool_],
+    topology: Topology,
     where: str,
-) -> None:  # fmt: skip
+) -> None:
     """Every channel is fed by one channel of the node that its row names, or by its gate."""
     inner = np.flatnonzero(~ends)
     fed = np.bincount(next_row[inner], minlength=at.size) + (table.from_node[at] == GATE)
@@ -98,12 +117,24 @@ def _check_fed_once(
     stranger = inner[table.from_node[at[next_row[inner]]] != table.node[at[inner]]]
     if wrong.size or stranger.size:
         k = at[int(wrong[0]) if wrong.size else int(next_row[stranger[0]])]
-        what = f"is fed by {fed[wrong[0]]} channels and gates" if wrong.size else "is fed by another node than it says"
-        raise InputError(f"{where}: channel {table.channel[k]} of {topology.node_name(int(table.node[k]))} {what}")
+        what = (
+            f"is fed by {fed[wrong[0]]} channels and gates"
+            if wrong.size
+            else "is fed by another node than it says"
+        )
+        raise InputError(
+            f"{where}: channel {table.channel[k]} of "
+            f"{topology.node_name(int(table.node[k]))} {what}"
+        )
 
 
 def _starts(
-    table: LinkageTable, key: Ids, rows: Ids, source: NDArray[np.int32], topology: Topology, where: str
+    table: LinkageTable,
+    key: Ids,
+    rows: Ids,
+    source: NDArray[np.int32],
+    topology: Topology,
+    where: str,
 ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
     """(the first row of each connection, the connection of each transfer)."""
     gates = np.flatnonzero(table.from_node == GATE)
@@ -119,7 +150,9 @@ def _starts(
         k = int(wrong[0])
         t = int(table.transfer[k])
         given, required = topology.node_name(int(table.node[k])), topology.node_name(int(source[t]))
-        raise InputError(f"{where}: transfer {t} goes in at the gate of {given}, must be that of {required}")
+        raise InputError(
+            f"{where}: transfer {t} goes in at the gate of {given}, must be that of {required}"
+        )
     connection = np.full(source.size, -1, np.int32)
     starts, number = np.unique(first[there], return_inverse=True)
     connection[there] = number
@@ -127,11 +160,20 @@ def _starts(
 
 
 def _walk(
-    table: LinkageTable, at: NDArray[np.intp], next_row: NDArray[np.intp], ends: NDArray[np.bool_],
-    start: NDArray[np.intp], connection: NDArray[np.int32], between: tuple[NDArray[np.int32], NDArray[np.int32]],
-    topology: Topology, where: str,
-) -> Chains:  # fmt: skip
-    """All chains at once, a stop each step; they share no row, so there are as many steps as rows at most."""
+    table: LinkageTable,
+    at: NDArray[np.intp],
+    next_row: NDArray[np.intp],
+    ends: NDArray[np.bool_],
+    start: NDArray[np.intp],
+    connection: NDArray[np.int32],
+    between: tuple[NDArray[np.int32], NDArray[np.int32]],
+    topology: Topology,
+    where: str,
+) -> Chains:
+    """All chains at once, a stop each step.
+
+    They share no row, so there are as many steps as rows at most.
+    """
     here, who = start, np.arange(start.size)
     owners, stops, last = [], [], np.zeros(start.size, np.intp)
     while who.size:
@@ -148,12 +190,18 @@ def _walk(
     wrong = np.flatnonzero(out != target[used])
     if wrong.size:
         t = int(used[wrong[0]])
-        ends_text = f"transfer {t} ({topology.node_name(int(source[t]))} → {topology.node_name(int(target[t]))})"
+        ends_text = (
+            f"transfer {t} ({topology.node_name(int(source[t]))} → "
+            f"{topology.node_name(int(target[t]))})"
+        )
         raise InputError(
-            f"{where}: the bytes of {ends_text} come out of the gate of {topology.node_name(int(out[wrong[0]]))}"
+            f"{where}: the bytes of {ends_text} come out of the gate of "
+            f"{topology.node_name(int(out[wrong[0]]))}"
         )
     owner, row = (np.concatenate([np.zeros(0, np.intp), *pieces]) for pieces in (owners, stops))
     order = np.argsort(owner, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=start.size))]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=start.size))]).astype(
+        np.int64
+    )
     row = at[row[order]]
     return Chains(connection, offsets, table.node[row], table.channel[row])

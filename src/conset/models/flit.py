@@ -1,11 +1,11 @@
-"""Flit level: routers with virtual channels, credits and round-robin allocation, one cycle after the other.
+"""Routers with virtual channels, credits and round-robin allocation, one cycle after the other.
 
-One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); the latencies of the
-machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the routers do: a message takes
-5 + 4 hops + flits cycles between its overheads. Overheads, barriers, set-ups and signals take the machine's times,
-rounded up to cycles; so is `hop` for each link of a signal, which crosses no router. Receives are always there. The
-routers are BookSim2's of its usual parameters, to the cycle; how they work is said in
-`cpp/include/conset/simulation/flit/flit.hpp`.
+One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); the
+latencies of the machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the
+routers do: a message takes 5 + 4 hops + flits cycles between its overheads. Overheads, barriers,
+set-ups and signals take the machine's times, rounded up to cycles; so is `hop` for each link of a
+signal, which crosses no router. Receives are always there. The routers are BookSim2's of its usual
+parameters, to the cycle; how they work is said in `cpp/include/conset/simulation/flit/flit.hpp`.
 
 Ranks that share a node share its way into the network: one worm after the other.
 """
@@ -58,7 +58,8 @@ class Run:
         moves: flits that crossed a switch.
         stopped: the cycle at which the simulation ended.
         elapsed_s: what it took [s].
-        cut: whether it ended before all that was watched was delivered because it took too much work.
+        cut: whether it ended before all that was watched was delivered because it took too much
+            work.
     """
 
     start: NDArray[np.int64]
@@ -85,10 +86,12 @@ def simulate_flit(
         workload: what is sent.
         machine: the network, its routing, `link` and `flit`, and what synchronization costs.
         settings: `sync`, `in_flight` and `lanes` count here.
-        packet_B: longer messages travel as several worms of at most so many bytes; None: one worm each.
+        packet_B: longer messages travel as several worms of at most so many bytes; None: one worm
+            each.
 
     Raises:
-        InputError: too many receives, no links or wide ones, too many lanes for a router or too few for a torus.
+        InputError: too many receives, no links or wide ones, too many lanes for a router or too few
+            for a torus.
         NoScheduleError: a deadlock; names the cycle of messages and virtual channels.
         UsageError: unknown words in `settings.sync`.
     """
@@ -106,24 +109,54 @@ def simulate_flit(
     end_s = seconds(run.end)
     links = link_totals(workload, machine, np.stack([workload.bytes, flits.astype(np.int64)]))
     crosses = workload.crosses
-    out = [np.bincount(workload.source[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
-    into = [np.bincount(workload.target[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
+    out = [
+        np.bincount(workload.source[crosses], x[crosses], workload.nodes)
+        for x in (workload.bytes, flits)
+    ]
+    into = [
+        np.bincount(workload.target[crosses], x[crosses], workload.nodes)
+        for x in (workload.bytes, flits)
+    ]
     return Timeline(
-        "flit", settings.sync, settings.in_flight, machine.name, seconds(run.slot), end_s,
-        phase_ends(workload, end_s), links[0], _seconds(links[1], cycle_s),
-        out[0].astype(np.int64), _seconds(out[1], cycle_s), into[0].astype(np.int64), _seconds(into[1], cycle_s),
-        mean_latency(workload, end_s), events=run.moves, elapsed_s=run.elapsed_s, workload=workload,
-        sent_s=seconds(run.sent), first_byte_s=seconds(run.start), left_s=seconds(run.left),
+        "flit",
+        settings.sync,
+        settings.in_flight,
+        machine.name,
+        seconds(run.slot),
+        end_s,
+        phase_ends(workload, end_s),
+        links[0],
+        _seconds(links[1], cycle_s),
+        out[0].astype(np.int64),
+        _seconds(out[1], cycle_s),
+        into[0].astype(np.int64),
+        _seconds(into[1], cycle_s),
+        mean_latency(workload, end_s),
+        events=run.moves,
+        elapsed_s=run.elapsed_s,
+        workload=workload,
+        sent_s=seconds(run.sent),
+        first_byte_s=seconds(run.start),
+        left_s=seconds(run.left),
         figures=_figures(run, flits, cycle_s, lanes_of(costs, settings)),
-    )  # fmt: skip
+    )
 
 
-def _figures(run: Run, flits: NDArray[np.int32], cycle_s: float, lanes: int) -> Mapping[str, float | int]:
+def _figures(
+    run: Run, flits: NDArray[np.int32], cycle_s: float, lanes: int
+) -> Mapping[str, float | int]:
     total = int(flits.sum(dtype=np.int64))
-    return MappingProxyType({
-        "cycles": int(run.end.max(initial=-1)) + 1, "cycle_s": cycle_s, "flits": total,
-        "flit_hops": run.moves - total, "lanes": lanes, "work": run.moves, **({"cut": True} if run.cut else {}),
-    })  # fmt: skip
+    return MappingProxyType(
+        {
+            "cycles": int(run.end.max(initial=-1)) + 1,
+            "cycle_s": cycle_s,
+            "flits": total,
+            "flit_hops": run.moves - total,
+            "lanes": lanes,
+            "work": run.moves,
+            **({"cut": True} if run.cut else {}),
+        }
+    )
 
 
 def run_flit(
@@ -162,30 +195,44 @@ def run_flit(
         raise UsageError(f"packet {packet_B} B: must be at least 1 B")
     execution = _core_execution(workload, machine, costs, settings)
     routers = _core.FlitRouters(
-        ports=ports.count, link_source=topology.ends[0], out_port=ports.out, in_port=ports.into, ring=ports.ring,
-        lanes=lanes, buffer=BUFFER,
-    )  # fmt: skip
+        ports=ports.count,
+        link_source=topology.ends[0],
+        out_port=ports.out,
+        in_port=ports.into,
+        ring=ports.ring,
+        lanes=lanes,
+        buffer=BUFFER,
+    )
     begun = time.perf_counter()
     first, last = watch or (0, workload.messages)
     result = _core.simulate_flit(
-        core_messages(workload, machine), execution, routers,
+        core_messages(workload, machine),
+        execution,
+        routers,
         _core.FlitWorkload(
-            release=release, flits=flits, worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B)
+            release=release,
+            flits=flits,
+            worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B),
         ),
         _core.FlitWatch(first=first, last=last, limit=limit),
-        until=settings.until_s / cycle_time(machine), work=-1 if settings.max_work is None else settings.max_work,
-    )  # fmt: skip
+        until=settings.until_s / cycle_time(machine),
+        work=-1 if settings.max_work is None else settings.max_work,
+    )
     elapsed_s = time.perf_counter() - begun
     stuck = result.cycle
     if stuck.size:
         where = f"{workload.name} on {machine.name}"
-        text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.cycle_places))
+        text = describe_cycle(
+            workload, stuck, lane_waits(topology, ports, lanes, result.cycle_places)
+        )
         raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
     times = result.start, result.slot, result.sent, result.left, result.end
     return Run(*times, result.moves, result.stopped, elapsed_s, result.cut)
 
 
-def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.CycleExecution:
+def _core_execution(
+    workload: Workload, machine: Machine, costs: Costs, settings: Settings
+) -> _core.CycleExecution:
     """Policy, slots and what processors do, in cycles."""
     sync, cycle_s = parse_sync(settings.sync), cycle_time(machine)
     _check_cycles(workload, machine, costs, cycle_s)
@@ -201,17 +248,29 @@ def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings
 
     nothing = np.zeros(0, np.int64)
     return _core.CycleExecution(
-        policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0, receives=0,
-        receive_list=False, receive_before=False, one_processor=costs.one_processor, preempts=costs.preempts,
-        shared_processor=costs.processors == "shared", exchanges=exchanges_count(costs, sync.kind),
+        policy=getattr(_core.Policy, sync.kind),
+        every=sync.every,
+        in_flight=settings.in_flight or 0,
+        receives=0,
+        receive_list=False,
+        receive_before=False,
+        one_processor=costs.one_processor,
+        preempts=costs.preempts,
+        shared_processor=costs.processors == "shared",
+        exchanges=exchanges_count(costs, sync.kind),
         first_barrier=costs.first_barrier,
-        barrier=cycles(costs.synchronization.at(machine.topology.endpoints)), setup=cycles(costs.setup_s),
-        signal_send=cycles(costs.signal_s / 2), signal_hop=cycles(costs.hop.at(0)),
-        signal_receive=cycles(costs.signal_s / 2), eager=-1.0, buffers=0.0, send=by_message(costs.send_overhead),
+        barrier=cycles(costs.synchronization.at(machine.topology.endpoints)),
+        setup=cycles(costs.setup_s),
+        signal_send=cycles(costs.signal_s / 2),
+        signal_hop=cycles(costs.hop.at(0)),
+        signal_receive=cycles(costs.signal_s / 2),
+        eager=-1.0,
+        buffers=0.0,
+        send=by_message(costs.send_overhead),
         receive=by_message(costs.receive_overhead),
         copy=nothing if costs.copy_Bps == inf else _ceil(workload.bytes / costs.copy_Bps / cycle_s),
         delay=_ceil(delays(costs, workload) / NS / cycle_s) if costs.jitter_s else nothing,
-    )  # fmt: skip
+    )
 
 
 def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: float) -> None:
@@ -226,32 +285,49 @@ def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: f
         "barriers": (workload.phases + 1) * costs.synchronization.at(machine.topology.endpoints),
         "set-ups": 2 * max(messages, 1) * costs.setup_s,
         "signals": messages * (costs.signal_s + hops * costs.hop.at(0)),
-        "overheads": messages * (max(costs.send_overhead.seconds) + max(costs.receive_overhead.seconds)),
-        "copies": (3 if workload.packed.any() else 1) * float(workload.bytes.sum(dtype=np.float64)) / costs.copy_Bps,
+        "overheads": messages
+        * (max(costs.send_overhead.seconds) + max(costs.receive_overhead.seconds)),
+        "copies": (3 if workload.packed.any() else 1)
+        * float(workload.bytes.sum(dtype=np.float64))
+        / costs.copy_Bps,
     }
     cycles = sum(times.values()) / cycle_s + 8 * (messages + workload.phases)
     if cycles > MAX_CYCLES:
         worst = max(times, key=lambda name: times[name])
-        text = f"{worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of {cycle_s:g} s"
+        text = (
+            f"{worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of "
+            f"{cycle_s:g} s"
+        )
         raise InputError(f"flit: {text} on {machine.name}: must be at most {MAX_CYCLES:.3g}")
 
 
 def _check(machine: Machine, ports: Ports, lanes: int) -> None:
     if ports.count * lanes > MAX_LANES:
         raise InputError(
-            f"flit: {lanes} lanes at {ports.count} ports of a router of {machine.name} are {ports.count * lanes}: "
+            f"flit: {lanes} lanes at {ports.count} ports of a router of {machine.name} are "
+            f"{ports.count * lanes}: "
             f"must be at most {MAX_LANES}"
         )
     if lanes < 2 and ports.ring.any():
-        raise InputError(f"flit: {lanes} lane a port on {machine.name}: rings need at least 2 against deadlock")
+        raise InputError(
+            f"flit: {lanes} lane a port on {machine.name}: rings need at least 2 against deadlock"
+        )
     if machine.topology.kind != "graph" and machine.topology.width != 1:
-        raise InputError(f"flit: links of {machine.name} are {machine.topology.width} wide: must be 1")
+        raise InputError(
+            f"flit: links of {machine.name} are {machine.topology.width} wide: must be 1"
+        )
     if machine.topology.link_width is not None and machine.topology.link_width.max(initial=1) > 1:
-        raise InputError(f"flit: links of {machine.name} are up to {machine.topology.link_width.max()} wide: must be 1")
+        raise InputError(
+            f"flit: links of {machine.name} are up to {machine.topology.link_width.max()} "
+            "wide: must be 1"
+        )
 
 
 def lanes_of(costs: Costs, settings: Settings) -> int:
-    """Virtual channels of a port: as asked for, else as the machine's words say where they do, else 4."""
+    """Virtual channels of a port.
+
+    As asked for, else as the machine's words say where they do, else 4.
+    """
     if settings.lanes is not None:
         return settings.lanes
     said = costs.provenance.get("lanes")
@@ -274,7 +350,10 @@ def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
     cycles = time_s / cycle_s
     if cycles.size and cycles.max() > MAX_CYCLES:
         m = int(np.argmax(cycles))
-        raise InputError(f"time_s[{m}] = {time_s[m]:g} s: {cycles[m]:.3g} cycles, must be at most {MAX_CYCLES:.3g}")
+        raise InputError(
+            f"time_s[{m}] = {time_s[m]:g} s: {cycles[m]:.3g} cycles, must be at most "
+            f"{MAX_CYCLES:.3g}"
+        )
     return _ceil(cycles)
 
 
@@ -295,17 +374,27 @@ def flits_of(size: NDArray[np.int64], flit_B: int) -> NDArray[np.int32]:  # noqa
     flits = np.maximum(1, -(-size // flit_B))
     if flits.size and flits.max() > np.iinfo(np.int32).max:
         m = int(np.argmax(flits))
-        raise InputError(f"bytes[{m}] = {size[m]}: {flits[m]} flits of {flit_B} B, must be below 2^31")
+        raise InputError(
+            f"bytes[{m}] = {size[m]}: {flits[m]} flits of {flit_B} B, must be below 2^31"
+        )
     return flits.astype(np.int32)
 
 
-def link_totals(workload: Workload, machine: Machine, amounts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """shape=(kinds, link_slots), int64: what crosses each link of each kind; `amounts` has shape=(kinds, messages)."""
+def link_totals(
+    workload: Workload, machine: Machine, amounts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """shape=(kinds, link_slots), int64: what crosses each link of each kind.
+
+    `amounts` has shape=(kinds, messages).
+    """
     if workload.link_offsets.size:
         hops = np.diff(workload.link_offsets)
         slots = machine.topology.link_slots
         totals = [np.bincount(workload.links, np.repeat(each, hops), slots) for each in amounts]
         return np.stack(totals).astype(np.int64)
     network = core_network(machine.topology, machine.routing)
-    crossing = (_core.count_totals(network, workload.source, workload.target, each).bytes for each in amounts)
+    crossing = (
+        _core.count_totals(network, workload.source, workload.target, each).bytes
+        for each in amounts
+    )
     return np.stack(list(crossing))

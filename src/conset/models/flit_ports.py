@@ -1,4 +1,7 @@
-"""Ports of the flit model's routers: their numbers, on which cycles their links lie, and their lanes in words."""
+"""Ports of the flit model's routers.
+
+Their numbers, on which cycles their links lie, and their lanes in words.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,19 @@ from conset.machine.network.topology import Topology
 
 @dataclass(frozen=True, eq=False)
 class Ports:
-    """The ports of a network's routers, and on which cycles their links lie; arrays over link slots.
+    """The ports of a network's routers, and on which cycles their links lie.
 
-    Box: port 2j leads up and 2j + 1 down in the j-th coordinate from the last; hypercube: port k crosses bit k; graph:
-    the links of a node in order. The last port is the node itself.
+    Arrays over link slots.
+
+    Box: port 2j leads up and 2j + 1 down in the j-th coordinate from the last; hypercube: port k
+    crosses bit k; graph: the links of a node in order. The last port is the node itself.
 
     Attributes:
         count: ports of a router.
         out: shape=(link_slots), int32: port at the link's source; -1 where the slot is no link.
         into: shape=(link_slots), int32: port at its target.
-        ring: shape=(link_slots), uint8: 0 on no cycle, 1 up, 2 up across the dateline, 3 down, 4 down across it.
+        ring: shape=(link_slots), uint8: 0 on no cycle, 1 up, 2 up across the dateline, 3 down, 4
+            down across it.
     """
 
     count: int
@@ -76,8 +82,13 @@ def _box_ports(topology: Topology, wraps: bool) -> Ports:
     return Ports(2 * dimensions + 1, out, into, ring.ravel())
 
 
-def lane_waits(topology: Topology, ports: Ports, lanes: int, stuck_lane: NDArray[np.int32]) -> list[str]:
-    """What each message of a circle waits for, in words; `stuck_lane` as the core counts lanes, -1 for a delivery."""
+def lane_waits(
+    topology: Topology, ports: Ports, lanes: int, stuck_lane: NDArray[np.int32]
+) -> list[str]:
+    """What each message of a circle waits for, in words.
+
+    `stuck_lane` as the core counts lanes, -1 for a delivery.
+    """
     return [_lane_wait(topology, ports, lanes, int(lane)) for lane in stuck_lane]
 
 

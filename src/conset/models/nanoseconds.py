@@ -1,7 +1,9 @@
-"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
+"""The core's clock: it counts in nanoseconds.
 
-What the models of fluids hand to the core alike stands here too (`play_fluid`): messages, how they are executed, rates;
-and what a deadlock says: the cycle of messages that wait for each other.
+Into it go rounded times, out of it comes a `Timeline` in seconds.
+
+What the models of fluids hand to the core alike stands here too (`play_fluid`): messages, how they
+are executed, rates; and what a deadlock says: the cycle of messages that wait for each other.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def to_ns(seconds: float) -> float:
-    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
+    """In nanoseconds, without the last bit of noise.
+
+    Events of one time must meet, and 3e-9 · 1e9 is not 3.
+    """
     return float(f"{seconds * NS:.15g}")
 
 
@@ -51,42 +56,69 @@ def release_ns(workload: Workload) -> NDArray[np.float64]:
     return np.round(workload.time_s * NS, 6) if workload.time_s.any() else NOTHING
 
 
-def core_messages(workload: Workload, machine: Machine, time: NDArray[np.float64] = NOTHING) -> _core.Messages:
-    """A workload as the core takes it: on the network of a machine, released at `time` [ns] (empty: at once)."""
+def core_messages(
+    workload: Workload, machine: Machine, time: NDArray[np.float64] = NOTHING
+) -> _core.Messages:
+    """A workload as the core takes it.
+
+    On the network of a machine, released at `time` [ns] (empty: at once).
+    """
     workload.require_fits(machine.topology)
     return _core.Messages(
         network=core_network(machine.topology, machine.routing),
-        source=_flat(workload.source), target=_flat(workload.target),
-        route_offsets=_flat(workload.link_offsets), route_links=_flat(workload.links), bytes=_flat(workload.bytes),
-        sender=_flat(workload.sending_rank), receiver=_flat(workload.receiving_rank), time=time,
+        source=_flat(workload.source),
+        target=_flat(workload.target),
+        route_offsets=_flat(workload.link_offsets),
+        route_links=_flat(workload.links),
+        bytes=_flat(workload.bytes),
+        sender=_flat(workload.sending_rank),
+        receiver=_flat(workload.receiving_rank),
+        time=time,
         dep_offsets=_flat(workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64)),
-        deps=_flat(workload.deps), phase_offsets=_flat(workload.phase_offsets), order=_flat(workload.order),
-    )  # fmt: skip
+        deps=_flat(workload.deps),
+        phase_offsets=_flat(workload.phase_offsets),
+        order=_flat(workload.order),
+    )
 
 
 def core_execution(
     workload: Workload, machine: Machine, costs: Costs, settings: Settings, *, in_list: bool
 ) -> _core.Execution:
-    """Policy, slots, receives and what processors do; `in_list`: whether receives go by the list."""
+    """Policy, slots, receives and what processors do.
+
+    `in_list`: whether receives go by the list.
+    """
     sync = parse_sync(settings.sync)
     copy = NOTHING if costs.copy_Bps == inf else workload.bytes / per_ns(costs.copy_Bps)
     packing = np.where(workload.packed, copy, 0.0) if copy.size and workload.packed.any() else 0.0
     return _core.Execution(
-        policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0,
-        receives=settings.receives or 0, receive_list=in_list, receive_before=costs.receive == "before",
-        one_processor=costs.one_processor, preempts=costs.preempts,
-        shared_processor=costs.processors == "shared", exchanges=exchanges_count(costs, sync.kind),
-        first_barrier=costs.first_barrier, barrier=to_ns(synchronization_s(machine, costs)),
-        setup=to_ns(costs.setup_s), signal_send=to_ns(costs.signal_s) / 2, signal_receive=to_ns(costs.signal_s) / 2,
-        signal_hop=to_ns(costs.hop.at(0)), eager=-1.0 if costs.eager_B is None else costs.eager_B,
-        buffers=costs.buffers_B, send=by_message(costs.send_overhead, workload.bytes) + packing,
-        receive=by_message(costs.receive_overhead, workload.bytes) + packing, copy=copy,
+        policy=getattr(_core.Policy, sync.kind),
+        every=sync.every,
+        in_flight=settings.in_flight or 0,
+        receives=settings.receives or 0,
+        receive_list=in_list,
+        receive_before=costs.receive == "before",
+        one_processor=costs.one_processor,
+        preempts=costs.preempts,
+        shared_processor=costs.processors == "shared",
+        exchanges=exchanges_count(costs, sync.kind),
+        first_barrier=costs.first_barrier,
+        barrier=to_ns(synchronization_s(machine, costs)),
+        setup=to_ns(costs.setup_s),
+        signal_send=to_ns(costs.signal_s) / 2,
+        signal_receive=to_ns(costs.signal_s) / 2,
+        signal_hop=to_ns(costs.hop.at(0)),
+        eager=-1.0 if costs.eager_B is None else costs.eager_B,
+        buffers=costs.buffers_B,
+        send=by_message(costs.send_overhead, workload.bytes) + packing,
+        receive=by_message(costs.receive_overhead, workload.bytes) + packing,
+        copy=copy,
         delay=delays(costs, workload),
-    )  # fmt: skip
+    )
 
 
 def exchanges_count(costs: Costs, kind: str) -> bool:
-    """Whether two messages of a pair in one phase are a synchronized exchange under a policy of `kind`."""
+    """Whether two messages of a pair in a phase are a synchronized exchange under `kind`."""
     return kind in costs.exchange_syncs and costs.node_Bps < inf
 
 
@@ -95,21 +127,29 @@ def core_rates(workload: Workload, machine: Machine, costs: Costs) -> _core.Flui
     link, width = core_links(machine.topology, costs)
     latency = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
     return _core.FluidRates(
-        link=link, width=_flat(width), out=per_ns(costs.port_out_Bps), in_=per_ns(costs.port_in_Bps),
-        node=per_ns(costs.node_Bps), exchange_weight=costs.exchange_weight,
-        latency=by_message(latency, workload.bytes), hop=by_message(costs.hop, workload.bytes),
-    )  # fmt: skip
+        link=link,
+        width=_flat(width),
+        out=per_ns(costs.port_out_Bps),
+        in_=per_ns(costs.port_in_Bps),
+        node=per_ns(costs.node_Bps),
+        exchange_weight=costs.exchange_weight,
+        latency=by_message(latency, workload.bytes),
+        hop=by_message(costs.hop, workload.bytes),
+    )
 
 
 def delays(costs: Costs, workload: Workload) -> NDArray[np.float64]:
     """shape=(messages), or (0) for none: what chance adds to each delivery [ns].
 
-    It is drawn by sender and receiver alone, the same in every run and in every schedule, so that no schedule is
-    chosen for its luck: splitmix64 of both numbers, then the exponential distribution.
+    It is drawn by sender and receiver alone, the same in every run and in every schedule, so that
+    no schedule is chosen for its luck: splitmix64 of both numbers, then the exponential
+    distribution.
     """
     if not costs.jitter_s:
         return NOTHING
-    bits = workload.sending_rank.astype(np.uint64) << np.uint64(32) | workload.receiving_rank.astype(np.uint64)
+    bits = workload.sending_rank.astype(np.uint64) << np.uint64(
+        32
+    ) | workload.receiving_rank.astype(np.uint64)
     bits += np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ bits >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ bits >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
@@ -121,13 +161,18 @@ def delays(costs: Costs, workload: Workload) -> NDArray[np.float64]:
 def core_stops(settings: Settings) -> dict[str, Any]:
     """When a run ends before all is delivered, and what it keeps, in the words of the core."""
     return {
-        "until": settings.until_s * NS, "work": -1 if settings.max_work is None else settings.max_work,
-        "detailed": settings.record, "record": settings.record,
-    }  # fmt: skip
+        "until": settings.until_s * NS,
+        "work": -1 if settings.max_work is None else settings.max_work,
+        "detailed": settings.record,
+        "record": settings.record,
+    }
 
 
 def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """(rates [B/ns], widths) of links: shape=(link_slots) each, or one entry where all are alike."""
+    """(rates [B/ns], widths) of links.
+
+    Shape=(link_slots) each, or one entry where all are alike.
+    """
     rates = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
     return np.array([per_ns(rate) for rate in rates]), core_widths(topology)
 
@@ -173,10 +218,18 @@ def play_fluid(
     start = time.perf_counter()
     result = play(messages, execution, rates)
     elapsed_s = time.perf_counter() - start
-    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
+    require_no_cycle(
+        result, workload, machine, lambda places: place_waits(machine.topology, places)
+    )
     return _timeline_of(
-        result, workload, machine, settings, model=model, elapsed_s=elapsed_s, figures=figures(result)
-    )  # fmt: skip
+        result,
+        workload,
+        machine,
+        settings,
+        model=model,
+        elapsed_s=elapsed_s,
+        figures=figures(result),
+    )
 
 
 def _timeline_of(
@@ -234,9 +287,15 @@ def _flat(values: NDArray[Number]) -> NDArray[Number]:
 
 
 def require_no_cycle(
-    result: _core.Simulated, workload: Workload, machine: Machine, waits: Callable[[NDArray[np.int32]], list[str]]
+    result: _core.Simulated,
+    workload: Workload,
+    machine: Machine,
+    waits: Callable[[NDArray[np.int32]], list[str]],
 ) -> None:
-    """Raises NoScheduleError where messages wait for each other; `waits` says what those at places wait for."""
+    """Raises NoScheduleError where messages wait for each other.
+
+    `waits` says what those at places wait for.
+    """
     cycle = result.cycle
     if cycle.size:
         text = describe_cycle(workload, cycle, waits(result.cycle_places))
@@ -245,7 +304,9 @@ def require_no_cycle(
 
 
 def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
-    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a cycle, closed.
+    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`.
+
+    A cycle, closed.
 
     Args:
         workload: whose messages they are.
@@ -263,7 +324,10 @@ def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence
 
 
 def place_waits(topology: Topology, places: NDArray[np.int32]) -> list[str]:
-    """What each message of a cycle of a fluid model waits for; places as the core numbers them, -1 for a delivery."""
+    """What each message of a cycle of a fluid model waits for.
+
+    Places as the core numbers them, -1 for a delivery.
+    """
     return [_place_wait(topology, int(place)) for place in places]
 
 

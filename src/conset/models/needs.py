@@ -1,18 +1,19 @@
 """Needs: what each message takes at least, part by part; for bounds and checks, not for simulating.
 
-    part       flow, wormhole, circuit                              flit                     inside a node
+    part       flow, wormhole, circuit flit inside a node
     asking     a request and a grant above `eager`, not under ready                          0
-    send       send_overhead                                        rounded up to cycles     send_overhead
-    latency    per_transfer + inject + eject + hops · hop           5 + 4 hops cycles        0 (flit: 5 cycles)
-    flow       bytes / slowest                                      flits                    bytes / copy (flit: flits)
-    receive    receive_overhead; with `before` ahead of the bytes   rounded up to cycles     receive_overhead, after
+    send       send_overhead rounded up to cycles send_overhead
+    latency    per_transfer + inject + eject + hops · hop 5 + 4 hops cycles 0 (flit: 5 cycles)
+    flow       bytes / slowest flits bytes / copy (flit: flits)
+    receive    receive_overhead; with `before` ahead of the bytes rounded up to cycles
+               receive_overhead, after
 
-`connections`: as flow, but what is paid at both ends passes at both at once: send is send_overhead, per_transfer and
-inject, latency the hops alone, receive what is paid after the bytes, with eject.
+`connections`: as flow, but what is paid at both ends passes at both at once: send is send_overhead,
+per_transfer and inject, latency the hops alone, receive what is paid after the bytes, with eject.
 
-All costs are those of the message's size; bytes / copy of a packed message are added to both overheads. A request, a
-grant and a signal take half of `signal` on a processor at each end and hops · hop between them, at the cost of 0 bytes;
-in `flit` each of these is rounded up to cycles.
+All costs are those of the message's size; bytes / copy of a packed message are added to both
+overheads. A request, a grant and a signal take half of `signal` on a processor at each end and hops
+· hop between them, at the cost of 0 bytes; in `flit` each of these is rounded up to cycles.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class MessageTimes:
         signal: of its ready signal, from the receiver to the sender; 0 without one.
         half: of a signal, a request or a grant on one processor.
         signal_way: of one of these between them.
-        buffered: shape=(messages), bool: whether a system buffer may take it: then nothing is paid before its bytes.
+        buffered: shape=(messages), bool: whether a system buffer may take it: then nothing is paid
+            before its bytes.
     """
 
     asking: Floats
@@ -94,9 +96,17 @@ class MessageTimes:
 
     @staticmethod
     def of(
-        workload: Workload, machine: Machine, settings: Settings, model: str, hops: Ints, flow: Floats
+        workload: Workload,
+        machine: Machine,
+        settings: Settings,
+        model: str,
+        hops: Ints,
+        flow: Floats,
     ) -> MessageTimes:
-        """The needs under a model; `hops` are links of each route, `flow` bytes over the least rate on it."""
+        """The needs under a model.
+
+        `hops` are links of each route, `flow` bytes over the least rate on it.
+        """
         costs = machine.costs_for(workload.method)
         size, crosses = workload.bytes, workload.crosses
         zero = np.zeros(workload.messages)
@@ -105,7 +115,8 @@ class MessageTimes:
         cycle = cycle_of(costs, model)
         copies = workload.copies_s(costs)
         send, receive = (
-            whole_cycles(cost.of(size) + copies, cycle) for cost in (costs.send_overhead, costs.receive_overhead)
+            whole_cycles(cost.of(size) + copies, cycle)
+            for cost in (costs.send_overhead, costs.receive_overhead)
         )
         half = rounded_up(costs.signal_s / 2, cycle)
         way = np.asarray(hops * rounded_up(costs.hop.at(0), cycle), np.float64)
@@ -114,15 +125,37 @@ class MessageTimes:
             latency = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
             ready_signal = signal if ready else zero
             return MessageTimes(
-                zero, send, latency, zero, zero, flow, receive, ready_signal, half, way, np.zeros(zero.size, bool)
+                zero,
+                send,
+                latency,
+                zero,
+                zero,
+                flow,
+                receive,
+                ready_signal,
+                half,
+                way,
+                np.zeros(zero.size, bool),
             )
         if model == "connections":
             send = np.asarray(send + costs.per_transfer_s + costs.inject.of(size))
             after = receive * (costs.receive != "before") + costs.eject.of(size)
-            latency = np.where(size > 0, hops * costs.hop.at(costs.flit_B), 0.0)  # nothing is there at once
+            latency = np.where(
+                size > 0, hops * costs.hop.at(costs.flit_B), 0.0
+            )  # nothing is there at once
             flow = np.where(crosses, flow, size / costs.copy_Bps)
             return MessageTimes(
-                zero, send, latency, zero, zero, flow, after, zero, 0.0, zero, np.zeros(zero.size, bool)
+                zero,
+                send,
+                latency,
+                zero,
+                zero,
+                flow,
+                after,
+                zero,
+                0.0,
+                zero,
+                np.zeros(zero.size, bool),
             )
         hop = np.where(crosses, costs.hop.of(size), 0.0)
         latency = np.where(crosses, _entering(costs, size) + hops * hop, 0.0)
@@ -134,13 +167,24 @@ class MessageTimes:
         if model == "packet":  # heads pass hops while their first bytes flow
             latency, flow = latency - hops * hop, flow + hops * hop
         return MessageTimes(
-            np.where(asks, 2 * signal, 0.0), send, latency, hop, before, flow, receive - before,
-            signal if ready else zero, half, way, buffered,
-        )  # fmt: skip
+            np.where(asks, 2 * signal, 0.0),
+            send,
+            latency,
+            hop,
+            before,
+            flow,
+            receive - before,
+            signal if ready else zero,
+            half,
+            way,
+            buffered,
+        )
 
 
 def _entering(costs: Costs, size: Ints) -> Floats:
-    return np.asarray(costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64)
+    return np.asarray(
+        costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64
+    )
 
 
 def cycle_of(costs: Costs, model: str) -> float:
@@ -154,14 +198,20 @@ def rounded_up(seconds: float, cycle_s: float) -> float:
 
 
 def whole_cycles(seconds: Floats, cycle_s: float) -> Floats:
-    """Times rounded up to cycles; a millionth of a cycle is a rounding error. As they are where there are none."""
-    return np.asarray(np.ceil(seconds / cycle_s - 1e-6) * cycle_s if cycle_s else seconds, np.float64)
+    """Times rounded up to cycles; a millionth of a cycle is a rounding error.
+
+    As they are where there are none.
+    """
+    return np.asarray(
+        np.ceil(seconds / cycle_s - 1e-6) * cycle_s if cycle_s else seconds, np.float64
+    )
 
 
 def partners(workload: Workload, machine: Machine, settings: Settings) -> NDArray[np.int64]:
     """shape=(messages): the other message of each synchronized exchange, -1 without one.
 
-    That is the k-th message from u to v of a phase and the k-th from v to u, under a policy of `exchange_syncs`.
+    That is the k-th message from u to v of a phase and the k-th from v to u, under a policy of
+    `exchange_syncs`.
     """
     costs = machine.costs_for(workload.method)
     found = np.full(workload.messages, -1, np.int64)

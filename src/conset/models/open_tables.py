@@ -1,7 +1,10 @@
-"""Open tables: the connections of a phase as stations and servers with whole ticks, as the core takes them.
+"""Open tables: the connections of a phase as stations and servers with whole ticks.
 
-A server is the gate out of a node, a link, or the gate into a node; stations are where elements wait for it. Ticks are
-the largest step of which all times are multiples, so that what ends at one time meets.
+As the core takes them.
+
+A server is the gate out of a node, a link, or the gate into a node; stations are where elements
+wait for it. Ticks are the largest step of which all times are multiples, so that what ends at one
+time meets.
 """
 
 from __future__ import annotations
@@ -35,8 +38,9 @@ MOST = 2**20
 class Services:
     """How long every server takes for an element.
 
-    Servers are numbered: the gate out of each node, the gate into each, each link, then what costs nothing. Where a
-    node's rates in and out share one (`node`), both gates are one server, numbered as the gate out.
+    Servers are numbered: the gate out of each node, the gate into each, each link, then what costs
+    nothing. Where a node's rates in and out share one (`node`), both gates are one server, numbered
+    as the gate out.
 
     Attributes:
         out_s: of a gate out [s].
@@ -57,7 +61,8 @@ class Services:
         """Of one flit on each.
 
         Raises:
-            InputError: a rate of a node in and out together that is above that of a port, or counts exchanges apart.
+            InputError: a rate of a node in and out together that is above that of a port, or counts
+                exchanges apart.
         """
         topology, flit = machine.topology, float(costs.flit_B)
         shared = costs.node_Bps < inf
@@ -65,7 +70,9 @@ class Services:
         if shared:
             if costs.node_Bps > min(out, into):
                 rule = f"must be none, or at most the rate of a port, {min(out, into):g} B/s"
-                raise InputError(f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: {rule}")
+                raise InputError(
+                    f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: {rule}"
+                )
             if costs.exchange_weight != 1 and "barrier" in costs.exchange_syncs:
                 raise InputError(f"connections: exchange_weight of {machine.name}: must be 1")
             out = into = costs.node_Bps
@@ -74,11 +81,13 @@ class Services:
 
 
 def default_queue(services: Services) -> int:
-    """Elements of a channel: 8, and no fewer than keep a connection from waiting for room on its own account.
+    """Elements of a channel.
 
-    An element holds its place from when the server before takes it until the server behind has passed it on: two
-    services and a hop, in which the slower server takes 2 + hop / service at most. Where nothing takes time but the
-    hop, as many as there may be.
+    8, and no fewer than keep a connection from waiting for room on its own account.
+
+    An element holds its place from when the server before takes it until the server behind has
+    passed it on: two services and a hop, in which the slower server takes 2 + hop / service at
+    most. Where nothing takes time but the hop, as many as there may be.
     """
     every = np.concatenate([[services.out_s, services.in_s], services.link_s])
     timed = every[every > 0]
@@ -150,7 +159,10 @@ class Stations:
 
 
 class Ticks:
-    """Whole ticks for times [s]; `tick_s` is the longest of which all that it was made from are multiples."""
+    """Whole ticks for times [s].
+
+    `tick_s` is the longest of which all that it was made from are multiples.
+    """
 
     def __init__(self, times_s: Floats, total_s: float) -> None:
         unit = FINEST_S
@@ -174,21 +186,33 @@ class Ticks:
         return np.asarray(ticks * self._step / scale, np.float64)
 
 
-def core_tables(stations: Stations, services: Services, machine: Machine, ticks: Ticks, queue: int) -> _core.OpenTables:
+def core_tables(
+    stations: Stations, services: Services, machine: Machine, ticks: Ticks, queue: int
+) -> _core.OpenTables:
     """As the core takes them."""
     servers, own = np.unique(stations.server, return_inverse=True)
     order = np.lexsort((stations.position, own)).astype(np.int32)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=servers.size))]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=servers.size))]).astype(
+        np.int64
+    )
     service, hop = service_times(servers, services, machine)
     return _core.OpenTables(
-        service=ticks.of(service), hop=ticks.of(hop), turn_offsets=offsets, turns=order, next=stations.next,
-        first=stations.first, last=stations.last, queue=queue,
-    )  # fmt: skip
+        service=ticks.of(service),
+        hop=ticks.of(hop),
+        turn_offsets=offsets,
+        turns=order,
+        next=stations.next,
+        first=stations.first,
+        last=stations.last,
+        queue=queue,
+    )
 
 
 def service_times(servers: Ints, services: Services, machine: Machine) -> tuple[Floats, Floats]:
     """(service, hop) of servers [s]."""
     nodes, slots = machine.topology.nodes, machine.topology.link_slots
-    each = np.concatenate([np.full(nodes, services.out_s), np.full(nodes, services.in_s), services.link_s, [0.0]])
+    each = np.concatenate(
+        [np.full(nodes, services.out_s), np.full(nodes, services.in_s), services.link_s, [0.0]]
+    )
     is_link = (servers >= 2 * nodes) & (servers < 2 * nodes + slots)
     return each[np.minimum(servers, 2 * nodes + slots)], np.where(is_link, services.hop_s, 0.0)

@@ -1,4 +1,7 @@
-"""Waits inside an open context: which transfers wait for each other where nothing moves any more, in words."""
+"""Waits inside an open context.
+
+Which transfers wait for each other where nothing moves any more, in words.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,13 @@ class Waiting:
     connection: NDArray[np.int32]
 
 
-def require_all(result: _core.OpenTimes, workload: Workload, machine: Machine, waiting: Waiting) -> None:
-    """Raises NoScheduleError where a transfer was not delivered; follows one wait after the other to a cycle."""
+def require_all(
+    result: _core.OpenTimes, workload: Workload, machine: Machine, waiting: Waiting
+) -> None:
+    """Raises NoScheduleError where a transfer was not delivered.
+
+    Follows one wait after the other to a cycle.
+    """
     stuck = np.flatnonzero(result.end < 0)
     if not stuck.size:
         return

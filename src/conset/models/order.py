@@ -1,4 +1,7 @@
-"""Order: the lists of ranks, how many of their messages are open at once, and whether a node may post its receives."""
+"""Order: the lists of ranks and how many of their messages are open at once.
+
+And whether a node may post its receives.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ def require_one_route(workload: Workload, machine: Machine, model: str) -> None:
     """Raises InputError where messages are spread over many routes, of which `model` knows one."""
     if machine.routing.knowledge == "adaptive" and not workload.link_offsets.size:
         raise InputError(
-            f"{model}: {machine.name} spreads every message over several routes (routing adaptive), where {model} "
+            f"{model}: {machine.name} spreads every message over several routes (routing "
+            f"adaptive), where {model} "
             "follows one: model flow shares links in such parts; or state another routing",
             options=["model"],
         )
@@ -38,25 +42,33 @@ def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
 
 
 def most_open(rows: Rows, start: NDArray[np.float64], end: NDArray[np.float64]) -> tuple[int, int]:
-    """(most messages open at once at one rank, that rank); a message is open from `start` until before `end`."""
+    """(most messages open at once at one rank, that rank).
+
+    A message is open from `start` until before `end`.
+    """
     most, where = 0, -1
     for rank, row in rows:
         long = row[end[row] > start[row]]
         times = np.concatenate([start[long], end[long]])
         steps = np.concatenate([np.ones(long.size), -np.ones(long.size)])
-        running = np.cumsum(steps[np.lexsort((steps, times))])  # at one time, ends come before starts
+        running = np.cumsum(
+            steps[np.lexsort((steps, times))]
+        )  # at one time, ends come before starts
         if running.size and running.max() > most:
             most, where = int(running.max()), rank
     return most, where
 
 
 def check_receives(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> None:
-    """Receives are posted first: all of a node under `none`, those of a phase or group under the other policies.
+    """Receives are posted first.
+
+    All of a node under `none`, those of a phase or group under the other policies.
 
     What a rank takes at once (`--receives`) makes no difference: the others are posted too.
 
     Raises:
-        InputError: more than the machine's `outstanding_receives` at a node; names it and both numbers.
+        InputError: more than the machine's `outstanding_receives` at a node; names it and both
+            numbers.
     """
     limit = costs.outstanding_receives
     if limit is None:
@@ -65,6 +77,7 @@ def check_receives(workload: Workload, machine: Machine, costs: Costs, settings:
     posted, node = most_posted(workload.source, workload.target, workload.phase_of, sync)
     if posted > limit:
         raise InputError(
-            f"infeasible: {machine.topology.node_name(node)} would have {posted} receives posted under sync "
+            f"infeasible: {machine.topology.node_name(node)} would have {posted} receives "
+            "posted under sync "
             f"{settings.sync}, {machine.name} allows {limit}"
         )

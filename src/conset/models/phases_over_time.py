@@ -1,14 +1,19 @@
-"""Switching: the phases of a program of blocks over time, by formula, and what every switch between them consists of.
+"""Switching: the phases of a program of blocks over time, by formula.
 
-A switch has three parts: *drain*, what is under way arrives; *synchronization*, all ranks; *set-up*, new connections
-open. The last two are terms of `predict_program`, equal for every switch. Drain is the end of the phase before, from
-when the last element is sent until it is there at the latest: the worst latency that its connections are guaranteed in
-their context, at most the phase itself. It is inside what the phases transfer, so that the other parts add up to the
-predicted time. Entering the first context is no switch, but set up likewise. (Of what a model has played it is the time
-from when the last byte has left its sender to the last delivery, `conset.models.switch_parts`.)
+And what every switch between them consists of.
 
-Stages that run often are kept as their first repetitions and their last; what is left out is counted in every sum.
-Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).
+A switch has three parts: *drain*, what is under way arrives; *synchronization*, all ranks;
+*set-up*, new connections open. The last two are terms of `predict_program`, equal for every switch.
+Drain is the end of the phase before, from when the last element is sent until it is there at the
+latest: the worst latency that its connections are guaranteed in their context, at most the phase
+itself. It is inside what the phases transfer, so that the other parts add up to the predicted time.
+Entering the first context is no switch, but set up likewise. (Of what a model has played it is the
+time from when the last byte has left its sender to the last delivery,
+`conset.models.switch_parts`.)
+
+Stages that run often are kept as their first repetitions and their last; what is left out is
+counted in every sum. Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all
+connections at once).
 """
 
 from __future__ import annotations
@@ -68,8 +73,10 @@ class Switching(ValueObject):
         context: int32: its context.
         begin_s: float64 [s]: when its messages begin, behind a switch.
         end_s: float64 [s]: when they have arrived.
-        switched: bool: whether a switch goes before; of the first phase: whether contexts are entered at all, True.
-        drain_s: float64 [s]: of the phase kept before, part of its time; 0 where no switch goes before.
+        switched: bool: whether a switch goes before; of the first phase: whether contexts are
+            entered at all, True.
+        drain_s: float64 [s]: of the phase kept before, part of its time; 0 where no switch goes
+            before.
         synchronization_s: float64 [s]: before `begin_s`; 0 where no switch goes before.
         setup_s: float64 [s]: between the two.
         left_out: repetitions that are not kept.
@@ -95,7 +102,10 @@ class Switching(ValueObject):
 
 
 class _Pass(NamedTuple):
-    """One repetition of a stage, or as many `times` as are not kept; whether the first of them runs `back`wards."""
+    """One repetition of a stage, or as many `times` as are not kept.
+
+    Whether the first of them runs `back`wards.
+    """
 
     stage: int
     back: bool
@@ -109,7 +119,9 @@ def switching(program: Program) -> Switching:
         InputError: its stages forward, they have no contexts to switch.
     """
     if program.paths is not None:
-        raise InputError("a program that forwards holds no connections open: it has no switches to show")
+        raise InputError(
+            "a program that forwards holds no connections open: it has no switches to show"
+        )
     return _Builder(program).build()
 
 
@@ -121,7 +133,9 @@ class _Builder:
         terms, entered = self.prediction.terms, 1 if program.phases else 0
         costs = program.machine.costs_for(program.schedules[0].method)
         self.enters_synchronized = bool(costs.first_barrier)
-        self.synchronization_s = terms["synchronization"] / max(1, program.switches + entered * costs.first_barrier)
+        self.synchronization_s = terms["synchronization"] / max(
+            1, program.switches + entered * costs.first_barrier
+        )
         self.setup_s = terms["setup"] / max(1, program.switches + entered)
         self.transfer_s = self._transfers()
         rows = zip(program.schedules, program_guarantees(program), self.transfer_s, strict=True)
@@ -133,12 +147,19 @@ class _Builder:
         self.left_out: list[LeftOut] = []
 
     def _transfers(self) -> list[Floats]:
-        """[s] of every phase of every schedule, in the formula's shares; they add up to what the program predicts."""
-        once = {stage.schedule: s / stage.repeat for stage, s in
-                zip(self.program.stages, self.prediction.block_s, strict=True)}  # fmt: skip
+        """[s] of every phase of every schedule, in the formula's shares.
+
+        They add up to what the program predicts.
+        """
+        once = {
+            stage.schedule: s / stage.repeat
+            for stage, s in zip(self.program.stages, self.prediction.block_s, strict=True)
+        }
         found = []
         for k, schedule in enumerate(self.program.schedules):
-            alone = predict(schedule, sync="barrier", machine=schedule.machine.with_costs(without_switches)).phase_s
+            alone = predict(
+                schedule, sync="barrier", machine=schedule.machine.with_costs(without_switches)
+            ).phase_s
             total = float(alone.sum())
             found.append(alone * (once[k] / total) if total else np.zeros(schedule.phases))
         return found
@@ -147,12 +168,30 @@ class _Builder:
         for each in _passes(self.program):
             self._run(each) if each.times == 1 else self._leave_out(each)
         columns: list[Any] = list(zip(*self.rows, strict=True)) or [() for _ in range(9)]
-        kinds = (np.int32, np.int32, np.int32, np.float64, np.float64, np.bool_, np.float64, np.float64, np.float64)
-        arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        kinds = (
+            np.int32,
+            np.int32,
+            np.int32,
+            np.float64,
+            np.float64,
+            np.bool_,
+            np.float64,
+            np.float64,
+            np.float64,
+        )
+        arrays: list[Any] = [
+            np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)
+        ]
         count = self.prediction.switches
-        parts = SwitchParts(count, self.drained_s, count * self.synchronization_s, count * self.setup_s)
-        own: dict[str, Any] = dict(zip((each.name for each in fields(Switching)), arrays, strict=False))
-        return Switching(**own, left_out=tuple(self.left_out), parts=parts, prediction=self.prediction)
+        parts = SwitchParts(
+            count, self.drained_s, count * self.synchronization_s, count * self.setup_s
+        )
+        own: dict[str, Any] = dict(
+            zip((each.name for each in fields(Switching)), arrays, strict=False)
+        )
+        return Switching(
+            **own, left_out=tuple(self.left_out), parts=parts, prediction=self.prediction
+        )
 
     def _ordered(self, each: _Pass) -> tuple[list[int], tuple[int, ...], Floats, Floats]:
         """Phases of a repetition in their order, with contexts, times and drains [s]."""
@@ -164,21 +203,40 @@ class _Builder:
 
     def _run(self, each: _Pass) -> None:
         order, contexts, transfer_s, drain_s = self._ordered(each)
-        for phase, context, lasts_s, drain in zip(order, contexts, transfer_s.tolist(), drain_s.tolist(), strict=True):
+        for phase, context, lasts_s, drain in zip(
+            order, contexts, transfer_s.tolist(), drain_s.tolist(), strict=True
+        ):
             enters, switched = self.context is None, context != self.context
-            synchronization_s = self.synchronization_s if switched and (not enters or self.enters_synchronized) else 0.0
+            synchronization_s = (
+                self.synchronization_s
+                if switched and (not enters or self.enters_synchronized)
+                else 0.0
+            )
             setup_s = self.setup_s if switched else 0.0
             drained_s = self.last_drain_s if switched else 0.0
             self.drained_s += drained_s
             begin_s = self.now_s + synchronization_s + setup_s
             self.now_s = begin_s + lasts_s
             self.rows.append(
-                (each.stage, phase, context, begin_s, self.now_s, switched, drained_s, synchronization_s, setup_s)
+                (
+                    each.stage,
+                    phase,
+                    context,
+                    begin_s,
+                    self.now_s,
+                    switched,
+                    drained_s,
+                    synchronization_s,
+                    setup_s,
+                )
             )
             self.context, self.last_drain_s = context, drain
 
     def _leave_out(self, each: _Pass) -> None:
-        """Repetitions in the middle of a stage, so that the context they begin in is that of any repetition before."""
+        """Repetitions in the middle of a stage.
+
+        The context they begin in is that of any repetition before.
+        """
         begin_s = self.now_s
         turns = self.program.stages[each.stage].turns
         switch_s = self.synchronization_s + self.setup_s
@@ -192,7 +250,9 @@ class _Builder:
             self.now_s += count * (float(transfer_s.sum()) + (len(inside) + enters) * switch_s)
             self.drained_s += count * (float(drain_s[inside].sum()) + enters * float(drain_s[-1]))
         self.left_out.append(LeftOut(each.stage, each.times, begin_s, self.now_s))
-        _, contexts, _, drain_s = self._ordered(each._replace(back=turns and each.back != (each.times % 2 == 0)))
+        _, contexts, _, drain_s = self._ordered(
+            each._replace(back=turns and each.back != (each.times % 2 == 0))
+        )
         self.context, self.last_drain_s = contexts[-1], float(drain_s[-1])
 
 
@@ -213,7 +273,10 @@ def _passes(program: Program) -> Iterator[_Pass]:
 
 
 def _drains(schedule: Schedule, given: Guarantees, transfer_s: Floats) -> Floats:
-    """shape=(phases) [s]: the worst guaranteed latency of the connections of each phase, at most the phase."""
+    """shape=(phases) [s].
+
+    The worst guaranteed latency of the connections of each phase, at most the phase.
+    """
     worst = np.zeros(schedule.phases)
     np.maximum.at(worst, schedule.phase_of, given.latency_s)
     return np.minimum(worst, transfer_s)

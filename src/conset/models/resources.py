@@ -1,4 +1,7 @@
-"""Resources: what the messages of a workload share, as flat arrays; for checks, not for simulating."""
+"""Resources: what the messages of a workload share, as flat arrays.
+
+For checks, not for simulating.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +42,14 @@ class Resources:
     """Links, ports and nodes with a finite rate, numbered as in `Timeline.held_by`.
 
     Attributes:
-        capacity: shape=(resources), float64 [B/s], infinite where nothing limits; flits in a second for `flit`.
+        capacity: shape=(resources), float64 [B/s], infinite where nothing limits; flits in a second
+            for `flit`.
         offsets: shape=(messages + 1), int64.
         items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`, its links first.
-        weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an exchange, on links
-            the part of the message that takes it.
-        slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way; of the
-            whole width for `connections` and where messages are spread.
+        weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an
+            exchange, on links the part of the message that takes it.
+        slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node
+            on its way; of the whole width for `connections` and where messages are spread.
         bytes: shape=(messages), int64 [B]; flits for `flit`.
         hops: shape=(messages), int64: links of each route, of any where a message is spread.
         partner: shape=(messages), int64: the other message of a synchronized exchange, or -1.
@@ -62,9 +66,14 @@ class Resources:
 
     @staticmethod
     def of(
-        workload: Workload, machine: Machine, settings: Settings, model: str, offsets: Ints, links: NDArray[np.int32],
+        workload: Workload,
+        machine: Machine,
+        settings: Settings,
+        model: str,
+        offsets: Ints,
+        links: NDArray[np.int32],
         spread: Spread | None = None,
-    ) -> Resources:  # fmt: skip
+    ) -> Resources:
         """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route.
 
         Args:
@@ -74,7 +83,8 @@ class Resources:
             model: by what.
             offsets: shape=(messages + 1).
             links: shape=(hops).
-            spread: the part of each message on each of `links`, where these are no route; None: all of it.
+            spread: the part of each message on each of `links`, where these are no route; None: all
+                of it.
         """
         slots, nodes = machine.topology.link_slots, machine.topology.nodes
         costs = machine.costs_for(workload.method)
@@ -87,7 +97,9 @@ class Resources:
         s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
         ends = [slots + s, slots + nodes + t, slots + 2 * nodes + s, slots + 2 * nodes + t]
         ways = np.diff(offsets)
-        message = np.concatenate([np.repeat(np.arange(workload.messages), ways), np.tile(crosses, 4)])
+        message = np.concatenate(
+            [np.repeat(np.arange(workload.messages), ways), np.tile(crosses, 4)]
+        )
         part = np.ones(message.size)
         if spread is not None:
             part[: links.size] = spread.share
@@ -98,8 +110,12 @@ class Resources:
         weight = np.where(exchanged, costs.exchange_weight, part)
         slowest = np.full(workload.messages, inf)
         np.minimum.at(slowest, message, np.concatenate([unit, capacity[slots:]])[items] / weight)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(message, minlength=workload.messages))]).astype(np.int64)
-        sizes = np.maximum(1, -(-workload.bytes // costs.flit_B)) if model == "flit" else workload.bytes
+        starts = np.concatenate(
+            [[0], np.cumsum(np.bincount(message, minlength=workload.messages))]
+        ).astype(np.int64)
+        sizes = (
+            np.maximum(1, -(-workload.bytes // costs.flit_B)) if model == "flit" else workload.bytes
+        )
         hops = ways if spread is None else spread.hops
         return Resources(capacity, starts, items, weight, slowest, sizes, hops, partner)
 
@@ -121,12 +137,16 @@ def _capacities(machine: Machine, costs: Costs, model: str) -> tuple[Floats, Flo
         rates = topology.link_rate_Bps
         unit = np.full(topology.link_slots, costs.link_Bps) if rates is None else rates
         ports = (costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
-    return unit, np.concatenate([unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)])
+    return unit, np.concatenate(
+        [unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)]
+    )
 
 
 def describe_resource(resources: Resources, topology: Topology, resource: int, model: str) -> str:
     """`link 3 → 4: 64 KiB at 175 MB/s`."""
-    carried = float(np.repeat(resources.bytes, np.diff(resources.offsets))[resources.items == resource].sum())
+    carried = float(
+        np.repeat(resources.bytes, np.diff(resources.offsets))[resources.items == resource].sum()
+    )
     name, rate = resource_name(topology, resource), float(resources.capacity[resource])
     if model == "flit":
         return f"{name}: {carried:,.0f} flits, one a cycle"

@@ -1,20 +1,21 @@
 """Settings: how a workload is executed, in the same words for every model.
 
-Where nothing is said, `--in-flight` and `--receives` are the machine's own numbers: the texts' machines have one each
-(`conset machines`), bare networks and machine files without the words none, which is `all`. What a machine does with a
-message that finds no receive (`eager`, `buffers`, `copy`), what its processors do (`processors`, `preempts`,
-`receive`) and how data gets to the network (`mode`) are words of the machine, changed by `--set` and `--mode`:
+Where nothing is said, `--in-flight` and `--receives` are the machine's own numbers: the texts'
+machines have one each (`conset machines`), bare networks and machine files without the words none,
+which is `all`. What a machine does with a message that finds no receive (`eager`, `buffers`,
+`copy`), what its processors do (`processors`, `preempts`, `receive`) and how data gets to the
+network (`mode`) are words of the machine, changed by `--set` and `--mode`:
 
-    option                            predict     flow        wormhole, circuit       flit              connections
-    overheads, set-up, signal         yes         yes         yes                     yes, in cycles    yes, no signal
-    latencies, port rates             yes         yes         yes                     in the routers    yes
-    eager (request, grant)            yes         yes         yes                     no                no
-    buffers, copy, preempts           no          yes         yes                     no                copy
-    outstanding_receives              warns       infeasible  infeasible              infeasible        infeasible
-    mode: overlap, computation        yes         yes         yes                     no                no
-    in_flight                         yes         yes         yes                     yes               yes
-    receives, receive order           no          yes         yes                     no                yes
-    queue                             no          no          no                      no                yes
+    option                            predict flow wormhole, circuit flit connections
+    overheads, set-up, signal         yes yes yes yes, in cycles yes, no signal
+    latencies, port rates             yes yes yes in the routers yes
+    eager (request, grant)            yes yes yes no no
+    buffers, copy, preempts           no yes yes no copy
+    outstanding_receives              warns infeasible infeasible infeasible infeasible
+    mode: overlap, computation        yes yes yes no no
+    in_flight                         yes yes yes yes yes
+    receives, receive order           no yes yes no yes
+    queue                             no no no no yes
 """
 
 from __future__ import annotations
@@ -41,18 +42,25 @@ class Settings:
     """What an execution does beside what the machine costs.
 
     Attributes:
-        sync: policy between phases: `none`, `local`, `ready`, `barrier`, `barrier:K`; a trace knows only `none`.
-        in_flight: sends a rank keeps open at once, in list order; None: all (see `Settings.of` for the default).
+        sync: policy between phases: `none`, `local`, `ready`, `barrier`, `barrier:K`; a trace knows
+            only `none`.
+        in_flight: sends a rank keeps open at once, in list order; None: all (see `Settings.of` for
+            the default).
         receives: receives a rank takes at once; None: all.
-        receive_order: `list`: in list order; `any`: first come, first served; None: the model's own.
-        fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 / latency of the
-            route, as in SimGrid.
-        lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
-        queue: elements that a channel of a connection holds, for `connections`; None: 8, or more where links are long.
-        record: whether the timeline keeps every change of a rate, and the steps of every message, for the checker and
-            for pictures over time.
-        until_s: the simulation ends as soon as its clock passes it [s]; what is not delivered then has no end.
-        max_work: the simulation ends after so much counted work (`Timeline.figures["work"]`); None: never.
+        receive_order: `list`: in list order; `any`: first come, first served; None: the model's
+            own.
+        fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 /
+            latency of the route, as in SimGrid.
+        lanes: virtual channels per link and pool, for the models that have them; None: the
+            machine's.
+        queue: elements that a channel of a connection holds, for `connections`; None: 8, or more
+            where links are long.
+        record: whether the timeline keeps every change of a rate, and the steps of every message,
+            for the checker and for pictures over time.
+        until_s: the simulation ends as soon as its clock passes it [s]; what is not delivered then
+            has no end.
+        max_work: the simulation ends after so much counted work (`Timeline.figures["work"]`); None:
+            never.
     """
 
     sync: str = "none"
@@ -69,7 +77,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name in MAX_VALUES:
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1
+            ):
                 raise UsageError(f"{name} = {value}: must be at least 1, or all")
             if value is not None and value > MAX_VALUES[name]:
                 raise UsageError(f"{name} = {value}: must be at most {MAX_VALUES[name]}, or all")
@@ -100,7 +110,8 @@ class Settings:
         """Settings as on the command line; what is None comes from the machine.
 
         Args:
-            costs: whose `in_flight` and `receives` hold where nothing is said; a bare network's are all.
+            costs: whose `in_flight` and `receives` hold where nothing is said; a bare network's are
+                all.
             sync: as in `Settings`.
             in_flight: a number or `all`.
             receives: a number or `all`.
@@ -119,7 +130,9 @@ class Settings:
             sync=sync,
             in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "in_flight"),
             receives=costs.receives if receives is None else parse_count(receives, "receives"),
-            receive_order=cast(ReceiveOrder | None, receive_order),  # checked where settings are made
+            receive_order=cast(
+                ReceiveOrder | None, receive_order
+            ),  # checked where settings are made
             fairness=cast(Fairness, fairness),
             lanes=lanes,
             queue=queue,
@@ -130,7 +143,9 @@ class Settings:
 
 
 def parse_count(value: str | int, what: str) -> int | None:
-    """A whole number from 1 to `MAX_IN_FLIGHT`, or None for `all`; `what` is the option that says it.
+    """A whole number from 1 to `MAX_IN_FLIGHT`, or None for `all`.
+
+    `what` is the option that says it.
 
     Raises:
         UsageError: anything else.

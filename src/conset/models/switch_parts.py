@@ -1,10 +1,12 @@
-"""Switches in their parts: what is under way arrives (drain), all nodes meet (synchronization), connections are opened.
+"""Switches in their parts.
 
-Measured, simulated and predicted times have one form. Simulated: a context is switched where a phase of the chained
-program ends. Its drain is the time from when the last byte of the phase has left its sender to the last delivery: 0 in
-models whose bytes arrive as they leave (`flow`, `wormhole`, `circuit`); synchronization and set-up are the machine's,
-and follow it.
-Source: Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
+What is under way arrives (drain), all nodes meet (synchronization), connections are opened.
+
+Measured, simulated and predicted times have one form. Simulated: a context is switched where a
+phase of the chained program ends. Its drain is the time from when the last byte of the phase has
+left its sender to the last delivery: 0 in models whose bytes arrive as they leave (`flow`,
+`wormhole`, `circuit`); synchronization and set-up are the machine's, and follow it. Source:
+Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ class SwitchParts:
 
     @staticmethod
     def median(parts: NDArray[np.float64]) -> SwitchParts:
-        """The median of repetitions, part by part; shape=(repetitions, 4), in the order of the attributes."""
+        """The median of repetitions, part by part.
+
+        Shape=(repetitions, 4), in the order of the attributes.
+        """
         count, *seconds = np.median(parts, axis=0).tolist()
         return SwitchParts(round(count), *seconds)
 
@@ -68,4 +73,4 @@ def simulated_switches(timeline: Timeline, machine: Machine, costs: Costs) -> Sw
     count = drain.size
     return SwitchParts(
         count, float(drain.sum()), count * synchronization_s(machine, costs), count * costs.setup_s
-    )  # fmt: skip
+    )

@@ -35,21 +35,36 @@ class Model:
 MODELS: dict[str, Model] = {
     model.name: model
     for model in (
-        Model("flow", simulate_flow, "fluid, fair sharing of links and ports; fastest, blind to blocking"),
         Model(
-            "wormhole", simulate_wormhole, "headers hold channels while they wait, bytes share max-min; shows blocking"
+            "flow",
+            simulate_flow,
+            "fluid, fair sharing of links and ports; fastest, blind to blocking",
         ),
-        Model("circuit", simulate_circuit, "wormhole with one lane: a link has one message from claim to delivery"),
+        Model(
+            "wormhole",
+            simulate_wormhole,
+            "headers hold channels while they wait, bytes share max-min; shows blocking",
+        ),
+        Model(
+            "circuit",
+            simulate_circuit,
+            "wormhole with one lane: a link has one message from claim to delivery",
+        ),
         Model(
             "packet",
             simulate_packet,
             "packets queue in buffers of bounded size; a full one holds up the link",
         ),
-        Model("flit", simulate_flit, "flits in routers with virtual channels and credits; exact, slowest"),
+        Model(
+            "flit",
+            simulate_flit,
+            "flits in routers with virtual channels and credits; exact, slowest",
+        ),
         Model(
             "connections",
             simulate_connections,
-            "elements through the linkage tables of open connections, hop by hop; phases switched, queues bounded",
+            "elements through the linkage tables of open connections, hop by hop; phases "
+            "switched, queues bounded",
         ),
     )
 }

@@ -16,8 +16,16 @@ from conset.machine.network.topology import Topology
 from conset.models.workload import Workload
 
 _SECONDS = (
-    "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "sent_s", "first_byte_s", "left_s",
-)  # fmt: skip
+    "start_s",
+    "end_s",
+    "phase_end_s",
+    "link_busy_s",
+    "out_busy_s",
+    "in_busy_s",
+    "sent_s",
+    "first_byte_s",
+    "left_s",
+)
 _OPTIONAL = ("held_by", "sent_s", "first_byte_s", "left_s")
 """Of a message; (0) where nobody says."""
 _LIKE = {
@@ -30,7 +38,9 @@ _LIKE = {
 
 @dataclass(frozen=True, eq=False)
 class Rates(ValueObject):
-    """Every change of a rate: from `time_s[k]` on message `message[k]` flows at `rate_Bps[k]`, 0 when it has ended.
+    """Every change of a rate.
+
+    From `time_s[k]` on message `message[k]` flows at `rate_Bps[k]`, 0 when it has ended.
 
     Attributes:
         time_s: shape=(changes), float64 [s], not falling.
@@ -49,7 +59,8 @@ class Rates(ValueObject):
         for name in ("message", "rate_Bps"):
             if getattr(self, name).shape != (self.time_s.size,):
                 raise InputError(
-                    f"{name} has shape {getattr(self, name).shape}: must be ({self.time_s.size},) as time_s"
+                    f"{name} has shape {getattr(self, name).shape}: must be "
+                    f"({self.time_s.size},) as time_s"
                 )
 
 
@@ -64,30 +75,34 @@ class Timeline(ValueObject):
         machine: the machine's name.
         workload: what was played; None where the timeline was read from a file.
         start_s: shape=(messages), float64 [s]: when a message took its slot.
-        end_s: shape=(messages), float64 [s]: when it was delivered, with its receive overhead; infinite where the
-            simulation ended before.
-        phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those before; one entry for a
-            trace.
+        end_s: shape=(messages), float64 [s]: when it was delivered, with its receive overhead;
+            infinite where the simulation ended before.
+        phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those
+            before; one entry for a trace.
         link_bytes: shape=(link_slots), int64 [B] that crossed each link.
         link_busy_s: shape=(link_slots), float64 [s]: how long bytes flowed on it.
         out_bytes: shape=(nodes), int64 [B] that left each node.
         out_busy_s: shape=(nodes), float64 [s].
         in_bytes: shape=(nodes), int64 [B] that entered each node.
         in_busy_s: shape=(nodes), float64 [s].
-        mean_latency_s: delivery minus release, over messages that cross the network (`flow`, `wormhole`, `circuit`)
-            or over all (`flit`) [s].
-        held_by: shape=(messages), int32: what held a message when its last byte flowed: a link slot,
-            `link_slots + node` for the port out of a node, `link_slots + nodes + node` for the port into it,
-            `link_slots + 2 nodes + node` for both together, -1 where nothing did; (0) for models that do not say.
-            `wormhole`, `circuit`: where its header waited longest, -1 where it never did.
+        mean_latency_s: delivery minus release, over messages that cross the network (`flow`,
+            `wormhole`, `circuit`) or over all (`flit`) [s].
+        held_by: shape=(messages), int32: what held a message when its last byte flowed: a link
+            slot, `link_slots + node` for the port out of a node, `link_slots + nodes + node` for
+            the port into it, `link_slots + 2 nodes + node` for both together, -1 where nothing did;
+            (0) for models that do not say. `wormhole`, `circuit`: where its header waited longest,
+            -1 where it never did.
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
-        sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0) where nobody says.
-        first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where none
-            did; (0) where only `rates` say, or nobody.
-        left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free; (0) likewise.
-        figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation did.
+        sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0)
+            where nobody says.
+        first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its
+            delivery where none did; (0) where only `rates` say, or nobody.
+        left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free;
+            (0) likewise.
+        figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation
+            did.
     """
 
     model: str
@@ -123,7 +138,10 @@ class Timeline(ValueObject):
         for like, names in _LIKE.items():
             self._check_like(like, names)
         if self.workload is not None and self.workload.messages != self.messages:
-            raise InputError(f"end_s has {self.messages} entries: the workload has {self.workload.messages} messages")
+            raise InputError(
+                f"end_s has {self.messages} entries: the workload has "
+                f"{self.workload.messages} messages"
+            )
         if self.rates is not None:
             check_range("rates: message", self.rates.message, self.messages)
 
@@ -145,7 +163,10 @@ class Timeline(ValueObject):
         return int(self.end_s.size)
 
     def first_bytes(self) -> NDArray[np.float64]:
-        """shape=(messages), float64 [s]: as `first_byte_s`, from the rates where these are kept; (0) where unknown."""
+        """shape=(messages), float64 [s]: as `first_byte_s`, from the rates where these are kept.
+
+        (0) where unknown.
+        """
         if self.first_byte_s.size or self.rates is None:
             return self.first_byte_s
         first = self.end_s.copy()
@@ -170,11 +191,17 @@ class Timeline(ValueObject):
         }
 
     def __repr__(self) -> str:
-        return f"Timeline({self.time_s:.6g} s by {self.model}, sync={self.sync}, messages={self.messages})"
+        return (
+            f"Timeline({self.time_s:.6g} s by {self.model}, sync={self.sync}, "
+            f"messages={self.messages})"
+        )
 
 
 def phase_ends(workload: Workload, end_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """shape=(phases): the last delivery of each phase and of those before it; of everything for a trace."""
+    """shape=(phases): the last delivery of each phase and of those before it.
+
+    Of everything for a trace.
+    """
     if not workload.phases:
         return np.array([end_s.max(initial=0.0)])
     ends = np.zeros(workload.phases)
@@ -184,7 +211,9 @@ def phase_ends(workload: Workload, end_s: NDArray[np.float64]) -> NDArray[np.flo
     return np.maximum.accumulate(ends)
 
 
-def mean_latency(workload: Workload, end_s: NDArray[np.float64], which: NDArray[np.bool_] | None = None) -> float:
+def mean_latency(
+    workload: Workload, end_s: NDArray[np.float64], which: NDArray[np.bool_] | None = None
+) -> float:
     """Mean of delivery minus release [s] over `which` messages (all where None); 0 without any."""
     latency = end_s - workload.time_s
     chosen = latency if which is None else latency[which]

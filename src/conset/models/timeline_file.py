@@ -1,10 +1,13 @@
-"""Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
+"""Timeline files: `.json` for people, `.npz` for size.
 
-A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
-checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
-machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
-slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`. Reading
-checks that a file is of one piece: what goes together, lengths and ranges of columns. `packed` lists the messages that
+What `conset simulate -o` writes and `conset show` draws.
+
+A file holds what happened, what was played, on which machine and how it was executed, so that it
+can be drawn and checked alone. The `.npz` form is a JSON header beside one array per column, the
+same bytes every time. Times of the machine that simulated and paths stay out of it. Of every
+message its times are kept, as far as the model says them: slot, send overhead paid, first byte,
+last byte, delivery; and every change of a rate up to `MAX_CHANGES`. Reading checks that a file is
+of one piece: what goes together, lengths and ranges of columns. `packed` lists the messages that
 are put together from several pieces; it is missing where there are none.
 """
 
@@ -42,7 +45,10 @@ SUFFIXES = (".json", ".npz")
 MAX_CHANGES = 50_000
 """Changes of rates that a file keeps: 1 MB, 3 MB as text."""
 MAX_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
-"""Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
+"""Messages up to which a model's rates are worth recording.
+
+Every event of `flow` may change all of them.
+"""
 STOPS = ("record", "until_s", "max_work")
 """Settings that say what is kept and when a simulation gives up, not how it is executed."""
 HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
@@ -51,9 +57,17 @@ MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
 EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links", "channels")
 """Columns of a workload that are left out where they say nothing."""
 RESULTS = (
-    "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
+    "start_s",
+    "end_s",
+    "phase_end_s",
+    "link_bytes",
+    "link_busy_s",
+    "out_bytes",
+    "out_busy_s",
+    "in_bytes",
+    "in_busy_s",
     "held_by",
-)  # fmt: skip
+)
 TIMES = ("sent_s", "first_byte_s", "left_s")
 """Times of messages that models may leave out."""
 RATES = ("rate_time_s", "rate_message", "rate_Bps")
@@ -89,7 +103,9 @@ def check_timeline_path(path: Path) -> None:
         UsageError: it is not.
     """
     if path.suffix not in SUFFIXES:
-        raise UsageError(f"-o {path}: a timeline's suffix must be {' or '.join(SUFFIXES)}, is '{path.suffix}'")
+        raise UsageError(
+            f"-o {path}: a timeline's suffix must be {' or '.join(SUFFIXES)}, is '{path.suffix}'"
+        )
 
 
 def worth_recording(model: str, messages: int) -> bool:
@@ -130,7 +146,9 @@ def write_timeline(
     if machine is not None:
         head |= {"machine_spec": machine.to_spec(), "changed": changed}
     if settings is not None:
-        head["settings"] = {name: value for name, value in asdict(settings).items() if name not in STOPS}
+        head["settings"] = {
+            name: value for name, value in asdict(settings).items() if name not in STOPS
+        }
     head["manifest"] = (manifest or Manifest()).to_object()
     columns = _columns(timeline)
     with replacing(path) as temporary:
@@ -147,7 +165,9 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
     work, rates = timeline.workload, timeline.rates
     if work is not None:
         columns |= {name: getattr(work, name) for name in MESSAGES}
-        extras = {name: getattr(work, name) for name in EXTRAS if name != "dep_offsets" or work.deps.size}
+        extras = {
+            name: getattr(work, name) for name in EXTRAS if name != "dep_offsets" or work.deps.size
+        }
         columns |= {name: values for name, values in extras.items() if values.size}
         if work.packed.any():
             columns["packed"] = np.flatnonzero(work.packed).astype(np.int32)
@@ -159,7 +179,10 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
 
 
 def read_timeline(path: str | Path) -> Timeline:
-    """The timeline in a file, with the workload's columns where it has them; raises as `read_record`."""
+    """The timeline in a file, with the workload's columns where it has them.
+
+    Raises as `read_record`.
+    """
     return read_record(path).timeline
 
 
@@ -172,7 +195,9 @@ def read_record(path: str | Path) -> Record:
     path = require_file(path)
     require_form(path, "timeline")
     try:
-        return _record(parse_json(path, constants=True) if path.suffix == ".json" else _read_npz(path))
+        return _record(
+            parse_json(path, constants=True) if path.suffix == ".json" else _read_npz(path)
+        )
     except ConsetError as error:
         raise named(error, path) from None
 
@@ -213,7 +238,9 @@ def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
         if file.packed is not None:
             chosen["packed"] = np.isin(np.arange(file.source.size), file.packed)
         work = Workload(**chosen, nodes=found["nodes"], name=found["name"], method=file.method)
-    rates = Rates(*(getattr(file, name) for name in RATES)) if file.rate_time_s is not None else None
+    rates = (
+        Rates(*(getattr(file, name) for name in RATES)) if file.rate_time_s is not None else None
+    )
     fields: dict[str, Any] = {name: found[name] for name in HEADER}
     fields |= {name: getattr(file, name) for name in (*RESULTS, *TIMES) if name in found}
     return Timeline(**fields, rates=rates, workload=work)
@@ -233,13 +260,19 @@ def _check_columns(file: TimelineFile) -> None:
     messages, nodes = file.end_s.size, file.out_bytes.size
     for name in ("start_s", "sent_s", "first_byte_s", "left_s", "source"):
         check_length(name, getattr(file, name), messages)
-    phases = file.phase_end_s.size if file.phase_offsets is None else max(file.phase_offsets.size - 1, 1)
+    phases = (
+        file.phase_end_s.size if file.phase_offsets is None else max(file.phase_offsets.size - 1, 1)
+    )
     check_length("phase_end_s", file.phase_end_s, phases)
     check_length("link_busy_s", file.link_busy_s, file.link_bytes.size)
     for name in ("out_busy_s", "in_bytes", "in_busy_s"):
         check_length(name, getattr(file, name), nodes)
     for name in ("rate_message", "rate_Bps"):
-        check_length(name, getattr(file, name), messages if file.rate_time_s is None else file.rate_time_s.size)
+        check_length(
+            name,
+            getattr(file, name),
+            messages if file.rate_time_s is None else file.rate_time_s.size,
+        )
     for name in ("rate_message", "packed"):
         if getattr(file, name) is not None:
             check_within(name, getattr(file, name), 0, messages)
@@ -255,7 +288,9 @@ def _check_fits(timeline: Timeline, machine: Machine) -> None:
     for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
         given = getattr(timeline, name).size
         if given != required:
-            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")
+            raise InputError(
+                f"entry '{name}': {required} values required on {machine.name}, given {given}"
+            )
     limits = {"held_by": (timeline.held_by, -1, topology.link_slots + 4 * topology.nodes)}
     if timeline.workload is not None:
         work = timeline.workload

@@ -31,21 +31,29 @@ def read_trace(path: str | Path, machine: Machine) -> Workload:
     """The messages of a trace on the nodes of a machine: rank r lives on node r.
 
     Raises:
-        InputError: missing, no such columns, a value out of range, an id that is unknown or given twice; names file,
-            line, rule and value.
+        InputError: missing, no such columns, a value out of range, an id that is unknown or given
+            twice; names file, line, rule and value.
     """
     path = require_file(path)
     try:
         header = _header(path)
         rows = _rows(path)
         _check(path, rows, machine.topology.endpoints)
-        offsets, deps = _deps(path, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
+        offsets, deps = (
+            _deps(path, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
+        )
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     return Workload(
-        rows["src"].astype(np.int32), rows["dst"].astype(np.int32), np.ascontiguousarray(rows["bytes"]),
-        machine.topology.nodes, rows["time"] / _NS, offsets, deps, name=path.name,
-    )  # fmt: skip
+        rows["src"].astype(np.int32),
+        rows["dst"].astype(np.int32),
+        np.ascontiguousarray(rows["bytes"]),
+        machine.topology.nodes,
+        rows["time"] / _NS,
+        offsets,
+        deps,
+        name=path.name,
+    )
 
 
 def _header(path: Path) -> tuple[str, ...]:
@@ -53,7 +61,9 @@ def _header(path: Path) -> tuple[str, ...]:
         first = file.readline().strip()
     header = tuple(word.strip().lower() for word in first.split(","))
     if header not in (HEADER, HEADER[:5]):
-        raise InputError(f"{path}, line 1: the header must be {','.join(HEADER)}, is '{first[:80]}'")
+        raise InputError(
+            f"{path}, line 1: the header must be {','.join(HEADER)}, is '{first[:80]}'"
+        )
     return header
 
 
@@ -61,38 +71,53 @@ _NO_DEPS = np.zeros(0, np.int32)
 
 
 def _rows(path: Path) -> NDArray[np.void]:
-    """The first five columns; by the fast parser, and word by word where that finds something wrong.
+    """The first five columns.
 
-    Lines are read one after the other, never kept: a million of them are 40 MB here and 100 MB as text.
+    By the fast parser, and word by word where that finds something wrong.
+
+    Lines are read one after the other, never kept: a million of them are 40 MB here and 100 MB as
+    text.
     """
     with warnings.catch_warnings(), path.open(encoding="utf-8-sig") as file:
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
         try:
-            return np.loadtxt(file, _ROW, delimiter=",", usecols=range(5), ndmin=1, skiprows=1, comments=None)
+            return np.loadtxt(
+                file, _ROW, delimiter=",", usecols=range(5), ndmin=1, skiprows=1, comments=None
+            )
         except UnicodeDecodeError:
             raise
         except (ValueError, OverflowError, Warning):
             pass
     with path.open(encoding="utf-8-sig") as file:
-        rows = [_split_row(path, number, line) for number, line in enumerate(file, 1) if number > 1 and line.strip()]
+        rows = [
+            _split_row(path, number, line)
+            for number, line in enumerate(file, 1)
+            if number > 1 and line.strip()
+        ]
     return np.array(rows, _ROW)
 
 
 def _split_row(path: Path, number: int, line: str) -> tuple[int | float, ...]:
     fields = [word.strip() for word in line.split(",")]
     if len(fields) not in (5, 6):
-        raise InputError(f"{path}, line {number}: {len(HEADER)} columns required, given {len(fields)}")
+        raise InputError(
+            f"{path}, line {number}: {len(HEADER)} columns required, given {len(fields)}"
+        )
     values: list[int | float] = []
     for name, word in zip(HEADER, fields, strict=False):
         if name == "deps":
             break
         value = _time(word) if name == "time" else whole_number(word)
         if value is None and word.isdecimal():
-            raise InputError(f"{path}, line {number}: {name} = {shortened(word)}: must be below 10^18")
+            raise InputError(
+                f"{path}, line {number}: {name} = {shortened(word)}: must be below 10^18"
+            )
         if value is None:
             rule = "a number" if name == "time" else "a whole number"
-            raise InputError(f"{path}, line {number}: {name} = '{shortened(word)}': {rule} required")
+            raise InputError(
+                f"{path}, line {number}: {name} = '{shortened(word)}': {rule} required"
+            )
         values.append(value)
         if abs(values[-1]) >= 2**62:
             raise InputError(f"{path}, line {number}: {name} = {word}: must be below 2^62")
@@ -108,17 +133,32 @@ def _time(word: str) -> float | None:
 
 def _check(path: Path, rows: NDArray[np.void], nodes: int) -> None:
     rules = (
-        ("src", (rows["src"] < 0) | (rows["src"] >= nodes), f"must be a rank from 0 to {nodes - 1}"),
-        ("dst", (rows["dst"] < 0) | (rows["dst"] >= nodes), f"must be a rank from 0 to {nodes - 1}"),
+        (
+            "src",
+            (rows["src"] < 0) | (rows["src"] >= nodes),
+            f"must be a rank from 0 to {nodes - 1}",
+        ),
+        (
+            "dst",
+            (rows["dst"] < 0) | (rows["dst"] >= nodes),
+            f"must be a rank from 0 to {nodes - 1}",
+        ),
         ("bytes", (rows["bytes"] < 0) | (rows["bytes"] > 2**62), "must be from 0 to 2^62 B"),
-        ("time", ~((rows["time"] >= 0) & np.isfinite(rows["time"])), "must be finite and at least 0 ns"),
+        (
+            "time",
+            ~((rows["time"] >= 0) & np.isfinite(rows["time"])),
+            "must be finite and at least 0 ns",
+        ),
     )
     for name, wrong, rule in rules:
         if wrong.any():
             at = int(np.argmax(wrong))
             raise InputError(f"{path}, line {at + 2}: {name} = {rows[name][at]}: {rule}")
     if rows["bytes"].sum(dtype=np.float64) > 2.0**62:
-        raise InputError(f"{path}: all messages together are {rows['bytes'].sum(dtype=np.float64):.3g} B, at most 2^62")
+        raise InputError(
+            f"{path}: all messages together are {rows['bytes'].sum(dtype=np.float64):.3g} "
+            "B, at most 2^62"
+        )
 
 
 def _deps(path: Path, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -136,7 +176,9 @@ def _deps(path: Path, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
     unknown = np.flatnonzero(ids[order][place] != given)
     if unknown.size:
         line_number = int(np.searchsorted(offsets, unknown[0], side="right")) + 1
-        raise InputError(f"{path}, line {line_number}: deps: no message has the id {given[unknown[0]]}")
+        raise InputError(
+            f"{path}, line {line_number}: deps: no message has the id {given[unknown[0]]}"
+        )
     return offsets, order[place].astype(np.int32)
 
 
@@ -153,7 +195,10 @@ def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.in
             for word in fields.split(";"):
                 number = whole_number(word.strip())
                 if number is None:
-                    raise InputError(f"{path}, line {k + 1}: deps: '{shortened(word)}': whole numbers separated by ';'")
+                    raise InputError(
+                        f"{path}, line {k + 1}: deps: '{shortened(word)}': whole numbers "
+                        "separated by ';'"
+                    )
                 wanted.append(number)
             counts[k] = fields.count(";") + 1
     return counts, np.array(wanted, np.int64)

@@ -1,11 +1,15 @@
-"""Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
+"""Usage: what each link and port used of its capacity over time.
 
-Routes are those the core walks. `least_time` is the bound that pictures and texts show beside a timeline.
+And the work of the busiest beside its bound.
 
-Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of a sum of such steps.
-A step of r at time t has carried r · (e - t) at every later time e, so two sums per link and bin (of r and of r · t),
-accumulated over the bins, give the bytes carried at every edge exactly. Where a timeline keeps no rates, a message's
-bytes are spread evenly from its first byte to its last, or from its slot to its delivery where these are unknown.
+Routes are those the core walks. `least_time` is the bound that pictures and texts show beside a
+timeline.
+
+Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of
+a sum of such steps. A step of r at time t has carried r · (e - t) at every later time e, so two
+sums per link and bin (of r and of r · t), accumulated over the bins, give the bytes carried at
+every edge exactly. Where a timeline keeps no rates, a message's bytes are spread evenly from its
+first byte to its last, or from its slot to its delivery where these are unknown.
 
 Complexity: changes · hops + links in use · bins in time; changes + links in use · bins in memory.
 """
@@ -45,11 +49,13 @@ class Usage:
 
     Attributes:
         edges_s: shape=(bins + 1), float64 [s].
-        of_links: whether `mean` and `largest` are of links; of ports in networks whose links have no rate.
+        of_links: whether `mean` and `largest` are of links; of ports in networks whose links have
+            no rate.
         mean: shape=(bins): mean share of all of them.
         largest: shape=(bins): share of the one used most in the bin.
         out: shape=(nodes, bins) [B/s]: what leaves each node.
-        busiest: the resource with most work, as in `Timeline.held_by`, of equal ones the last to do it; -1 without any.
+        busiest: the resource with most work, as in `Timeline.held_by`, of equal ones the last to do
+            it; -1 without any.
         carried: shape=(bins + 1) [B]: what it has carried.
         work_s: its bytes over its rate: no schedule with these routes is faster [s].
         rate_Bps: its rate.
@@ -68,7 +74,9 @@ class Usage:
     exact: bool
 
 
-def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings: Settings, bins: int = BINS) -> Usage:
+def usage_of(
+    timeline: Timeline, workload: Workload, machine: Machine, settings: Settings, bins: int = BINS
+) -> Usage:
     """What a timeline of `workload` on `machine` used over time."""
     topology = machine.topology
     slots, nodes = topology.link_slots, topology.nodes
@@ -92,19 +100,32 @@ def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings:
     # evenly spread bytes may crowd where real ones would not
     most = inf if exact else 1.0
     share = np.clip(flow[shown] / resources.capacity[kept[shown], None], 0.0, most)
-    out_rate = resources.capacity[outs, None] * most if np.isfinite(resources.capacity[outs]).all() else inf
+    out_rate = (
+        resources.capacity[outs, None] * most
+        if np.isfinite(resources.capacity[outs]).all()
+        else inf
+    )
     row = _most_behind(loads, kept, carried)
     busiest = int(kept[row]) if row >= 0 else -1
     return Usage(
-        edges, of_links, share.sum(axis=0) / max(exists.size, 1), share.max(axis=0, initial=0.0),
-        np.clip(flow[np.searchsorted(kept, outs)], 0.0, out_rate), busiest,
-        carried[row] if busiest >= 0 else np.zeros(bins + 1), float(loads.max(initial=0.0)),
-        float(resources.capacity[busiest]) if busiest >= 0 else inf, exact,
-    )  # fmt: skip
+        edges,
+        of_links,
+        share.sum(axis=0) / max(exists.size, 1),
+        share.max(axis=0, initial=0.0),
+        np.clip(flow[np.searchsorted(kept, outs)], 0.0, out_rate),
+        busiest,
+        carried[row] if busiest >= 0 else np.zeros(bins + 1),
+        float(loads.max(initial=0.0)),
+        float(resources.capacity[busiest]) if busiest >= 0 else inf,
+        exact,
+    )
 
 
 def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int:
-    """The row of a resource with the largest load; of equal ones the one that carries it latest. -1 without any."""
+    """The row of a resource with the largest load.
+
+    Of equal ones the one that carries it latest. -1 without any.
+    """
     top = loads.max(initial=0.0)
     if not top > 0:
         return -1
@@ -112,8 +133,12 @@ def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int
     return int(rows[carried[rows].sum(axis=1).argmin()])
 
 
-def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None, settings: Settings) -> Floats:
-    """shape=(messages) [s]: when the first byte of each message flowed, at least; (0) where nobody knows.
+def flowing_from(
+    timeline: Timeline, workload: Workload, machine: Machine | None, settings: Settings
+) -> Floats:
+    """shape=(messages) [s]: when the first byte of each message flowed, at least.
+
+    (0) where nobody knows.
 
     Where a timeline does not say it, `flow` lets bytes flow after overhead and latency.
     """
@@ -123,11 +148,16 @@ def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None
     hops = resources_on(workload, machine, settings, "flow").hops
     needs = MessageTimes.of(workload, machine, settings, "flow", hops, np.zeros(hops.size))
     begun = timeline.start_s + needs.to_bytes
-    return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
+    return np.where(
+        workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s
+    )
 
 
 def flowing_until(timeline: Timeline) -> Floats:
-    """shape=(messages) [s]: when the last byte of each message had left; its delivery where nobody says."""
+    """shape=(messages) [s]: when the last byte of each message had left.
+
+    Its delivery where nobody says.
+    """
     if timeline.left_s.size:
         return timeline.left_s
     if timeline.rates is None:
@@ -138,7 +168,10 @@ def flowing_until(timeline: Timeline) -> Floats:
 
 
 def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
-    """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
+    """(time [s], witness).
+
+    The largest of all bounds that hold for these messages under these settings.
+    """
     resources = resources_on(workload, machine, settings, model)
     return lower_bound(Demand.of(workload, machine, settings, model, resources))
 
@@ -149,20 +182,30 @@ def resources_on(workload: Workload, machine: Machine, settings: Settings, model
     if not offsets.size and machine.routing.knowledge == "adaptive":
         offsets, links, spread = _spread_over(workload, machine)
     elif not offsets.size:
-        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
+        offsets, links = route_links(
+            machine.topology, machine.routing, workload.source, workload.target
+        )
     return Resources.of(workload, machine, settings, model, offsets, links, spread)
 
 
-def _spread_over(workload: Workload, machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], Spread]:
+def _spread_over(
+    workload: Workload, machine: Machine
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Spread]:
     """(offsets, links, parts) of messages that switches spread."""
     ends = np.ascontiguousarray(workload.source), np.ascontiguousarray(workload.target)
-    offsets, links, share = _core.message_shares(core_network(machine.topology, machine.routing), *ends)
+    offsets, links, share = _core.message_shares(
+        core_network(machine.topology, machine.routing), *ends
+    )
     hops = route_hops(machine.topology, machine.routing, *ends)
     return offsets, links, Spread(share, hops.astype(np.int64))
 
 
-def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:
-    """shape=(rows, bins): how many of the intervals `begin[m] … end[m]` of each row are open, in the mean of each bin.
+def under_way(
+    begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1
+) -> Floats:
+    """shape=(rows, bins).
+
+    How many of the intervals `begin[m] … end[m]` of each row are open, in the mean of each bin.
 
     Args:
         begin: shape=(intervals) [s].
@@ -180,13 +223,22 @@ def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | Non
 
 
 def _carried(
-    timeline: Timeline, work: Workload, machine: Machine, settings: Settings, resources: Resources,
-    kept: NDArray[np.int64], edges: Floats,
-) -> Floats:  # fmt: skip
+    timeline: Timeline,
+    work: Workload,
+    machine: Machine,
+    settings: Settings,
+    resources: Resources,
+    kept: NDArray[np.int64],
+    edges: Floats,
+) -> Floats:
     """shape=(kept, edges) [B]: what each resource of `kept` has carried at every edge."""
     if timeline.rates is not None:
         rates = timeline.rates
-        message, time_s, step = rates.message.astype(np.int64), rates.time_s, growth(rates, work.messages)
+        message, time_s, step = (
+            rates.message.astype(np.int64),
+            rates.time_s,
+            growth(rates, work.messages),
+        )
     else:
         message, time_s, step = _spread(timeline, work, machine, settings)
     integral = _Integral(kept.size, edges)
@@ -201,7 +253,9 @@ def _carried(
         change = np.repeat(np.arange(first, min(last, message.size)), hops)
         row = np.minimum(np.searchsorted(kept, resources.items[use]), max(kept.size - 1, 0))
         found = np.flatnonzero(kept[row] == resources.items[use])
-        integral.add(row[found], time_s[change[found]], step[change[found]] * resources.weight[use[found]])
+        integral.add(
+            row[found], time_s[change[found]], step[change[found]] * resources.weight[use[found]]
+        )
         first = last
     return integral.at_edges()
 
@@ -239,5 +293,7 @@ class _Integral:
     def at_edges(self) -> Floats:
         """shape=(rows, edges)."""
         shape = (self.rows, self.edges.size)
-        total, moment = (values.reshape(shape).cumsum(axis=1) for values in (self.total, self.moment))
+        total, moment = (
+            values.reshape(shape).cumsum(axis=1) for values in (self.total, self.moment)
+        )
         return np.asarray(total * self.edges - moment)

@@ -32,30 +32,38 @@ def _no_int64() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Workload(ValueObject):
-    """Messages between nodes: when each is released, what it waits for, and in which order ranks take them.
+    """Messages between nodes.
 
-    A message is known by its index: the transfer of a schedule, or the line of a trace. Ranks take their messages in
-    the order of the indices unless `order` says otherwise.
+    When each is released, what it waits for, and in which order ranks take them.
+
+    A message is known by its index: the transfer of a schedule, or the line of a trace. Ranks take
+    their messages in the order of the indices unless `order` says otherwise.
 
     Attributes:
         source: shape=(messages), int32: the node a message leaves.
-        target: shape=(messages), int32: the node it enters; the same node: it never touches the network.
+        target: shape=(messages), int32: the node it enters; the same node: it never touches the
+            network.
         bytes: shape=(messages), int64 [B], at least 0.
-        time_s: shape=(messages), float64 [s], at most 10^6 s: not released earlier; given as (0): 0 everywhere.
+        time_s: shape=(messages), float64 [s], at most 10^6 s: not released earlier; given as (0): 0
+            everywhere.
         dep_offsets: shape=(messages + 1), int64; given as (0): nothing waits for anything.
-        deps: int32: message m is not released before messages `deps[dep_offsets[m] : dep_offsets[m + 1]]` are
-            delivered.
-        phase_offsets: shape=(phases + 1), int64: phase p of a schedule holds messages `phase_offsets[p] …`; (0) for a
-            trace, which has no phases, pays no set-up and knows no synchronization.
-        order: shape=(messages), int32: the messages in list order, phase after phase; (0): by index.
+        deps: int32: message m is not released before messages
+            `deps[dep_offsets[m] : dep_offsets[m + 1]]` are delivered.
+        phase_offsets: shape=(phases + 1), int64: phase p of a schedule holds messages
+            `phase_offsets[p] …`; (0) for a trace, which has no phases, pays no set-up and knows no
+            synchronization.
+        order: shape=(messages), int32: the messages in list order, phase after phase; (0): by
+            index.
         sender: shape=(messages), int32, below 2^24: the rank that sends; (0): ranks are nodes.
         receiver: shape=(messages), int32: the rank that receives; (0): ranks are nodes.
-        link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's own.
-        links: int32: the links of message m in order are `links[link_offsets[m] : link_offsets[m + 1]]`.
-        channels: int32: one at every node that a message visits, message after message, so one more than its links;
-            -1 inside a node; (0) where nobody says.
-        packed: shape=(messages), bool: put together from several pieces at the sender and taken apart at the receiver;
-            (0): no message is.
+        link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's
+            own.
+        links: int32: the links of message m in order are
+            `links[link_offsets[m] : link_offsets[m + 1]]`.
+        channels: int32: one at every node that a message visits, message after message, so one more
+            than its links; -1 inside a node; (0) where nobody says.
+        packed: shape=(messages), bool: put together from several pieces at the sender and taken
+            apart at the receiver; (0): no message is.
         nodes: nodes of the network that messages may name.
         name: what it was made from, for people.
         method: what made the schedule, for machines whose costs depend on it.
@@ -82,14 +90,27 @@ class Workload(ValueObject):
     def __post_init__(self) -> None:
         if not 1 <= self.nodes < 2**31:
             raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
-        for name in ("source", "target", "deps", "order", "sender", "receiver", "links", "channels"):
+        for name in (
+            "source",
+            "target",
+            "deps",
+            "order",
+            "sender",
+            "receiver",
+            "links",
+            "channels",
+        ):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
         for name in ("bytes", "dep_offsets", "phase_offsets", "link_offsets"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
         time_s = np.asarray(self.time_s, np.float64)
-        object.__setattr__(self, "time_s", frozen(time_s if time_s.size else np.zeros(self.source.size)))
+        object.__setattr__(
+            self, "time_s", frozen(time_s if time_s.size else np.zeros(self.source.size))
+        )
         if not self.dep_offsets.size:
-            object.__setattr__(self, "dep_offsets", frozen(np.broadcast_to(np.int64(0), self.source.size + 1)))
+            object.__setattr__(
+                self, "dep_offsets", frozen(np.broadcast_to(np.int64(0), self.source.size + 1))
+            )
         packed = np.asarray(self.packed)
         if packed.size and packed.dtype != np.bool_:
             raise InputError(f"packed: true or false required, given {packed.dtype}")
@@ -103,14 +124,21 @@ class Workload(ValueObject):
         check_range("target", self.target, self.nodes)
         for name in ("target", "bytes"):
             if getattr(self, name).shape != (n,):
-                raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source")
+                raise InputError(
+                    f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source"
+                )
         for name in ("time_s", "order", "sender", "receiver", "packed"):
             if getattr(self, name).shape not in ((0,), (n,)):
-                raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source, or (0,)")
+                raise InputError(
+                    f"{name} has shape {getattr(self, name).shape}: must be ({n},) as "
+                    "source, or (0,)"
+                )
         check_offsets("dep_offsets", self.dep_offsets, n, self.deps.size, "entries of deps")
         if self.link_offsets.size or self.links.size:
             check_offsets("link_offsets", self.link_offsets, n, self.links.size, "links")
-        if self.channels.size and (not self.link_offsets.size or self.channels.shape != (self.links.size + n,)):
+        if self.channels.size and (
+            not self.link_offsets.size or self.channels.shape != (self.links.size + n,)
+        ):
             rule = f"one for each of {self.links.size} links and {n} messages required"
             raise InputError(f"channels has shape {self.channels.shape}: {rule}, beside links")
         if self.phase_offsets.size:
@@ -121,7 +149,9 @@ class Workload(ValueObject):
         check_range("links", self.links, MAX_LINKS)
         if self.channels.size and self.channels.min() < -1:
             k = int(np.argmin(self.channels))
-            raise InputError(f"channels[{k}] = {self.channels[k]}: must be at least 0, or -1 inside a node")
+            raise InputError(
+                f"channels[{k}] = {self.channels[k]}: must be at least 0, or -1 inside a node"
+            )
         for name in ("sender", "receiver"):
             check_range(name, getattr(self, name), MAX_RANKS)
         if self.messages and self.bytes.min() < 0:
@@ -138,10 +168,13 @@ class Workload(ValueObject):
             raise InputError("order: must name every message once")
 
     def require_fits(self, topology: Topology) -> None:
-        """Checks the workload against a network: its nodes, and chosen routes that lead from end to end.
+        """Checks the workload against a network.
+
+        Its nodes, and chosen routes that lead from end to end.
 
         Raises:
-            InputError: a message leaves or enters a node that holds no ranks, or its links are no way between its ends.
+            InputError: a message leaves or enters a node that holds no ranks, or its links are no
+                way between its ends.
         """
         check_range("source", self.source, topology.endpoints)
         check_range("target", self.target, topology.endpoints)
@@ -150,7 +183,9 @@ class Workload(ValueObject):
         check_range("links", self.links, topology.link_slots)
         none = np.flatnonzero(~topology.link_exists[self.links])
         if none.size:
-            raise InputError(f"links[{none[0]}] = {self.links[none[0]]}: no link leaves its node there")
+            raise InputError(
+                f"links[{none[0]}] = {self.links[none[0]]}: no link leaves its node there"
+            )
         if not self.link_offsets.size or topology.kind == "crossbar":
             return
         begin, end = self.link_offsets[:-1], self.link_offsets[1:]
@@ -184,7 +219,9 @@ class Workload(ValueObject):
         """shape=(messages), int32: the phase of each message; 0 everywhere for a trace."""
         if not self.phases:
             return frozen(np.zeros(self.messages, np.int32))
-        return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
+        return frozen(
+            np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets))
+        )
 
     @property
     def sending_rank(self) -> NDArray[np.int32]:
@@ -197,7 +234,10 @@ class Workload(ValueObject):
         return self.receiver if self.receiver.size else self.target
 
     def copies_s(self, costs: Costs) -> NDArray[np.float64]:
-        """shape=(messages): what putting together and taking apart cost each end [s]; 0 for what is not packed."""
+        """shape=(messages): what putting together and taking apart cost each end [s].
+
+        0 for what is not packed.
+        """
         return costs.copies(self.bytes, self.packed if self.packed.size else None)
 
     @property
@@ -208,9 +248,12 @@ class Workload(ValueObject):
 
     @staticmethod
     def of_schedule(schedule: Schedule) -> Workload:
-        """The transfers of a schedule, in list order: start in the timetable where there is one, else as stored.
+        """The transfers of a schedule, in list order.
 
-        Of a partial order of the pattern's messages: every part of the second waits for every part of the first.
+        Start in the timetable where there is one, else as stored.
+
+        Of a partial order of the pattern's messages: every part of the second waits for every part
+        of the first.
         """
         pattern, message = schedule.pattern, schedule.message
         order = np.zeros(0, np.int32)
@@ -220,14 +263,23 @@ class Workload(ValueObject):
         offsets, links = chosen_links(schedule)
         dep_offsets, deps = _dependences(schedule)
         return Workload(
-            schedule.source_node, schedule.target_node, schedule.size, schedule.machine.topology.nodes,
-            dep_offsets=dep_offsets, deps=deps, phase_offsets=schedule.phase_offsets, order=order,
+            schedule.source_node,
+            schedule.target_node,
+            schedule.size,
+            schedule.machine.topology.nodes,
+            dep_offsets=dep_offsets,
+            deps=deps,
+            phase_offsets=schedule.phase_offsets,
+            order=order,
             sender=pattern.source[message] if placed else np.zeros(0, np.int32),
             receiver=pattern.target[message] if placed else np.zeros(0, np.int32),
-            link_offsets=offsets, links=links, name=f"{pattern.name} by {schedule.method}", method=schedule.method,
+            link_offsets=offsets,
+            links=links,
+            name=f"{pattern.name} by {schedule.method}",
+            method=schedule.method,
             packed=np.zeros(0, np.bool_) if schedule.packed is None else schedule.packed,
             channels=_channels(schedule),
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
@@ -241,7 +293,10 @@ def _channels(schedule: Schedule) -> NDArray[np.int32]:
 
 
 def _dependences(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, transfers) that each transfer waits for; both empty where the pattern has no order."""
+    """(offsets, transfers) that each transfer waits for.
+
+    Both empty where the pattern has no order.
+    """
     if schedule.pattern.before is None or not len(schedule.pattern.before):
         return _no_int64(), _no_int32()
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)

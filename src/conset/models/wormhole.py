@@ -1,39 +1,45 @@
-"""Wormhole: a header takes channels hop by hop and keeps them; bytes flow over complete paths only. Circuit: its limit.
+"""Wormhole: a header takes channels hop by hop and keeps them; bytes flow over complete paths only.
 
-Problem. Why does sending everything at once lose, where links have room? Because a message that waits for one channel
-keeps those it has, and others wait for these: no fluid model shows that.
+Circuit: its limit.
 
-Idea. Per directed link and pool `lanes` channels, and as many receives per rank as it takes at once, first come, first
-served. A message's life is that of docs/cost-model.md: after its overhead and latency its header takes a lane of each
-link (`hop` each), then a receive, and keeps them all; then bytes flow at the max-min rate over `out`, `in`, `node` and
-links, and everything is released together. The rules to the last detail stand in
+Problem. Why does sending everything at once lose, where links have room? Because a message that
+waits for one channel keeps those it has, and others wait for these: no fluid model shows that.
+
+Idea. Per directed link and pool `lanes` channels, and as many receives per rank as it takes at
+once, first come, first served. A message's life is that of docs/cost-model.md: after its overhead
+and latency its header takes a lane of each link (`hop` each), then a receive, and keeps them all;
+then bytes flow at the max-min rate over `out`, `in`, `node` and links, and everything is released
+together. The rules to the last detail stand in
 `cpp/include/conset/simulation/{release/release,wormhole/wormhole}.hpp`.
 
-On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which keeps rings from
-deadlock. In graphs in words a route goes on in the next pool over each link between nodes of one level, but not inside
-a group in which all are joined: trees need one pool, minimal routes of a dragonfly one for each global link and one
-more, those of others one for each hop (Günther 1981, doi:10.1109/TCOM.1981.1095021). Other graphs have one pool: cycles
-of routes may deadlock there, and this is reported with its cycle, never run for ever. `circuit` is the same with one
-lane and one pool: a link has one message, from the first link claimed to delivery.
+On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which
+keeps rings from deadlock. In graphs in words a route goes on in the next pool over each link
+between nodes of one level, but not inside a group in which all are joined: trees need one pool,
+minimal routes of a dragonfly one for each global link and one more, those of others one for each
+hop (Günther 1981, doi:10.1109/TCOM.1981.1095021). Other graphs have one pool: cycles of routes may
+deadlock there, and this is reported with its cycle, never run for ever. `circuit` is the same with
+one lane and one pool: a link has one message, from the first link claimed to delivery.
 
-Half duplex. `node` limits what a node sends and receives together. Two messages of a pair in one phase, under a policy
-of the machine's `exchange_syncs`, are a synchronized exchange: each counts `exchange_weight` in `node` while both
-stream, and under `ready` each waits for both signals.
+Half duplex. `node` limits what a node sends and receives together. Two messages of a pair in one
+phase, under a policy of the machine's `exchange_syncs`, are a synchronized exchange: each counts
+`exchange_weight` in `node` while both stream, and under `ready` each waits for both signals.
 
-Receives. A message that finds no receive waits with its path held: under `--receives N` for one of its rank's N, in
-list order (`--receive-order list`) for its place among the first N that are not delivered. Where the machine says
-`eager`, one up to that size is taken into the rank's system buffer (`buffers`) instead, which frees path and sender,
-and is copied out (`copy`) when its receive is there; a longer one sends a request and waits for the grant before its
-header leaves. A receive is there from the moment its rank enters the phase, under `none` from the start. Buffers that
-are full, and lists in unlike orders, may deadlock: reported with their cycle too.
+Receives. A message that finds no receive waits with its path held: under `--receives N` for one of
+its rank's N, in list order (`--receive-order list`) for its place among the first N that are not
+delivered. Where the machine says `eager`, one up to that size is taken into the rank's system
+buffer (`buffers`) instead, which frees path and sender, and is copied out (`copy`) when its receive
+is there; a longer one sends a request and waits for the grant before its header leaves. A receive
+is there from the moment its rank enters the phase, under `none` from the start. Buffers that are
+full, and lists in unlike orders, may deadlock: reported with their cycle too.
 
 What is left out: packets, release as the tail passes (below a hundredth of a message here).
 
-Complexity: messages · hops · log(pending events), plus rates of the streaming messages joined by overloaded resources.
-Memory: about 150 bytes per message.
+Complexity: messages · hops · log(pending events), plus rates of the streaming messages joined by
+overloaded resources. Memory: about 150 bytes per message.
 
-Reference. Dally and Seitz, Deadlock-free message routing in multiprocessor interconnection networks, IEEE Transactions
-on Computers C-36 (1987), DOI 10.1109/TC.1987.1676939, for channels, datelines and deadlock.
+Reference. Dally and Seitz, Deadlock-free message routing in multiprocessor interconnection
+networks, IEEE Transactions on Computers C-36 (1987), DOI 10.1109/TC.1987.1676939, for channels,
+datelines and deadlock.
 """
 
 from __future__ import annotations
@@ -54,7 +60,9 @@ from conset.models.timeline import Timeline
 from conset.models.workload import Workload
 
 
-def simulate_wormhole(workload: Workload, machine: Machine, settings: Settings | None = None) -> Timeline:
+def simulate_wormhole(
+    workload: Workload, machine: Machine, settings: Settings | None = None
+) -> Timeline:
     """When every message of a workload is delivered, where messages that wait keep what they have.
 
     Args:
@@ -63,10 +71,11 @@ def simulate_wormhole(workload: Workload, machine: Machine, settings: Settings |
         settings: how it is executed; None: everything at once.
 
     Returns:
-        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + nodes + node` for a receive,
-        -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all; with an
-        eager threshold `buffered`, messages that system buffers took, and `buffered_bytes_max`, the most at any rank at
-        one time.
+        A timeline. `held_by` is where a header waited longest: a link slot,
+            `link_slots + nodes + node` for a receive,
+        -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited
+        in all; with an eager threshold `buffered`, messages that system buffers took, and
+        `buffered_bytes_max`, the most at any rank at one time.
 
     Raises:
         UsageError: an unknown policy.
@@ -76,7 +85,9 @@ def simulate_wormhole(workload: Workload, machine: Machine, settings: Settings |
     return _simulate("wormhole", workload, machine, settings or Settings())
 
 
-def simulate_circuit(workload: Workload, machine: Machine, settings: Settings | None = None) -> Timeline:
+def simulate_circuit(
+    workload: Workload, machine: Machine, settings: Settings | None = None
+) -> Timeline:
     """As `simulate_wormhole` with one lane and one pool per link: a circuit has its links alone.
 
     Raises:
@@ -90,21 +101,35 @@ def simulate_circuit(workload: Workload, machine: Machine, settings: Settings | 
 def _simulate(model: str, workload: Workload, machine: Machine, settings: Settings) -> Timeline:
     costs, circuit = machine.costs_for(workload.method), model == "circuit"
     if circuit and settings.lanes not in (None, 1):
-        raise UsageError(f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"])
+        raise UsageError(
+            f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"]
+        )
     require_one_route(workload, machine, model)
     dateline, pools = (_no_datelines(), 1) if circuit else channel_pools(workload, machine)
     lanes = 1 if circuit else costs.lanes if settings.lanes is None else settings.lanes
     return play_fluid(
-        model, workload, machine, settings,
+        model,
+        workload,
+        machine,
+        settings,
         lambda messages, execution, rates: _core.simulate_wormhole(
-            messages, execution, rates, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
+            messages,
+            execution,
+            rates,
+            dateline=dateline,
+            lanes=lanes,
+            pools=pools,
+            **core_stops(settings),
         ),
         lambda result: {
-            "lanes": lanes, "pools": pools, "blocked_s": float(result.blocked.sum() / NS), "solves": result.solves,
+            "lanes": lanes,
+            "pools": pools,
+            "blocked_s": float(result.blocked.sum() / NS),
+            "solves": result.solves,
             **({} if costs.eager_B is None else _buffers(result)),
         },
         in_list=settings.receive_order == "list",
-    )  # fmt: skip
+    )
 
 
 def channel_pools(workload: Workload, machine: Machine) -> tuple[NDArray[np.uint8], int]:
@@ -159,10 +184,13 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
 
 
 def _turns(topology: Topology) -> NDArray[np.uint8]:
-    """shape=(link_slots), uint8: 1 for links between nodes of one level, and out of endpoints with several neighbours.
+    """shape=(link_slots), uint8.
 
-    What is left inside a pool goes up, then down, which closes no circle. A group in which all nodes of a level are
-    joined needs no pool for its own links: a shortest route takes one of them between two others.
+    1 for links between nodes of one level, and out of endpoints with several neighbours.
+
+    What is left inside a pool goes up, then down, which closes no circle. A group in which all
+    nodes of a level are joined needs no pool for its own links: a shortest route takes one of them
+    between two others.
     """
     level, group = topology.level, topology.group
     source, target = topology.ends

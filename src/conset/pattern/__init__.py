@@ -1,1 +1,1 @@
-"""What is sent: the Pattern, generators of named ones, readers of files, and specs that name either."""
+"""The Pattern, generators of named ones, readers of files, and specs that name either."""

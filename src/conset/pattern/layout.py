@@ -1,8 +1,11 @@
-"""Layout: who owns what of a mesh, graph or matrix that is distributed, and what each message of its pattern carries.
+"""Layout: who owns what of a distributed mesh, graph or matrix.
 
-*Ghost* (sparse rows, graphs): every row has one owner; a rank has its own rows and copies of those of others that its
-rows refer to, its ghosts; a receive stores. *Shared* (meshes): every element has one owner; a node that elements of
-several ranks have exists on each of them, and a receive adds, in the order of the sources.
+And what each message of its pattern carries.
+
+*Ghost* (sparse rows, graphs): every row has one owner; a rank has its own rows and copies of those
+of others that its rows refer to, its ghosts; a receive stores. *Shared* (meshes): every element has
+one owner; a node that elements of several ranks have exists on each of them, and a receive adds, in
+the order of the sources.
 """
 
 from __future__ import annotations
@@ -32,15 +35,16 @@ class Layout(ValueObject):
         part: shape=(rows or elements), int32: the rank of each.
         word: of an item of an application's arrays [B].
         own_offsets: shape=(ranks + 1), int64.
-        own_numbers: int64: rank r has `own_numbers[own_offsets[r]:own_offsets[r + 1]]`, ascending: rows, or the nodes
-            of its elements.
+        own_numbers: int64: rank r has `own_numbers[own_offsets[r]:own_offsets[r + 1]]`, ascending:
+            rows, or the nodes of its elements.
         ghost_offsets: shape=(ranks + 1), int64.
-        ghost_numbers: int64: rows of others that a rank has copies of, by owner, then number; kind `shared`: none.
+        ghost_numbers: int64: rows of others that a rank has copies of, by owner, then number; kind
+            `shared`: none.
         source: shape=(messages), int32: messages as in the pattern, by source, then target.
         target: shape=(messages), int32.
         item_offsets: shape=(messages + 1), int64.
-        item_numbers: int64: message m carries the values of `item_numbers[item_offsets[m]:item_offsets[m + 1]]`, in
-            that order.
+        item_numbers: int64: message m carries the values of
+            `item_numbers[item_offsets[m]:item_offsets[m + 1]]`, in that order.
     """
 
     kind: Kind
@@ -62,11 +66,22 @@ class Layout(ValueObject):
             raise InputError(f"word = {self.word}: must be at least 1 B")
         for name in ("part", "source", "target"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
-        for name in ("own_offsets", "own_numbers", "ghost_offsets", "ghost_numbers", "item_offsets", "item_numbers"):
+        for name in (
+            "own_offsets",
+            "own_numbers",
+            "ghost_offsets",
+            "ghost_numbers",
+            "item_offsets",
+            "item_numbers",
+        ):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
         check_offsets("own_offsets", self.own_offsets, None, self.own_numbers.size, "rows or nodes")
-        check_offsets("ghost_offsets", self.ghost_offsets, self.ranks, self.ghost_numbers.size, "ghosts")
-        check_offsets("item_offsets", self.item_offsets, self.source.size, self.item_numbers.size, "items")
+        check_offsets(
+            "ghost_offsets", self.ghost_offsets, self.ranks, self.ghost_numbers.size, "ghosts"
+        )
+        check_offsets(
+            "item_offsets", self.item_offsets, self.source.size, self.item_numbers.size, "items"
+        )
         check_range("part", self.part, self.ranks)
         check_range("source", self.source, self.ranks)
         check_range("target", self.target, self.ranks)
@@ -79,7 +94,8 @@ class Layout(ValueObject):
     def _check_messages(self) -> None:
         if self.target.shape != self.source.shape:
             raise InputError(
-                f"target has {count_of(self.target.size, 'entry', 'entries')}, source {self.source.size}: must agree"
+                f"target has {count_of(self.target.size, 'entry', 'entries')}, source "
+                f"{self.source.size}: must agree"
             )
         if (self.source == self.target).any():
             m = int(np.argmax(self.source == self.target))
@@ -100,7 +116,8 @@ class Layout(ValueObject):
         self._check_held("target", self.target, *self._received_in, item_of)
         if self.kind == "ghost" and self.item_numbers.size != self.ghost_numbers.size:
             raise InputError(
-                f"items: {self.item_numbers.size} are sent, there are {self.ghost_numbers.size} ghosts: must agree"
+                f"items: {self.item_numbers.size} are sent, there are {self.ghost_numbers.size} "
+                "ghosts: must agree"
             )
 
     def _check_ghosts(self) -> None:
@@ -115,7 +132,9 @@ class Layout(ValueObject):
             not _rise(self.ghost_offsets, owner * np.int64(self._most) + self.ghost_numbers)
             or (owner == _rank_of(self.ghost_offsets)).any()
         ):
-            raise InputError("ghost_r: must be rows of other ranks, by owner, then number, each once")
+            raise InputError(
+                "ghost_r: must be rows of other ranks, by owner, then number, each once"
+            )
 
     def _check_held(
         self,
@@ -133,18 +152,28 @@ class Layout(ValueObject):
         if wrong.size:
             k = int(wrong[0])
             m = int(item_of[k])
-            raise InputError(f"items_{m}: {self.item_numbers[k]} is not with its {end}, rank {rank[m]}")
+            raise InputError(
+                f"items_{m}: {self.item_numbers[k]} is not with its {end}, rank {rank[m]}"
+            )
 
     @property
     def _most(self) -> int:
         """Numbers are below it."""
-        return max(int(array.max(initial=0)) for array in (self.own_numbers, self.ghost_numbers, self.item_numbers)) + 1
+        return (
+            max(
+                int(array.max(initial=0))
+                for array in (self.own_numbers, self.ghost_numbers, self.item_numbers)
+            )
+            + 1
+        )
 
     @property
     def _received_in(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(offsets, numbers) of the arrays that receives go to."""
         return (
-            (self.ghost_offsets, self.ghost_numbers) if self.kind == "ghost" else (self.own_offsets, self.own_numbers)
+            (self.ghost_offsets, self.ghost_numbers)
+            if self.kind == "ghost"
+            else (self.own_offsets, self.own_numbers)
         )
 
     @property
@@ -193,10 +222,13 @@ class Layout(ValueObject):
         return self.item_numbers[self.item_offsets[message] : self.item_offsets[message + 1]]
 
     def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the items of a rank's messages are in its own arrays: what it sends, what it receives.
+        """Where the items of a rank's messages are in its own arrays.
 
-        Positions of sends count in `owned(rank)` or `nodes(rank)`, those of receives in the ghosts or in `nodes(rank)`;
-        both lists are in the order of a plan's buffers: sends by target, receives by source, then as the items travel.
+        What it sends, what it receives.
+
+        Positions of sends count in `owned(rank)` or `nodes(rank)`, those of receives in the ghosts
+        or in `nodes(rank)`; both lists are in the order of a plan's buffers: sends by target,
+        receives by source, then as the items travel.
         """
         self._require_rank(rank)
         first, last = np.searchsorted(self.source, [rank, rank + 1])
@@ -234,24 +266,31 @@ class Layout(ValueObject):
         """
         if (pattern.ranks, pattern.messages) != (self.ranks, self.messages):
             raise InputError(
-                f"layout of {count_of(self.ranks, 'rank')} and {count_of(self.messages, 'message')}, "
+                f"layout of {count_of(self.ranks, 'rank')} and "
+                f"{count_of(self.messages, 'message')}, "
                 f"the pattern has {pattern.ranks} and {pattern.messages}: must agree"
             )
         size = np.diff(self.item_offsets) * self.word
         wrong = np.flatnonzero(
-            (pattern.source != self.source) | (pattern.target != self.target) | (pattern.size != size)
+            (pattern.source != self.source)
+            | (pattern.target != self.target)
+            | (pattern.size != size)
         )
         if wrong.size:
             m = int(wrong[0])
             raise InputError(
-                f"layout: message {m} is {self.source[m]} → {self.target[m]} with {size[m]} B, the pattern's "
+                f"layout: message {m} is {self.source[m]} → {self.target[m]} with {size[m]} B, "
+                "the pattern's "
                 f"{pattern.source[m]} → {pattern.target[m]} with {pattern.size[m]} B: must agree"
             )
 
     def write(self, path: str | Path) -> None:
-        """Writes an `.npz`: `kind`, `part`, per rank `owned_r` and `ghost_r` or `nodes_r`, per message `items_m`.
+        """Writes an `.npz` with the layout.
 
-        Also `word`, and `source` and `target` of the messages. The same layout gives the same bytes.
+        `kind`, `part`, per rank `owned_r` and `ghost_r` or `nodes_r`, per message `items_m`.
+
+        Also `word`, and `source` and `target` of the messages. The same layout gives the same
+        bytes.
 
         Raises:
             UsageError: another suffix.
@@ -262,7 +301,10 @@ class Layout(ValueObject):
         write_layout(self, path)
 
     def __repr__(self) -> str:
-        return f"Layout({self.kind}, ranks={self.ranks}, messages={self.messages}, items={self.item_numbers.size})"
+        return (
+            f"Layout({self.kind}, ranks={self.ranks}, messages={self.messages}, "
+            f"items={self.item_numbers.size})"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,12 @@ def write_layout(layout: Layout, path: str | Path) -> None:
     """Writes what `Layout.write` says."""
     path = require_layout_path(path)
     entries: list[tuple[str, NDArray[Any]]] = [
-        ("kind", np.array(layout.kind)), ("word", np.array(layout.word)), ("part", layout.part),
-        ("source", layout.source), ("target", layout.target),
-    ]  # fmt: skip
+        ("kind", np.array(layout.kind)),
+        ("word", np.array(layout.word)),
+        ("part", layout.part),
+        ("source", layout.source),
+        ("target", layout.target),
+    ]
     for r in range(layout.ranks):
         if layout.kind == "ghost":
             entries += [(f"owned_{r}", layout.owned(r)), (f"ghost_{r}", layout.ghost(r))]
@@ -46,7 +49,8 @@ def read_layout(path: str | Path) -> Layout:
 
     Raises:
         UsageError: another suffix.
-        InputError: no such archive, an entry that is missing, or entries that contradict each other; names it.
+        InputError: no such archive, an entry that is missing, or entries that contradict each
+            other; names it.
     """
     path = require_file(require_layout_path(path))
     arrays = read_archive(path)
@@ -61,10 +65,16 @@ def read_layout(path: str | Path) -> Layout:
         ghost_offsets, ghosts = _rows(arrays, "ghost", ranks) if kind == "ghost" else none
         word = _entry(arrays, "word", 0)
         return Layout(
-            kind, _ints(arrays, "part", np.int32), int(frozen_ints(word, np.int64, "word")),
-            *_rows(arrays, own, ranks), ghost_offsets, ghosts,
-            source, _ints(arrays, "target", np.int32), *_rows(arrays, "items", source.size),
-        )  # fmt: skip
+            kind,
+            _ints(arrays, "part", np.int32),
+            int(frozen_ints(word, np.int64, "word")),
+            *_rows(arrays, own, ranks),
+            ghost_offsets,
+            ghosts,
+            source,
+            _ints(arrays, "target", np.int32),
+            *_rows(arrays, "items", source.size),
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -76,15 +86,23 @@ def _entry(arrays: dict[str, NDArray[Any]], name: str, dimensions: int) -> NDArr
     if name not in arrays:
         raise InputError(f"{name} is missing: no layout")
     if arrays[name].ndim != dimensions:
-        raise InputError(f"{name} has shape {arrays[name].shape}: {count_of(dimensions, 'dimension')} required")
+        raise InputError(
+            f"{name} has shape {arrays[name].shape}: {count_of(dimensions, 'dimension')} required"
+        )
     return arrays[name]
 
 
-def _ints(arrays: dict[str, NDArray[Any]], name: str, dtype: type[np.signedinteger[Any]]) -> NDArray[Any]:
+def _ints(
+    arrays: dict[str, NDArray[Any]], name: str, dtype: type[np.signedinteger[Any]]
+) -> NDArray[Any]:
     return frozen_ints(_entry(arrays, name, 1), dtype, name)
 
 
-def _rows(arrays: dict[str, NDArray[Any]], name: str, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _rows(
+    arrays: dict[str, NDArray[Any]], name: str, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(offsets, numbers) of the entries `name_0`, `name_1` and so on."""
     rows = [_ints(arrays, f"{name}_{k}", np.int64) for k in range(count)]
-    return np.cumsum([0, *(row.size for row in rows)], dtype=np.int64), np.concatenate([_NOTHING, *rows])
+    return np.cumsum([0, *(row.size for row in rows)], dtype=np.int64), np.concatenate(
+        [_NOTHING, *rows]
+    )

@@ -19,21 +19,24 @@ from conset.base.units import MAX_SIZE_B
 class Pattern(ValueObject):
     """Messages between ranks in compressed sparse rows; a message is known by its index.
 
-    Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]` bytes. Messages of a
-    rank to itself never touch the network: only their sum `local_bytes` is kept. Build one with `from_messages`,
-    which drops zeros and adds up duplicates; the constructor takes finished arrays and refuses anything else.
+    Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]`
+    bytes. Messages of a rank to itself never touch the network: only their sum `local_bytes` is
+    kept. Build one with `from_messages`, which drops zeros and adds up duplicates; the constructor
+    takes finished arrays and refuses anything else.
 
     Attributes:
         ranks: number of ranks, at least 1.
         offsets: shape=(ranks + 1), int64.
         target: shape=(messages), int32.
-        size: shape=(messages), int64 [B], all above 0; equal sizes may be one broadcast element (no memory).
-        before: shape=(pairs, 2), int32, sorted and distinct, or None: message `before[k, 0]` ends before message
-            `before[k, 1]` starts.
+        size: shape=(messages), int64 [B], all above 0; equal sizes may be one broadcast element (no
+            memory).
+        before: shape=(pairs, 2), int32, sorted and distinct, or None: message `before[k, 0]` ends
+            before message `before[k, 1]` starts.
         local_bytes: what ranks send to themselves [B].
         name: what it was made from, for people.
-        packed: shape=(messages), bool, or None where no message is: put together from several pieces at the sender and
-            taken apart at the receiver, which are work for both where copying takes time (`docs/cost-model.md`).
+        packed: shape=(messages), bool, or None where no message is: put together from several
+            pieces at the sender and taken apart at the receiver, which are work for both where
+            copying takes time (`docs/cost-model.md`).
     """
 
     ranks: int
@@ -55,8 +58,15 @@ class Pattern(ValueObject):
         set_(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
         set_(self, "target", frozen_ints(self.target, np.int32, "target"))
         set_(self, "size", frozen_ints(self.size, np.int64, "size"))
-        if self.offsets.shape != (self.ranks + 1,) or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
-            raise InputError(f"offsets: must rise from 0 in {self.ranks + 1} steps, shape is {self.offsets.shape}")
+        if (
+            self.offsets.shape != (self.ranks + 1,)
+            or self.offsets[0] != 0
+            or np.any(np.diff(self.offsets) < 0)
+        ):
+            raise InputError(
+                f"offsets: must rise from 0 in {self.ranks + 1} steps, shape is "
+                f"{self.offsets.shape}"
+            )
         if self.target.shape != (self.offsets[-1],) or self.size.shape != self.target.shape:
             shapes = f"target has shape {self.target.shape}, size {self.size.shape}"
             raise InputError(f"{shapes}: offsets end at {self.offsets[-1]}")
@@ -72,19 +82,29 @@ class Pattern(ValueObject):
             return
         if self.target.min() < 0 or self.target.max() >= self.ranks:
             m = int(np.flatnonzero((self.target < 0) | (self.target >= self.ranks))[0])
-            raise InputError(f"target[{m}] = {self.target[m]}: must be a rank from 0 to {self.ranks - 1}")
+            raise InputError(
+                f"target[{m}] = {self.target[m]}: must be a rank from 0 to {self.ranks - 1}"
+            )
         own = self._own_message()
         if own is not None:
-            raise InputError(f"target[{own}] = {self.target[own]}: a message to its own rank is local_bytes")
+            raise InputError(
+                f"target[{own}] = {self.target[own]}: a message to its own rank is local_bytes"
+            )
         distinct = self.size[:1] if self.size.strides == (0,) else self.size
         if distinct.min() <= 0:
             m = int(np.flatnonzero(self.size <= 0)[0])
             raise InputError(f"size[{m}] = {self.size[m]}: must be above 0 B")
         if float(distinct.sum(dtype=np.float64)) * (self.messages / distinct.size) > MAX_SIZE_B:
-            raise InputError(f"size: all messages together are {self.size.sum(dtype=np.float64):.3g} B, at most 2^62 B")
+            raise InputError(
+                f"size: all messages together are {self.size.sum(dtype=np.float64):.3g} B, "
+                "at most 2^62 B"
+            )
 
     def _own_message(self) -> int | None:
-        """The first message to the own rank; by blocks of ranks, as `source` in full would double the memory."""
+        """The first message to the own rank.
+
+        By blocks of ranks, as `source` in full would double the memory.
+        """
         block = max(1, 2**20 * self.ranks // self.messages)
         for rank in range(0, self.ranks, block):
             ends = self.offsets[rank : rank + block + 1]
@@ -100,20 +120,29 @@ class Pattern(ValueObject):
             return None
         wrong = np.flatnonzero(((before < 0) | (before >= self.messages)).any(axis=1))
         if wrong.size:
-            raise InputError(f"before[{wrong[0]}] = {before[wrong[0]].tolist()}: messages are 0 to {self.messages - 1}")
+            raise InputError(
+                f"before[{wrong[0]}] = {before[wrong[0]].tolist()}: messages are 0 to "
+                f"{self.messages - 1}"
+            )
         source, target = self.source, self.target
         first, second = before.T
         share = (
-            (source[first] == source[second]) | (source[first] == target[second])
-            | (target[first] == source[second]) | (target[first] == target[second])
-        )  # fmt: skip
+            (source[first] == source[second])
+            | (source[first] == target[second])
+            | (target[first] == source[second])
+            | (target[first] == target[second])
+        )
         if not share.all():
             k = int(np.flatnonzero(~share)[0])
-            raise InputError(f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank")
+            raise InputError(
+                f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank"
+            )
         key = distinct_ints(before[:, 0].astype(np.int64) * self.messages + before[:, 1])
         before = np.stack(np.divmod(key, self.messages), axis=1).astype(np.int32)
         if cycle := find_cycle(before, self.messages):
-            raise InputError(f"before: the order is cyclic: message {' before '.join(map(str, cycle))}")
+            raise InputError(
+                f"before: the order is cyclic: message {' before '.join(map(str, cycle))}"
+            )
         return frozen(before)
 
     @staticmethod
@@ -127,11 +156,13 @@ class Pattern(ValueObject):
         packed: ArrayLike | None = None,
         name: str = "pattern",
     ) -> Pattern:
-        """A pattern from a list of messages in any order: message k goes from `source[k]` to `target[k]`.
+        """A pattern from a list of messages in any order.
 
-        Sorted by source, then target. Zero sizes are no messages; messages to the own rank are added to `local_bytes`;
-        duplicates add up, except those that `before` mentions, which stay apart; what is added up is packed where one
-        of its messages is.
+        Message k goes from `source[k]` to `target[k]`.
+
+        Sorted by source, then target. Zero sizes are no messages; messages to the own rank are
+        added to `local_bytes`; duplicates add up, except those that `before` mentions, which stay
+        apart; what is added up is packed where one of its messages is.
 
         >>> Pattern.from_messages([0, 1, 1], [1, 2, 0], [8, 16, 24])
         Pattern('pattern', ranks=3, messages=3, bytes=48)
@@ -141,19 +172,25 @@ class Pattern(ValueObject):
             target: shape=(k): the rank that receives it.
             size: shape=(k) [B], whole and at least 0.
             ranks: number of ranks; None: one more than the largest that is named.
-            before: shape=(pairs, 2), positions in the list: `before[p, 0]` ends before `before[p, 1]` starts.
-            packed: shape=(k), bool: which messages are put together from several pieces; None: none.
+            before: shape=(pairs, 2), positions in the list: `before[p, 0]` ends before
+                `before[p, 1]` starts.
+            packed: shape=(k), bool: which messages are put together from several pieces; None:
+                none.
             name: for people.
 
         Raises:
-            InputError: lists of different lengths, a rank out of range, a negative size, an order over a message that
-                is none, a cyclic order, or nothing that says how many ranks there are.
+            InputError: lists of different lengths, a rank out of range, a negative size, an order
+                over a message that is none, a cyclic order, or nothing that says how many ranks
+                there are.
         """
         src = frozen_ints(np.asarray(source).ravel(), np.int32, "source")
         dst = frozen_ints(np.asarray(target).ravel(), np.int32, "target")
         num = frozen_ints(np.asarray(size).ravel(), np.int64, "size")
         if not src.shape == dst.shape == num.shape:
-            raise InputError(f"source, target and size have {src.size}, {dst.size} and {num.size} entries: must agree")
+            raise InputError(
+                f"source, target and size have {src.size}, {dst.size} and {num.size} "
+                "entries: must agree"
+            )
         flags = None if packed is None else _flags(packed, src.size)
         if ranks is None and not src.size:
             raise InputError("ranks: required where there are no messages")
@@ -162,12 +199,16 @@ class Pattern(ValueObject):
         for what, rank in (("source", src), ("target", dst)):
             wrong = np.flatnonzero((rank < 0) | (rank >= ranks))
             if wrong.size:
-                raise InputError(f"{what}[{wrong[0]}] = {rank[wrong[0]]}: must be a rank from 0 to {ranks - 1}")
+                raise InputError(
+                    f"{what}[{wrong[0]}] = {rank[wrong[0]]}: must be a rank from 0 to {ranks - 1}"
+                )
         if num.size and num.min() < 0:
             k = int(np.flatnonzero(num < 0)[0])
             raise InputError(f"size[{k}] = {num[k]}: must be at least 0 B")
         if num.sum(dtype=np.float64) > MAX_SIZE_B:
-            raise InputError(f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B")
+            raise InputError(
+                f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B"
+            )
         own = src == dst
         local = int(num[own].sum())
         pairs = None if before is None else _pairs(frozen_ints(before, np.int64, "before"))
@@ -183,7 +224,10 @@ class Pattern(ValueObject):
             gone = outside | (position[np.where(outside, 0, pairs)] < 0)
             if gone.any():
                 k = int(np.flatnonzero(gone.any(axis=1))[0])
-                raise InputError(f"before[{k}] = {pairs[k].tolist()}: names no message (zero, local or out of range)")
+                raise InputError(
+                    f"before[{k}] = {pairs[k].tolist()}: names no message (zero, local or "
+                    "out of range)"
+                )
             first[np.unique(position[pairs])] = True
             # what follows an ordered message must not be added to it
             first[1:] |= np.isin(np.arange(order.size - 1), position[pairs])
@@ -201,7 +245,9 @@ class Pattern(ValueObject):
 
     @staticmethod
     def from_matrix(matrix: Any, *, name: str = "pattern") -> Pattern:
-        """A pattern from a matrix of bytes: what is not zero in row r and column c is a message from rank r to rank c.
+        """A pattern from a matrix of bytes.
+
+        What is not zero in row r and column c is a message from rank r to rank c.
 
         The diagonal is what ranks send to themselves, `local_bytes`.
 
@@ -209,16 +255,19 @@ class Pattern(ValueObject):
         Pattern('pattern', ranks=2, messages=2, bytes=24)
 
         Args:
-            matrix: shape=(ranks, ranks), whole numbers [B] of at least 0: an array, or a sparse matrix of SciPy, of
-                which entries that are stored twice add up.
+            matrix: shape=(ranks, ranks), whole numbers [B] of at least 0: an array, or a sparse
+                matrix of SciPy, of which entries that are stored twice add up.
             name: for people.
 
         Raises:
-            InputError: not square, empty, or an entry that is no whole number of bytes from 0 to 2^62.
+            InputError: not square, empty, or an entry that is no whole number of bytes from 0 to
+                2^62.
         """
         entries = matrix.tocoo() if hasattr(matrix, "tocoo") else np.asarray(matrix)
         if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1] or entries.shape[0] < 1:
-            raise InputError(f"matrix has shape {entries.shape}: one row and one column for each rank required")
+            raise InputError(
+                f"matrix has shape {entries.shape}: one row and one column for each rank required"
+            )
         if entries.dtype.kind not in "iubf":
             raise InputError(f"matrix: whole numbers of bytes required, given {entries.dtype}")
         if isinstance(entries, np.ndarray):
@@ -229,8 +278,12 @@ class Pattern(ValueObject):
         wrong = np.flatnonzero(~((size >= 0) & (size <= MAX_SIZE_B) & (size == np.floor(size))))
         if wrong.size:
             k = wrong[0]
-            raise InputError(f"matrix[{row[k]}, {column[k]}] = {size[k]}: must be whole bytes from 0 to 2^62")
-        return Pattern.from_messages(row, column, size.astype(np.int64), entries.shape[0], name=name)
+            raise InputError(
+                f"matrix[{row[k]}, {column[k]}] = {size[k]}: must be whole bytes from 0 to 2^62"
+            )
+        return Pattern.from_messages(
+            row, column, size.astype(np.int64), entries.shape[0], name=name
+        )
 
     @property
     def messages(self) -> int:
@@ -250,7 +303,11 @@ class Pattern(ValueObject):
     @property
     def equal_sizes(self) -> bool:
         """Whether all messages have one size."""
-        return self.messages == 0 or self.size.strides == (0,) or bool((self.size == self.size[0]).all())
+        return (
+            self.messages == 0
+            or self.size.strides == (0,)
+            or bool((self.size == self.size[0]).all())
+        )
 
     def matrix(self) -> NDArray[np.int64]:
         """shape=(ranks, ranks): bytes from row to column [B]; for pictures and small patterns."""
@@ -259,7 +316,10 @@ class Pattern(ValueObject):
         return dense
 
     def __repr__(self) -> str:
-        return f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, bytes={self.bytes})"
+        return (
+            f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, "
+            f"bytes={self.bytes})"
+        )
 
 
 def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
@@ -275,14 +335,18 @@ def _flags(packed: ArrayLike, messages: int) -> NDArray[np.bool_]:
     """shape=(messages), bool: `packed`, checked."""
     flags = np.asarray(packed)
     if flags.shape != (messages,):
-        raise InputError(f"packed has shape {flags.shape}: must be ({messages},), one for each message")
+        raise InputError(
+            f"packed has shape {flags.shape}: must be ({messages},), one for each message"
+        )
     if flags.size and flags.dtype != np.bool_:
         raise InputError(f"packed: true or false required, given {flags.dtype}")
     return frozen(flags.astype(np.bool_, copy=False))
 
 
 def find_cycle(before: NDArray[np.integer], messages: int) -> list[int]:
-    """A cycle of an order, each message before the next and the first again at the end; [] where there is none.
+    """A cycle of an order, each message before the next and the first again at the end.
+
+    [] where there is none.
 
     Linear in the pairs; only what stands in a cycle is walked one by one.
 
@@ -294,12 +358,16 @@ def find_cycle(before: NDArray[np.integer], messages: int) -> list[int]:
     from scipy.sparse.csgraph import connected_components
 
     first, second = before.T
-    graph = coo_matrix((np.ones(len(before), np.bool_), (first, second)), shape=(messages, messages)).tocsr()
+    graph = coo_matrix(
+        (np.ones(len(before), np.bool_), (first, second)), shape=(messages, messages)
+    ).tocsr()
     count, part = connected_components(graph, connection="strong")
     if count == messages and (first != second).all():
         return []
     sorter = TopologicalSorter[int]()
-    for i, j in before[part[first] == part[second]].tolist():  # cycles stay in a strongly connected part
+    for i, j in before[
+        part[first] == part[second]
+    ].tolist():  # cycles stay in a strongly connected part
         sorter.add(j, i)
     try:
         sorter.prepare()

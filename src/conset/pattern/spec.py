@@ -1,4 +1,6 @@
-"""Pattern specs: one text, a generator's name with options or a file, to a Pattern; and the sizes it may ask for.
+"""Pattern specs: one text, a generator's name with options or a file, to a Pattern.
+
+And the sizes it may ask for.
 
 Sizes are equal, or drawn from a distribution (`DISTRIBUTIONS`).
 """
@@ -29,9 +31,15 @@ from conset.pattern.readers.table import READERS, Reader
 DISTRIBUTIONS: Mapping[str, tuple[tuple[str, str], str]] = {
     "uniform": (("a", "b"), "whole bytes from a to b, ends included"),
     "log-uniform": (("a", "b"), "the logarithm uniform from a to b: as many in every octave"),
-    "lognormal": (("median", "sigma"), "median times e to a normal number of deviation sigma, at least 1 byte"),
+    "lognormal": (
+        ("median", "sigma"),
+        "median times e to a normal number of deviation sigma, at least 1 byte",
+    ),
 }
-"""Name of a distribution → its arguments and what it draws; a plain size (`4KiB`) makes all messages equal."""
+"""Name of a distribution → its arguments and what it draws.
+
+A plain size (`4KiB`) makes all messages equal.
+"""
 
 _CALL = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*\((.*)\)\s*$")
 DEFAULT_SIZE = "1KiB"
@@ -53,16 +61,19 @@ def parse_pattern(
     Args:
         text: spec or path; `input_path` says which.
         topology: the network, for patterns that follow its coordinates.
-        ranks: number of ranks where neither spec nor file says; None: one per endpoint of the network.
+        ranks: number of ranks where neither spec nor file says; None: one per endpoint of the
+            network.
         seed: of every random choice, METIS included, where the spec does not say.
         parts: parts of a mesh or graph.
         rows_to: ranks to distribute a sparse matrix over.
         word: bytes of an entry or node where a file counts words [B].
 
     Raises:
-        UsageError: unknown pattern, option or distribution; a value that does not parse or is out of range; an option
-            of files that does not matter here; no number of ranks; a mesh without `parts`.
-        InputError: a missing or broken file, or a pattern that does not fit the ranks or the network.
+        UsageError: unknown pattern, option or distribution; a value that does not parse or is out
+            of range; an option of files that does not matter here; no number of ranks; a mesh
+            without `parts`.
+        InputError: a missing or broken file, or a pattern that does not fit the ranks or the
+            network.
     """
     if ranks is None and topology is not None:
         ranks = topology.endpoints
@@ -81,12 +92,16 @@ def parse_partition(
 
     Raises:
         UsageError: no `parts` or `rows_to` where the file needs one, or one that it does not take.
-        InputError: a spec, a file that says what is sent and not who owns what, or a missing or broken file.
+        InputError: a spec, a file that says what is sent and not who owns what, or a missing or
+            broken file.
     """
     options = ReadOptions(None, parts, rows_to, word, seed)
     path = input_path(text)
     if path is None:
-        raise InputError(f"pattern '{text}': has no layout: a mesh, graph or matrix that is partitioned is required")
+        raise InputError(
+            f"pattern '{text}': has no layout: a mesh, graph or matrix that is "
+            "partitioned is required"
+        )
     reader = _reader(path, options)
     if reader.partition is None:
         raise InputError(f"{path}: has no layout: it says what is sent, and not who owns what")
@@ -106,7 +121,8 @@ def _reader(path: Path, options: ReadOptions) -> Reader:
 def input_path(text: str) -> Path | None:
     """The file a text names, or None where it is a spec.
 
-    A known generator is a spec; else what ends in a known suffix, contains a separator of folders or exists is a file.
+    A known generator is a spec; else what ends in a known suffix, contains a separator of folders
+    or exists is a file.
     """
     if _head(text) in GENERATORS:
         return None
@@ -128,7 +144,10 @@ def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...]) ->
 
 
 def split_options(text: str) -> list[str]:
-    """The words of a list with commas, those inside parentheses kept: `a=1,size=uniform(1,2)` has two."""
+    """The words of a list with commas, those inside parentheses kept.
+
+    `a=1,size=uniform(1,2)` has two.
+    """
     tokens, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -146,7 +165,9 @@ def _options(text: str, name: str, known: Mapping[str, object]) -> dict[str, str
     for word in split_options(rest[1:]) if rest[1:].strip() else []:
         key, equals, value = (piece.strip() for piece in word.partition("="))
         if not equals or not key or not value:
-            raise UsageError(f"pattern '{text}': option '{word}': key=value required, keys: {', '.join(known)}")
+            raise UsageError(
+                f"pattern '{text}': option '{word}': key=value required, keys: {', '.join(known)}"
+            )
         if key not in known:
             raise unknown_name(f"option of {name}", key, known)
         if key in found:
@@ -202,13 +223,27 @@ def _generate(text: str, topology: Topology | None, ranks: int | None, seed: int
     sizes = parse_sizes(given or DEFAULT_SIZE)
     ranks = _whole("ranks", options.pop("ranks"), 1, MAX_RANKS) if "ranks" in options else ranks
     if ranks is None:
-        raise UsageError(f"pattern '{text}': ranks=N required where no machine says how many there are")
+        raise UsageError(
+            f"pattern '{text}': ranks=N required where no machine says how many there are"
+        )
     random = np.random.default_rng(_whole("seed", options.pop("seed", str(seed)), 0))
-    arguments: dict[str, object] = {key: argument.default for key, argument in row.arguments.items()}
-    arguments.update({key: _argument(key, value, row.arguments[key]) for key, value in options.items()})
+    arguments: dict[str, object] = {
+        key: argument.default for key, argument in row.arguments.items()
+    }
+    arguments.update(
+        {key: _argument(key, value, row.arguments[key]) for key, value in options.items()}
+    )
     partners = row.function(Setting(ranks, topology, random), **arguments)
     if partners.size is not None and given is None:
-        return Pattern(ranks, partners.offsets, partners.target, partners.size, None, partners.local_bytes, text)
+        return Pattern(
+            ranks,
+            partners.offsets,
+            partners.target,
+            partners.size,
+            None,
+            partners.local_bytes,
+            text,
+        )
     size = sizes.draw(partners.target.size + partners.local, random)
     remote, local = size[: partners.target.size], size[partners.target.size :]
     return Pattern(ranks, partners.offsets, partners.target, remote, None, int(local.sum()), text)
@@ -248,13 +283,15 @@ def parse_sizes(text: str) -> Sizes:
     """`4KiB`, `uniform(64,4KiB)`, `log-uniform(64,64KiB)` or `lognormal(1KiB,0.5)` as `Sizes`.
 
     Raises:
-        UsageError: unknown distribution, wrong number of arguments, a size that does not parse or is below 1 byte,
-            ends in the wrong order, a negative deviation.
+        UsageError: unknown distribution, wrong number of arguments, a size that does not parse or
+            is below 1 byte, ends in the wrong order, a negative deviation.
     """
     call = _CALL.match(text)
     if call is None:
         if text.strip() in DISTRIBUTIONS:
-            raise UsageError(f"size '{text}': write {text.strip()}({','.join(DISTRIBUTIONS[text.strip()][0])})")
+            raise UsageError(
+                f"size '{text}': write {text.strip()}({','.join(DISTRIBUTIONS[text.strip()][0])})"
+            )
         return Sizes("equal", _at_least_one(text, "size"))
     kind, inside = call[1], [word.strip() for word in call[2].split(",")]
     if kind not in DISTRIBUTIONS:
@@ -262,7 +299,8 @@ def parse_sizes(text: str) -> Sizes:
     names = DISTRIBUTIONS[kind][0]
     if len(inside) != len(names):
         raise UsageError(
-            f"size '{text}': {kind} takes {len(names)} arguments ({', '.join(names)}), given {len(inside)}"
+            f"size '{text}': {kind} takes {len(names)} arguments ({', '.join(names)}), given "
+            f"{len(inside)}"
         )
     low = _at_least_one(inside[0], f"size {names[0]}")
     if kind == "lognormal":

@@ -1,1 +1,4 @@
-"""Report: what people see of machines, patterns and schedules: terminal, pictures, notebook; one report, one file."""
+"""Report: what people see of machines, patterns and schedules: terminal, pictures, notebook.
+
+One report, one file.
+"""

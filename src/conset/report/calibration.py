@@ -1,4 +1,7 @@
-"""Report on a calibration: the words with their intervals, measured against fitted, what was held back."""
+"""Report on a calibration.
+
+The words with their intervals, measured against fitted, what was held back.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +57,16 @@ def held_back_rows(found: Calibration) -> list[list[str]]:
     """Exchange, measured, by model, by formula, with errors."""
     return [
         [
-            row.label, format_time(row.measured_s), f"{format_time(row.low_s)} … {format_time(row.high_s)}",
-            format_time(row.model_s), f"{row.model_error:+.0%}",
-            format_time(row.formula_s), f"{row.formula_error:+.0%}",
+            row.label,
+            format_time(row.measured_s),
+            f"{format_time(row.low_s)} … {format_time(row.high_s)}",
+            format_time(row.model_s),
+            f"{row.model_error:+.0%}",
+            format_time(row.formula_s),
+            f"{row.formula_error:+.0%}",
         ]
         for row in found.held_back
-    ]  # fmt: skip
+    ]
 
 
 HELD_BACK = ("held back", "measured", "middle half", "by model", "error", "by formula", "error")
@@ -84,10 +91,13 @@ def calibration_lines(found: Calibration) -> list[str]:
     repeat = min(len(times) for times in data.times_s.values())
     lines = [
         f"{count_of(len(found.probes), 'probe')} on {count_of(data.ranks, 'rank')} over {data.by}, "
-        f"{count_of(repeat, 'repetition')}; fitted within {np.exp(found.found.fit.deviation) - 1:.1%} (median)"
+        f"{count_of(repeat, 'repetition')}; fitted within "
+        f"{np.exp(found.found.fit.deviation) - 1:.1%} (median)"
     ]
     if data.oversubscribed:
-        lines.append(f"{data.local_ranks} ranks share {data.cores} cores: times hold for ranks that do")
+        lines.append(
+            f"{data.local_ranks} ranks share {data.cores} cores: times hold for ranks that do"
+        )
     return [*lines, *found.notes]
 
 
@@ -97,8 +107,9 @@ def write_calibration_page(path: Path, found: Calibration, command: str) -> None
     words = PageTable(
         ("word", "value (95 % interval)", "read from"),
         [(word.word, word.text, _read_from(word.source)) for word in found.words],
-        left=(0, 1, 2), wrapped=(1, 2),
-    )  # fmt: skip
+        left=(0, 1, 2),
+        wrapped=(1, 2),
+    )
     write_sections(path, "A machine calibrated", command, words, calibration_lines(found), sections)
 
 
@@ -109,19 +120,34 @@ def _fitted(found: Calibration) -> Section:
         Part("Messages alone, and several under way at once", draws=(lambda: draw_lone(found),)),
         Part("Every probe, measured over fitted", draws=(lambda: draw_ratios(found),)),
     ]
-    return Section("Measured against fitted", "dots are measured, lines fitted", True, (), parts, label=said)
+    return Section(
+        "Measured against fitted", "dots are measured, lines fitted", True, (), parts, label=said
+    )
 
 
 def _met(found: Calibration) -> list[Section]:
     contention = found.found.contention
-    parts = [Part("Barriers and sends whose receive is late", draws=(lambda: draw_policies(found),))]
+    parts = [
+        Part("Barriers and sends whose receive is late", draws=(lambda: draw_policies(found),))
+    ]
     if contention is None:
-        return [Section("Policies", "barriers, signals, eager messages", True, (), parts, label="measured")]
+        return [
+            Section(
+                "Policies", "barriers, signals, eager messages", True, (), parts, label="measured"
+            )
+        ]
     rows = [(model, f"{error:.3f}") for model, error in contention.errors.items()]
     table = PageTable(("model", "rms of log(measured / simulated)"), rows, left=(0,))
     parts.append(Part("What meets on links", table=table, draws=(lambda: draw_contention(found),)))
     return [
-        Section("Policies and contention", "what messages do to each other", True, (), parts, label=contention.model)
+        Section(
+            "Policies and contention",
+            "what messages do to each other",
+            True,
+            (),
+            parts,
+            label=contention.model,
+        )
     ]
 
 
@@ -141,16 +167,29 @@ def _all(found: Calibration) -> Section:
         measured = found.data.typical_s(probe.name)
         fitted = said.get(probe.name)
         rows.append(
-            (probe.label or probe.name, probe.series, format_size(probe.size), format_time(measured),
-             "" if fitted is None else format_time(fitted), "" if fitted is None else f"{measured / fitted:.3f}")
-        )  # fmt: skip
+            (
+                probe.label or probe.name,
+                probe.series,
+                format_size(probe.size),
+                format_time(measured),
+                "" if fitted is None else format_time(fitted),
+                "" if fitted is None else f"{measured / fitted:.3f}",
+            )
+        )
     table = PageTable(("probe", "series", "size", "measured", "fitted", "ratio"), rows, left=(0, 1))
     parts = [
         Part("All probes", table=table, folded=True),
-        Part("The machine file", table=PageTable(("",), [(line,) for line in found.text.splitlines()], left=(0,),
-             wrapped=(0,)), folded=True),
-    ]  # fmt: skip
-    return Section("What was executed", f"{len(found.probes)} probes", True, (), parts, label=found.data.by)
+        Part(
+            "The machine file",
+            table=PageTable(
+                ("",), [(line,) for line in found.text.splitlines()], left=(0,), wrapped=(0,)
+            ),
+            folded=True,
+        ),
+    ]
+    return Section(
+        "What was executed", f"{len(found.probes)} probes", True, (), parts, label=found.data.by
+    )
 
 
 # pictures
@@ -207,7 +246,11 @@ def _draw_windows(axes: Axes, found: Calibration) -> None:
         count, measured, fitted = (np.array(column) for column in zip(*rows, strict=True))
         axes.plot(count, fitted * 1e6, color=colour, lw=1.4)
         axes.plot(count, measured * 1e6, "o", color=colour, ms=4, label=WINDOWS[name])
-    axes.set(xlabel="messages of 8 B at once", ylabel="time [us]", title="Small messages under way at once")
+    axes.set(
+        xlabel="messages of 8 B at once",
+        ylabel="time [us]",
+        title="Small messages under way at once",
+    )
     axes.set_ylim(bottom=0)
     axes.grid(visible=True)
     axes.legend()
@@ -225,7 +268,12 @@ def draw_ratios(found: Calibration) -> Figure:
         rows = [k for k, probe in enumerate(fit.probes) if probe.series == name]
         at = np.arange(start, start + len(rows))
         low, high = (
-            np.array([np.percentile(found.data.times_s[fit.probes[k].name], q) / fit.fitted_s[k] for k in rows])
+            np.array(
+                [
+                    np.percentile(found.data.times_s[fit.probes[k].name], q) / fit.fitted_s[k]
+                    for k in rows
+                ]
+            )
             for q in (25, 75)
         )
         axes.vlines(at, low, high, color=colour, lw=1)
@@ -247,7 +295,10 @@ def _log_ticks(axes: Axes) -> None:
 
 
 def _digits(axis: Any) -> None:
-    """Ticks of a logarithmic axis at 1, 2 and 5 of every decade, written as plain numbers; of many decades at 1."""
+    """Ticks of a logarithmic axis at 1, 2 and 5 of every decade, written as plain numbers.
+
+    Of many decades at 1.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
@@ -283,9 +334,14 @@ def draw_policies(found: Calibration) -> Figure:
     curve = np.unique(np.linspace(ranks.min(), ranks.max(), 50))
     barrier = found.found.machine.costs.synchronization
     left.plot(
-        curve, np.maximum(barrier.base_s + barrier.per_log2_s * np.log2(curve), 0) * 1e6, color=style.ACCENT, lw=1.4
+        curve,
+        np.maximum(barrier.base_s + barrier.per_log2_s * np.log2(curve), 0) * 1e6,
+        color=style.ACCENT,
+        lw=1.4,
     )
-    left.errorbar(ranks, times * 1e6, yerr=1.96 * errors * 1e6, fmt="o", ms=4, color=style.ACCENT, lw=1)
+    left.errorbar(
+        ranks, times * 1e6, yerr=1.96 * errors * 1e6, fmt="o", ms=4, color=style.ACCENT, lw=1
+    )
     left.set(xlabel="ranks", ylabel="barrier [us]", title="A barrier")
     left.set_ylim(bottom=0)
     left.set_xlim(ranks.min() - 0.5, ranks.max() + 0.5)
@@ -301,7 +357,13 @@ def draw_policies(found: Calibration) -> Figure:
         color=style.ACCENT,
         label="send ends",
     )
-    right.plot(size, [probe.late_s * 1e3 for probe in late], color=style.BOUND, lw=1, label="receive is posted")
+    right.plot(
+        size,
+        [probe.late_s * 1e3 for probe in late],
+        color=style.BOUND,
+        lw=1,
+        label="receive is posted",
+    )
     style.log_axis(right, "x", "size")
     style.log_axis(right, "y", "time [ms]")
     _log_ticks(right)
@@ -312,7 +374,10 @@ def draw_policies(found: Calibration) -> Figure:
 
 
 def draw_contention(found: Calibration) -> Figure:
-    """Time over what fair sharing takes, by how many messages share a link; and of messages behind one held up."""
+    """Time over what fair sharing takes, by how many messages share a link.
+
+    And of messages behind one held up.
+    """
     contention = found.found.contention
     assert contention is not None
     figure = style.new_figure(10.5, 3.0)
@@ -320,16 +385,24 @@ def draw_contention(found: Calibration) -> Figure:
     count, over = (np.array(column) for column in zip(*contention.sharing, strict=True))
     left.plot(count, over, "o-", color=style.ACCENT, ms=4, lw=1.2)
     left.axhline(1, color=style.BOUND, lw=1)
-    left.set(xlabel="messages through one link", ylabel="time / fair time", title="Messages that share a link")
+    left.set(
+        xlabel="messages through one link",
+        ylabel="time / fair time",
+        title="Messages that share a link",
+    )
     left.set_ylim(0, max(1.3, float(over.max()) * 1.1))
     left.grid(visible=True)
     if contention.pressure:
-        right.bar(np.arange(len(contention.pressure)), contention.pressure, color=style.ACCENT, width=0.5)
+        right.bar(
+            np.arange(len(contention.pressure)), contention.pressure, color=style.ACCENT, width=0.5
+        )
         right.axhline(1, color=style.BOUND, lw=1)
         right.set(
-            xticks=np.arange(len(contention.pressure)), xlabel="place", ylabel="time / fair time",
+            xticks=np.arange(len(contention.pressure)),
+            xlabel="place",
+            ylabel="time / fair time",
             title="Behind a message that is held up further on",
-        )  # fmt: skip
+        )
     else:
         right.set_axis_off()
     return figure
@@ -342,9 +415,13 @@ def draw_held_back(found: Calibration) -> Figure:
     measured = np.array([row.measured_s for row in found.held_back]) * 1e3
     formula = np.array([row.formula_s for row in found.held_back]) * 1e3
     model = np.array([row.model_s for row in found.held_back]) * 1e3
-    ends = np.array([min(measured.min(), formula.min()) * 0.7, max(measured.max(), formula.max()) * 1.4])
+    ends = np.array(
+        [min(measured.min(), formula.min()) * 0.7, max(measured.max(), formula.max()) * 1.4]
+    )
     axes.plot(ends, ends, color=style.BOUND, lw=1)
-    axes.fill_between(ends, ends * 0.9, ends * 1.1, color=style.BOUND, alpha=0.12, lw=0, label="within 10 %")
+    axes.fill_between(
+        ends, ends * 0.9, ends * 1.1, color=style.BOUND, alpha=0.12, lw=0, label="within 10 %"
+    )
     axes.plot(measured, formula, "s", ms=5, mfc="none", color=style.QUIET, label="formula")
     axes.plot(measured, model, "o", ms=5, color=style.ACCENT, label=found.machine.costs.model)
     style.log_axis(axes, "x", "measured [ms]")

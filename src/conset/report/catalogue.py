@@ -1,4 +1,7 @@
-"""Catalogue: the methods, the patterns that a spec can name, and what is installed, for people and for `--json`."""
+"""Catalogue: the methods, the patterns of specs, and what is installed.
+
+For people and for `--json`.
+"""
 
 from __future__ import annotations
 
@@ -90,14 +93,19 @@ def generator_text(row: Row) -> str:
         text = "" if default == [] else f" (default: {default})"
         lines.append(f"  {word:<12}{argument['help']}{text}")
     if row["sized"]:
-        lines.append(f"  {'size':<12}of a message: computed; where it is given, drawn instead for the same messages")
+        lines.append(
+            f"  {'size':<12}of a message: computed; where it is given, drawn instead for the "
+            "same messages"
+        )
     lines.append(f"  {'requires':<12}{row['requires']}")
     if row["example"]:
         lines.append(f"  {'example':<12}{row['example']}")
     return "\n".join(lines)
 
 
-def generators_text(rows: Sequence[Row], common: Mapping[str, str], files: Sequence[Row] = ()) -> str:
+def generators_text(
+    rows: Sequence[Row], common: Mapping[str, str], files: Sequence[Row] = ()
+) -> str:
     """All of `rows`, what every pattern takes, and the files that are patterns.
 
     Args:
@@ -106,9 +114,16 @@ def generators_text(rows: Sequence[Row], common: Mapping[str, str], files: Seque
         files: `suffix`, `summary` and `options` of each format.
     """
     texts = [generator_text(row) for row in rows]
-    texts.append("\n".join(["every pattern takes", *(f"  {word:<12}{text}" for word, text in common.items())]))
+    texts.append(
+        "\n".join(
+            ["every pattern takes", *(f"  {word:<12}{text}" for word, text in common.items())]
+        )
+    )
     if files:
-        lines = (f"  {row['suffix']:<12}{', '.join([str(row['summary']), *row['options']])}" for row in files)
+        lines = (
+            f"  {row['suffix']:<12}{', '.join([str(row['summary']), *row['options']])}"
+            for row in files
+        )
         texts.append("\n".join(["files", *lines]))
     return "\n\n".join(texts)
 
@@ -123,10 +138,23 @@ def checks_text(checks: Sequence[Row]) -> str:
 
     lines = []
     for check in checks:
-        mark = "[green]ok[/]     " if check["ok"] else "[red]fails[/]  " if check["broken"] else "[red]missing[/]"
+        mark = (
+            "[green]ok[/]     "
+            if check["ok"]
+            else "[red]fails[/]  "
+            if check["broken"]
+            else "[red]missing[/]"
+        )
         purpose = f"  [dim]({check['purpose']})[/]" if check["purpose"] else ""
         lines.append(f"  {mark}  {check['name']:<15} {escape(check['detail'])}{purpose}")
     fixes = list(dict.fromkeys(check["fix"] for check in checks if not check["ok"]))
     if not fixes:
         return "\n".join([*lines, "", "Nothing is missing."])
-    return "\n".join([*lines, "", "What is missing or fails is mended by", *(f"  {escape(fix)}" for fix in fixes)])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "What is missing or fails is mended by",
+            *(f"  {escape(fix)}" for fix in fixes),
+        ]
+    )

@@ -25,17 +25,25 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
 
 Row = Mapping[str, Any]
-"""The keys of `conset.studies.compare.Comparison.rows`, or those of `compile --json` alone; of one that does not apply only
-`method` and `reason`."""
+"""The keys of `conset.studies.compare.Comparison.rows`, or those of `compile --json` alone.
+
+Of one that does not apply only `method` and `reason`.
+"""
 
 LEFT = ("method", "order", "sync")
-"""Columns of words; the others are numbers. `link`: the largest load of a link in any phase; `sum L`: sum over phases
-of the largest load at a port or link; `time gap`: the time that decides over its bound."""
+"""Columns of words; the others are numbers.
+
+`link`: the largest load of a link in any phase; `sum L`: sum over phases of the largest load at a
+port or link; `time gap`: the time that decides over its bound.
+"""
 FORMULA = "formula"
 
 
 def deciding(rows: Sequence[Row]) -> str:
-    """What says the time that decides: a model, several where methods follow their own, or `formula`."""
+    """What says the time that decides.
+
+    A model, several where methods follow their own, or `formula`.
+    """
     return ", ".join(dict.fromkeys(str(row.get("by", FORMULA)) for row in rows)) or FORMULA
 
 
@@ -47,11 +55,18 @@ def deciding_time(row: Row) -> float | None:
 
 def row_name(row: Row) -> str:
     """`lp`, or `auto: lp` where it was chosen."""
-    return f"auto: {row['method']}" if row.get("method_by_auto", row.get("auto")) else str(row["method"])
+    return (
+        f"auto: {row['method']}"
+        if row.get("method_by_auto", row.get("auto"))
+        else str(row["method"])
+    )
 
 
 def describe_way(row: Row) -> str:
-    """What tells a row from others of its method and policy: `contention 4, 2 in flight, rotated`; "" where nothing."""
+    """What tells a row from others of its method and policy: `contention 4, 2 in flight, rotated`.
+
+    "" where nothing.
+    """
     parts = [] if row.get("contention") is None else [f"contention {row['contention']}"]
     parts += [f"{row['in_flight']} in flight"] if _limits_flight(row) else []
     parts += [str(row["posting"])] if _orders(row) else []
@@ -67,11 +82,16 @@ def _orders(row: Row) -> bool:
 
 
 def _columns(rows: Sequence[Row]) -> dict[str, Callable[[Row], str]]:
-    """Column → its cell of a row; contention, sends in flight and posting order only where a row has one."""
+    """Column → its cell of a row.
+
+    Contention, sends in flight and posting order only where a row has one.
+    """
     by = deciding(rows)
     columns: dict[str, Callable[[Row], str]] = {"method": row_name}
     if any(row.get("contention") is not None for row in rows):
-        columns["contention"] = lambda row: "–" if row.get("contention") is None else str(row["contention"])
+        columns["contention"] = lambda row: (
+            "–" if row.get("contention") is None else str(row["contention"])
+        )
     if any(_limits_flight(row) for row in rows):
         columns["in flight"] = lambda row: str(row["in_flight"])
     if any(_orders(row) for row in rows):
@@ -120,7 +140,10 @@ def _best(rows: Sequence[Row]) -> int:
 
 
 def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
-    """The table for a terminal; the fastest is bold, methods that do not apply follow with the reason."""
+    """The table for a terminal.
+
+    The fastest is bold, methods that do not apply follow with the reason.
+    """
     from conset.report.terminal import fitted_table
 
     columns, cells = cells_of(rows)
@@ -135,7 +158,10 @@ def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
 
 
 def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
-    """What stands below the table: what decides the order of rows, what stands in, and which rows have no time."""
+    """What stands below the table.
+
+    What decides the order of rows, what stands in, and which rows have no time.
+    """
     by = deciding(rows)
     word = "predicted by formula, which ignores blocking" if by == FORMULA else f"simulated by {by}"
     lines = [f"the fastest first, {word}{f' ({stands_in})' if stands_in else ''}"]
@@ -148,7 +174,10 @@ def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
 
 def describe_pattern(pattern: Pattern) -> str:
     """`16 ranks, 240 messages, 240 KiB`."""
-    return f"{count_of(pattern.ranks, 'rank')}, {count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}"
+    return (
+        f"{count_of(pattern.ranks, 'rank')}, {count_of(pattern.messages, 'message')}, "
+        f"{format_size(pattern.bytes)}"
+    )
 
 
 def skipped_lines(skipped: Sequence[Row]) -> list[str]:
@@ -156,7 +185,9 @@ def skipped_lines(skipped: Sequence[Row]) -> list[str]:
     return [f"{row['method']}: does not apply: {row['reason']}" for row in skipped]
 
 
-def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "", stands_in: str = "") -> str:
+def compare_markdown(
+    rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "", stands_in: str = ""
+) -> str:
     """The same as Markdown; numbers to the right."""
     lines = [f"**{plain(title)}**", ""] if title else []
     best = _best(rows)
@@ -165,7 +196,10 @@ def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title:
     if len(rows) > 1 and best >= 0:
         table[best][0] = f"**{table[best][0]}**"
     lines += table_markdown(columns, table, _left(columns))
-    below = [*(deciding_lines(rows, stands_in) if any("by" in row for row in rows) else ()), *skipped_lines(skipped)]
+    below = [
+        *(deciding_lines(rows, stands_in) if any("by" in row for row in rows) else ()),
+        *skipped_lines(skipped),
+    ]
     if below:
         lines += ["", *(f"- {plain(line)}" for line in below)]
     return "\n".join(lines) + "\n"
@@ -175,8 +209,8 @@ def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
     """Horizontal bars, methods in the order of `rows`.
 
     Args:
-        rows: as `conset.report.comparison`, and `terms` {synchronization, setup, transfer} of the predicted time [s]
-            where they are known.
+        rows: as `conset.report.comparison`, and `terms` {synchronization, setup, transfer} of the
+            predicted time [s] where they are known.
         title: first line.
         subtitle: second line.
     """
@@ -218,12 +252,19 @@ def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> No
         _write(axes, max(float(start[k]), (bound or 0) / factor), k, caption)
     top = max([top, *(row["bound"].get("time_s") or 0 for row in rows)])
     axes.set_xlim(0, max(top / factor, 1e-12) * 1.18)
-    axes.set_title("time predicted by formula" if by == FORMULA else f"time simulated by {by}", pad=24)
+    axes.set_title(
+        "time predicted by formula" if by == FORMULA else f"time simulated by {by}", pad=24
+    )
     axes.set_xlabel(f"time [{unit}]")
     axes.grid(axis="x")
     axes.plot([], [], color=style.BOUND, linewidth=1.6, label="bound")
     axes.legend(
-        loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, borderaxespad=0.1, handlelength=1.2, columnspacing=1.2
+        loc="lower left",
+        bbox_to_anchor=(-0.01, 0.99),
+        ncols=4,
+        borderaxespad=0.1,
+        handlelength=1.2,
+        columnspacing=1.2,
     )
 
 
@@ -236,12 +277,19 @@ def _mark(axes: Axes, x: float, y: int) -> None:
 
 
 def _terms(row: Mapping[str, Any]) -> Mapping[str, float]:
-    """Terms of the time that decides: by a model, barriers and set-ups as the formula charges them, then the rest."""
+    """Terms of the time that decides.
+
+    By a model, barriers and set-ups as the formula charges them, then the rest.
+    """
     time = deciding_time(row) or 0.0
     charged = row.get("terms") or {}
     synchronization = min(charged.get("synchronization", 0.0), time)
     setup = min(charged.get("setup", 0.0), time - synchronization)
-    return {"transfer": time - synchronization - setup, "setup": setup, "synchronization": synchronization}
+    return {
+        "transfer": time - synchronization - setup,
+        "setup": setup,
+        "synchronization": synchronization,
+    }
 
 
 def _draw_phases(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:

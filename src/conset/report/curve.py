@@ -1,8 +1,10 @@
 """The contention curve as a table, as Markdown and as a picture.
 
-Picture of the contention curve: time over groups between barriers, one line for each contention, a panel a size.
+Picture of the contention curve: time over groups between barriers, one line for each contention, a
+panel a size.
 
-As Figures 12 to 15 of Bokhari and Nicol: from left to right fewer barriers and more messages in flight together.
+As Figures 12 to 15 of Bokhari and Nicol: from left to right fewer barriers and more messages in
+flight together.
 """
 
 from __future__ import annotations
@@ -33,8 +35,16 @@ def curve_columns(curve: Curve) -> tuple[str, ...]:
     """The head: what decides is named."""
     times = ("by formula",) if curve.by == "formula" else (f"by {curve.by}", "by formula")
     return (
-        "(node, link)", "contention", "phases", "sync", "groups", "barriers", *times, "bound", "serial steps",
-    )  # fmt: skip
+        "(node, link)",
+        "contention",
+        "phases",
+        "sync",
+        "groups",
+        "barriers",
+        *times,
+        "bound",
+        "serial steps",
+    )
 
 
 def curve_cells(curve: Curve, point: CurvePoint) -> tuple[str, ...]:
@@ -42,10 +52,16 @@ def curve_cells(curve: Curve, point: CurvePoint) -> tuple[str, ...]:
     predicted = format_time(point.predicted_s)
     time = "–" if point.time_s is None else format_time(point.time_s)
     return (
-        f"({point.node}, {point.link})", str(point.contention), f"{point.phases:,}", point.sync, f"{point.groups:,}",
-        format_time(point.synchronization_s), *((predicted,) if curve.by == "formula" else (time, predicted)),
-        format_time(point.lower_s), f"{format_time(point.serial_least_s)} to {format_time(point.serial_most_s)}",
-    )  # fmt: skip
+        f"({point.node}, {point.link})",
+        str(point.contention),
+        f"{point.phases:,}",
+        point.sync,
+        f"{point.groups:,}",
+        format_time(point.synchronization_s),
+        *((predicted,) if curve.by == "formula" else (time, predicted)),
+        format_time(point.lower_s),
+        f"{format_time(point.serial_least_s)} to {format_time(point.serial_most_s)}",
+    )
 
 
 def curve_table(curve: Curve) -> Table:
@@ -69,8 +85,10 @@ def curve_lines(curve: Curve) -> list[str]:
     stands_in = f" ({curve.stands_in})" if curve.stands_in else ""
     lines = [
         f"least {what}{stands_in}: {where}; posting everything {naive}",
-        f"{count_of(curve.steps, 'step')} without contention; a barrier {format_time(curve.barrier_s)}, a message of "
-        f"{format_size(curve.size)} alone {format_time(curve.message_s)}; serial steps: an estimate, with links that "
+        f"{count_of(curve.steps, 'step')} without contention; a barrier "
+        f"{format_time(curve.barrier_s)}, a message of "
+        f"{format_size(curve.size)} alone {format_time(curve.message_s)}; serial steps: an "
+        "estimate, with links that "
         "cost nothing to links that take turns, which overlapping messages pass below",
     ]
     if not all(point.fits for point in curve.points):
@@ -88,7 +106,10 @@ def curves_title(pattern: str, machine: str) -> str:
 def curves_subtitle(curves: Sequence[Curve]) -> str:
     """The second line of the picture."""
     sizes = " and ".join(format_size(curve.size) for curve in curves)
-    return f"bounded, {curves[0].steps:,} steps without contention, messages of {sizes}; ringed: the least"
+    return (
+        f"bounded, {curves[0].steps:,} steps without contention, messages of {sizes}; "
+        "ringed: the least"
+    )
 
 
 def curves_parts(curves: Sequence[Curve], title: str) -> list[RenderableType]:
@@ -120,7 +141,10 @@ TICKS = 12
 
 
 def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") -> Figure:
-    """A panel for each size: times of every pair by what decides, the best marked, bounds and estimates as lines."""
+    """A panel for each size.
+
+    Times of every pair by what decides, the best marked, bounds and estimates as lines.
+    """
     columns = min(len(curves), 2)
     rows = -(-len(curves) // columns)
     figure = style.new_figure(10 if columns == 1 else 13, 1.2 + 4.3 * rows)
@@ -141,22 +165,57 @@ def _draw(axes: Axes, curve: Curve) -> None:
     top = max(shown, default=1.0)
     factor, unit = style.time_unit(top)
     contentions = sorted({point.contention for point in curve.points})
-    shades = style.amount_map()(np.linspace(0.2, 0.8, len(contentions)) if len(contentions) > 1 else [0.65])
+    shades = style.amount_map()(
+        np.linspace(0.2, 0.8, len(contentions)) if len(contentions) > 1 else [0.65]
+    )
     for k, (contention, shade) in enumerate(zip(contentions, shades, strict=False)):
-        width = 1.2 + 4 * (len(contentions) - 1 - k) / max(len(contentions), 3)  # lines that coincide show all
-        line = [p for p in curve.points if p.contention == contention and p.time_s is not None and p.fits]
-        axes.plot(*_line(line, "time_s", factor), color=shade, linewidth=width, marker="o", markersize=3 + width,
-                  label=f"contention {contention}", zorder=3)  # fmt: skip
+        width = 1.2 + 4 * (len(contentions) - 1 - k) / max(
+            len(contentions), 3
+        )  # lines that coincide show all
+        line = [
+            p
+            for p in curve.points
+            if p.contention == contention and p.time_s is not None and p.fits
+        ]
+        axes.plot(
+            *_line(line, "time_s", factor),
+            color=shade,
+            linewidth=width,
+            marker="o",
+            markersize=3 + width,
+            label=f"contention {contention}",
+            zorder=3,
+        )
     bounds = _least(curve)
-    axes.plot(*_line(bounds, "lower_s", factor), color=style.BOUND, linewidth=1.5, label="bound, least of all")
+    axes.plot(
+        *_line(bounds, "lower_s", factor),
+        color=style.BOUND,
+        linewidth=1.5,
+        label="bound, least of all",
+    )
     serial = curve.serial
-    axes.plot(*_line(serial, "serial_most_s", factor), color=style.QUIET, linewidth=1, linestyle=(0, (5, 2)),
-              label="serial steps, links take turns (estimate)")  # fmt: skip
-    axes.plot(*_line(serial, "serial_least_s", factor), color=style.QUIET, linewidth=1, linestyle=(0, (1.5, 1.5)),
-              label="serial steps, links cost nothing (estimate)")  # fmt: skip
+    axes.plot(
+        *_line(serial, "serial_most_s", factor),
+        color=style.QUIET,
+        linewidth=1,
+        linestyle=(0, (5, 2)),
+        label="serial steps, links take turns (estimate)",
+    )
+    axes.plot(
+        *_line(serial, "serial_least_s", factor),
+        color=style.QUIET,
+        linewidth=1,
+        linestyle=(0, (1.5, 1.5)),
+        label="serial steps, links cost nothing (estimate)",
+    )
     if curve.naive_s is not None:
-        axes.axhline(curve.naive_s / factor, color=style.INK, linewidth=1, linestyle="-.",
-                     label="posting everything")  # fmt: skip
+        axes.axhline(
+            curve.naive_s / factor,
+            color=style.INK,
+            linewidth=1,
+            linestyle="-.",
+            label="posting everything",
+        )
     _mark(axes, curve, factor)
     _label(axes, curve, unit, top / factor)
 
@@ -180,15 +239,26 @@ def _mark(axes: Axes, curve: Curve, factor: float) -> None:
     """A ring around the best pair."""
     best = curve.best
     time_s = best.predicted_s if best.time_s is None else best.time_s
-    axes.plot([best.groups], [time_s / factor], marker="o", markersize=10, markerfacecolor="none",
-              markeredgecolor=style.INK, markeredgewidth=1.6, zorder=4)  # fmt: skip
+    axes.plot(
+        [best.groups],
+        [time_s / factor],
+        marker="o",
+        markersize=10,
+        markerfacecolor="none",
+        markeredgecolor=style.INK,
+        markeredgewidth=1.6,
+        zorder=4,
+    )
 
 
 def _headed(curve: Curve) -> str:
     """Size and least time of a panel."""
     best = curve.best
     time_s = best.predicted_s if best.time_s is None else best.time_s
-    return f"{format_size(curve.size)}: least {format_time(time_s)}, contention {best.contention}, {best.sync}"
+    return (
+        f"{format_size(curve.size)}: least {format_time(time_s)}, contention "
+        f"{best.contention}, {best.sync}"
+    )
 
 
 def _label(axes: Axes, curve: Curve, unit: str, top: float) -> None:

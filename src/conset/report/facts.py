@@ -1,4 +1,7 @@
-"""Facts: the lines that say what a machine, a pattern or a schedule is; terminal, pages and notebook show the same."""
+"""Facts: the lines that say what a machine, a pattern or a schedule is.
+
+Terminal, pages and notebook show the same.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +56,25 @@ COST_LABELS = {
     "blocking": "blocking exponent",
     "eager": "eager threshold",
 }
-"""The words of machine files that predictions use, for people; what only a simulation uses is in `conset machines`."""
+"""The words of machine files that predictions use, for people.
+
+What only a simulation uses is in `conset machines`.
+"""
 
 
 def machine_facts(machine: Machine) -> list[Fact]:
     """Size, rule, limits; the costs are apart (`cost_facts`)."""
     topology = machine.topology
-    facts = [Fact("network", describe_network(machine)), Fact("nodes", f"{topology.nodes:,}{_switches(machine)}")]
-    facts.append(Fact("links", f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only"))
+    facts = [
+        Fact("network", describe_network(machine)),
+        Fact("nodes", f"{topology.nodes:,}{_switches(machine)}"),
+    ]
+    facts.append(
+        Fact(
+            "links",
+            f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only",
+        )
+    )
     if topology.width > 1:
         facts.append(Fact("width", f"{topology.width} parallel links each"))
     tie = f", ties {machine.routing.tie}" if _can_tie(machine) else ""
@@ -76,7 +90,10 @@ def machine_facts(machine: Machine) -> list[Fact]:
 
 
 def describe_network(machine: Machine) -> str:
-    """`8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports`, `fat-tree of 16 endpoints`, `graph`."""
+    """A name such as `8 × 8 mesh`, `hypercube of 6 dimensions` or `graph`.
+
+    Or `crossbar of 16 ports`, `fat-tree of 16 endpoints`.
+    """
     return _describe(machine.topology)
 
 
@@ -87,7 +104,10 @@ def _describe(topology: Topology) -> str:
     if topology.kind == "hypercube":
         return f"hypercube of {count_of(topology.dimensions, 'dimension')}"
     if len(topology.sides) == 1:
-        return f"{topology.kind} of {topology.nodes} {'ports' if topology.kind == 'crossbar' else 'nodes'}"
+        return (
+            f"{topology.kind} of {topology.nodes} "
+            f"{'ports' if topology.kind == 'crossbar' else 'nodes'}"
+        )
     if topology.sides:
         return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}"
     name = topology.family.partition(":")[0]
@@ -110,7 +130,11 @@ def cost_facts(costs: Costs) -> list[Fact]:
     from conset.machine.words import listed
 
     return [
-        Fact(COST_LABELS[word], text, f"{origin.tag}: {origin.source}" if origin.source else origin.tag)
+        Fact(
+            COST_LABELS[word],
+            text,
+            f"{origin.tag}: {origin.source}" if origin.source else origin.tag,
+        )
         for word, text, _, origin in listed(costs)
         if word in COST_LABELS
     ]
@@ -122,19 +146,32 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
     if not pattern.messages:
         return [*facts, Fact("bytes", "0 B"), *_local(pattern)]
     facts.append(Fact("bytes", format_size(pattern.bytes)))
-    for label, degree in zip(("sends per rank", "receives per rank"), degrees(pattern), strict=True):
-        facts.append(Fact(label, _spread(int(degree.min()), int(degree.max()), f"mean {degree.mean():.4g}")))
+    for label, degree in zip(
+        ("sends per rank", "receives per rank"), degrees(pattern), strict=True
+    ):
+        facts.append(
+            Fact(label, _spread(int(degree.min()), int(degree.max()), f"mean {degree.mean():.4g}"))
+        )
     if pattern.equal_sizes:
         facts.append(Fact("size of a message", f"{format_size(int(pattern.size[0]))}, all equal"))
     else:
         low, high = int(pattern.size.min()), int(pattern.size.max())
         middle = format_size(float(np.median(pattern.size)))
-        facts.append(Fact("size of a message", f"{format_size(low)} to {format_size(high)}, median {middle}"))
+        facts.append(
+            Fact("size of a message", f"{format_size(low)} to {format_size(high)}, median {middle}")
+        )
     facts += _local(pattern)
     if pattern.before is not None:
-        facts.append(Fact("partial order", count_of(len(pattern.before), "pair of messages", "pairs of messages")))
+        facts.append(
+            Fact(
+                "partial order",
+                count_of(len(pattern.before), "pair of messages", "pairs of messages"),
+            )
+        )
     if pattern.packed is not None:
-        facts.append(Fact("put together from pieces", count_of(int(pattern.packed.sum()), "message")))
+        facts.append(
+            Fact("put together from pieces", count_of(int(pattern.packed.sum()), "message"))
+        )
     return facts
 
 
@@ -148,7 +185,9 @@ def _spread(low: int, high: int, middle: str) -> str:
     return f"{low}, all equal" if low == high else f"{low} to {high}, {middle}"
 
 
-def degrees(pattern: Pattern) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+def degrees(
+    pattern: Pattern,
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
     """(sends, receives), shape=(ranks) each: messages that leave and enter every rank."""
     return np.diff(pattern.offsets), np.bincount(pattern.target, minlength=pattern.ranks)
 
@@ -163,24 +202,36 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
     facts = [
         Fact("method", f"{schedule.method}, {limits}"),
-        Fact("pattern", f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}, {_pattern_source(pattern)}"),
+        Fact(
+            "pattern",
+            f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}, "
+            f"{_pattern_source(pattern)}",
+        ),
         Fact("machine", schedule.machine.name),
         Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
         Fact("largest load", ", ".join(f"{name} {format_load(load[name])}" for name in LOADS)),
         Fact("largest messages", f"{format_size(figure['phase_bytes'])}, summed over phases"),
-    ]  # fmt: skip
+    ]
     if schedule.route_nodes is not None:
         facts.append(Fact("routes", "chosen by the compiler"))
     elif schedule.machine.routes_unknown:
         facts.append(Fact("routes", schedule.machine.routes_unknown))
     if summary is not None and summary.get("predicted_s") is not None:
         sync = summary.get("sync", schedule.sync)
-        facts.append(Fact("predicted", f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}"))
+        facts.append(
+            Fact(
+                "predicted",
+                f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}",
+            )
+        )
     return facts
 
 
 def pattern_label(schedule: Schedule) -> str:
-    """`alltoall: `: the pattern's name; a file keeps none, but the command that made it does; else nothing."""
+    """`alltoall: `: the pattern's name; a file keeps none, but the command that made it does.
+
+    Else nothing.
+    """
     name = schedule.pattern.name
     if name != UNNAMED:
         return f"{name}: "
@@ -206,7 +257,10 @@ def _time_gap(summary: Summary) -> str:
 
 
 def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
-    """Title and second line of a picture: method, machine, phases, bound; what is sent and the witness."""
+    """Title and second line of a picture: method, machine, phases, bound.
+
+    What is sent and the witness.
+    """
     bound = (summary or {}).get("bound") or {}
     count = count_of(schedule.phases, "phase")
     if bound.get("phases") is not None:

@@ -1,4 +1,7 @@
-"""Files beside each other: one table for page and terminal, and the page with a section for each file."""
+"""Files beside each other.
+
+One table for page and terminal, and the page with a section for each file.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,20 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 KINDS = {
-    "schedule": "schedule", "blocks": "program of blocks", "forwarding": "program that forwards",
+    "schedule": "schedule",
+    "blocks": "program of blocks",
+    "forwarding": "program that forwards",
     "timeline": "timeline",
-}  # fmt: skip
+}
 """What files are, in words."""
 LEFT = ("file", "what", "messages of", "machine", "method", "sync", "by", "right")
 ON_PAGE, IN_TERMINAL = 6, 3
 """Files up to which each has a column."""
 NOTES = (
-    "at least: what nothing of its class goes below, for phases and for time; gap: time over that, at least 1.",
-    "time: by the machine's model, or by formula; of blocks by formula. simulated: timelines made from this file.",
+    "at least: what nothing of its class goes below, for phases and for time; gap: time over "
+    "that, at least 1.",
+    "time: by the machine's model, or by formula; of blocks by formula. simulated: timelines made "
+    "from this file.",
 )
 
 
@@ -51,7 +58,11 @@ def _right(facts: Mapping[str, Any]) -> str:
 
 
 def _gap(found: FileFindings) -> str:
-    return _bound(found, "time_s", lambda least_s: f"{found.facts['time_s'] / least_s:.3f}" if least_s else "1.000")
+    return _bound(
+        found,
+        "time_s",
+        lambda least_s: f"{found.facts['time_s'] / least_s:.3f}" if least_s else "1.000",
+    )
 
 
 Cell = Callable[[FileFindings], str]
@@ -62,12 +73,16 @@ COLUMNS: dict[str, Cell] = {
     "machine": lambda found: str(found.facts["machine"]),
     "method": lambda found: found.facts["method"] or "",
     "sync": lambda found: str(found.facts["sync"]),
-    "ranks": lambda found: "" if found.facts["pattern"]["ranks"] is None else f"{found.facts['pattern']['ranks']:,}",
+    "ranks": lambda found: (
+        "" if found.facts["pattern"]["ranks"] is None else f"{found.facts['pattern']['ranks']:,}"
+    ),
     "messages": lambda found: f"{found.facts['pattern']['messages']:,}",
     "bytes": lambda found: format_size(found.facts["pattern"]["bytes"]),
     "phases": lambda found: f"{found.facts['phases']:,}",
     "phases at least": lambda found: _bound(found, "phases", "{:,}".format),
-    "switches": lambda found: f"{found.facts['switch']['count']:,}" if found.facts["switch"] else "",
+    "switches": lambda found: (
+        f"{found.facts['switch']['count']:,}" if found.facts["switch"] else ""
+    ),
     "time": lambda found: format_time(found.facts["time_s"]),
     "by": lambda found: str(found.facts["by"]),
     "time at least": lambda found: _bound(found, "time_s", format_time),
@@ -76,22 +91,30 @@ COLUMNS: dict[str, Cell] = {
         f"{format_time(each.facts['time_s'])} {each.facts['model']}" for each in found.simulated
     ),
     "right": lambda found: _right(found.facts),
-}  # fmt: skip
+}
 """Of the table."""
 
 
 def summary_table(found: Sequence[FileFindings], most: int) -> PageTable:
-    """A column for each of at most so many files, a row for each of more; what all leave empty is left out."""
+    """A column for each of at most so many files, a row for each of more.
+
+    What all leave empty is left out.
+    """
     every = {name: [cell(each) for each in found] for name, cell in COLUMNS.items()}
     kept = {name: cells for name, cells in every.items() if any(cells)}
     anchors = [anchor(k) for k in range(len(found))]
     if len(found) <= most:
         files = kept.pop("file")
         return PageTable(
-            ("", *files), [[name, *cells] for name, cells in kept.items()], (0,), head_links=["", *anchors]
+            ("", *files),
+            [[name, *cells] for name, cells in kept.items()],
+            (0,),
+            head_links=["", *anchors],
         )
     left = tuple(k for k, name in enumerate(kept) if name in LEFT)
-    return PageTable(list(kept), [list(row) for row in zip(*kept.values(), strict=True)], left, links=anchors)
+    return PageTable(
+        list(kept), [list(row) for row in zip(*kept.values(), strict=True)], left, links=anchors
+    )
 
 
 def files_table(found: Sequence[FileFindings]) -> Table:
@@ -112,7 +135,8 @@ def violation_notes(found: Sequence[FileFindings]) -> list[str]:
     from rich.markup import escape
 
     return [
-        f"[bold]{escape(each.facts['file'])} breaks rules[/]: {escape(each.facts['violation_texts'][0])}"
+        f"[bold]{escape(each.facts['file'])} breaks rules[/]: "
+        f"{escape(each.facts['violation_texts'][0])}"
         for each in found
         if each.facts["verified"] is False
     ]
@@ -120,7 +144,11 @@ def violation_notes(found: Sequence[FileFindings]) -> list[str]:
 
 def page_title(found: Sequence[FileFindings]) -> str:
     """Of the page: the file, or how many there are."""
-    return f"{found[0].facts['file']}: {KINDS[found[0].kind]}" if len(found) == 1 else f"{len(found)} files"
+    return (
+        f"{found[0].facts['file']}: {KINDS[found[0].kind]}"
+        if len(found) == 1
+        else f"{len(found)} files"
+    )
 
 
 def write_files_page(path: Path, found: Sequence[FileFindings], command: str) -> None:

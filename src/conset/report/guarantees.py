@@ -1,7 +1,7 @@
 """Linkage tables and guarantees of schedules and programs, for people and as objects.
 
-Of a program there is a table for each block, with the context of every phase; a block that runs the schedule of an
-earlier one has the same table, and names that block instead.
+Of a program there is a table for each block, with the context of every phase; a block that runs the
+schedule of an earlier one has the same table, and names that block instead.
 """
 
 from __future__ import annotations
@@ -47,23 +47,38 @@ def linkage_text(schedule: Schedule, node: int | None, contexts: Contexts = None
             ]
         )
     where = "all nodes" if node is None else escape(topology.node_name(node))
-    used = f"{count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    used = (
+        f"{count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    )
     head = f"[bold]linkage of {where}[/]: {used}"
-    columns = [*_place_names(contexts), *(["node"] if node is None else []), "channel", "from", "to", "message"]
+    columns = [
+        *_place_names(contexts),
+        *(["node"] if node is None else []),
+        "channel",
+        "from",
+        "to",
+        "message",
+    ]
     lines = table_lines(columns, rows, left=tuple(range(len(columns) - 3, len(columns))))
     rest = table.phase.size - shown
     return "\n".join([head, "", *lines, *([more(rest, "rows")] if rest else [])])
 
 
-def guarantees_text(schedule: Schedule, given: Guarantees | None = None, contexts: Contexts = None) -> str:
-    """The connections with the least guaranteed bandwidth, the slowest first; with what was asked for, if anything.
+def guarantees_text(
+    schedule: Schedule, given: Guarantees | None = None, contexts: Contexts = None
+) -> str:
+    """The connections with the least guaranteed bandwidth, the slowest first.
+
+    With what was asked for, if anything.
 
     Args:
         schedule: whose connections.
         given: what they get; None: what the schedule alone gives them.
         contexts: of each phase, in a program.
     """
-    columns, rows = guarantee_rows(schedule, guarantees(schedule) if given is None else given, ROWS, contexts)
+    columns, rows = guarantee_rows(
+        schedule, guarantees(schedule) if given is None else given, ROWS, contexts
+    )
     while_open = "phase" if contexts is None else "context"
     connections = count_of(schedule.transfers, "connection")
     head = f"[bold]guarantees[/] of {connections} while their {while_open} is open, the least first"
@@ -75,7 +90,10 @@ def guarantees_text(schedule: Schedule, given: Guarantees | None = None, context
 def guarantee_rows(
     schedule: Schedule, given: Guarantees, most: int, contexts: Contexts = None
 ) -> tuple[list[str], list[list[str]]]:
-    """(columns, a row for each of the connections with the least guarantees, at most so many, the least first)."""
+    """(columns, a row for each of the connections with the least guarantees).
+
+    At most so many, the least first.
+    """
     rates, times = schedule.min_bandwidth_Bps, schedule.max_latency_s
     worst = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:most]
     rows = []
@@ -87,12 +105,22 @@ def guarantee_rows(
                 str(message),
                 f"{schedule.pattern.source[message]} → {schedule.pattern.target[message]}",
                 _rate(float(given.bandwidth_Bps[k])),
-                *([] if rates is None else [format_rate(float(rates[message])) if rates[message] else "any"]),
+                *(
+                    []
+                    if rates is None
+                    else [format_rate(float(rates[message])) if rates[message] else "any"]
+                ),
                 format_time(float(given.latency_s[k])),
                 *([] if times is None else [_time(float(times[message]))]),
             ]
         )
-    columns = [*_place_names(contexts), "message", "ranks", "bandwidth", *([] if rates is None else ["asked for"])]
+    columns = [
+        *_place_names(contexts),
+        "message",
+        "ranks",
+        "bandwidth",
+        *([] if rates is None else ["asked for"]),
+    ]
     columns += ["latency at most", *([] if times is None else ["asked for"])]
     return columns, rows
 
@@ -116,13 +144,16 @@ def _time(value: float) -> str:
 def guarantees_object(schedule: Schedule, given: Guarantees | None = None) -> list[dict[str, Any]]:
     """One object for each transfer: `phase`, `message`, `bandwidth_Bps` (null: any), `latency_s`.
 
-    Where something was asked for, also `min_bandwidth_Bps` or `max_latency_s` (null: nothing of this message).
+    Where something was asked for, also `min_bandwidth_Bps` or `max_latency_s` (null: nothing of
+    this message).
     """
     given = guarantees(schedule) if given is None else given
     columns: dict[str, list[Any]] = {
-        "phase": schedule.phase_of.tolist(), "message": schedule.message.tolist(),
-        "bandwidth_Bps": _or_null(given.bandwidth_Bps), "latency_s": given.latency_s.tolist(),
-    }  # fmt: skip
+        "phase": schedule.phase_of.tolist(),
+        "message": schedule.message.tolist(),
+        "bandwidth_Bps": _or_null(given.bandwidth_Bps),
+        "latency_s": given.latency_s.tolist(),
+    }
     if schedule.min_bandwidth_Bps is not None:
         columns["min_bandwidth_Bps"] = schedule.min_bandwidth_Bps[schedule.message].tolist()
     if schedule.max_latency_s is not None:
@@ -143,17 +174,24 @@ def program_linkage_text(program: Program, node: int | None) -> str:
 
 
 def program_guarantees_text(program: Program) -> str:
-    """What the connections of every block are guaranteed, whatever else is open in their contexts."""
+    """The guarantees of every block's connections, whatever else is open in their contexts."""
     given = program_guarantees(program)
-    by_schedule = {id(schedule): own for schedule, own in zip(program.schedules, given, strict=True)}
+    by_schedule = {
+        id(schedule): own for schedule, own in zip(program.schedules, given, strict=True)
+    }
     return "\n\n".join(
-        head if schedule is None else f"{head}\n{guarantees_text(schedule, by_schedule[id(schedule)], contexts)}"
+        head
+        if schedule is None
+        else f"{head}\n{guarantees_text(schedule, by_schedule[id(schedule)], contexts)}"
         for head, schedule, contexts in _blocks(program)
     )
 
 
 def _blocks(program: Program) -> Iterator[tuple[str, Schedule | None, tuple[int, ...]]]:
-    """(heading, schedule, its contexts) of every block; no schedule where an earlier block has shown it."""
+    """(heading, schedule, its contexts) of every block.
+
+    No schedule where an earlier block has shown it.
+    """
     first: dict[int, int] = {}
     for k, stage in enumerate(program.stages):
         head = f"[bold]block {k}[/] {escape(stage.name)}"
@@ -166,18 +204,28 @@ def _blocks(program: Program) -> Iterator[tuple[str, Schedule | None, tuple[int,
 
 def program_linkage_object(program: Program, node: int | None) -> list[dict[str, Any]]:
     """The rows of `linkage` of every block, each with `block`, `name` and `context`."""
-    return _of_blocks(program, [linkage(schedule, node).to_rows() for schedule in program.schedules])
+    return _of_blocks(
+        program, [linkage(schedule, node).to_rows() for schedule in program.schedules]
+    )
 
 
 def program_guarantees_object(program: Program) -> list[dict[str, Any]]:
-    """The objects of `guarantees_object` of every block, each with `block`, `name` and `context`."""
+    """The objects of `guarantees_object` of every block, with `block`, `name`, `context`."""
     given = program_guarantees(program)
-    return _of_blocks(program, [guarantees_object(s, own) for s, own in zip(program.schedules, given, strict=True)])
+    return _of_blocks(
+        program,
+        [guarantees_object(s, own) for s, own in zip(program.schedules, given, strict=True)],
+    )
 
 
 def _of_blocks(program: Program, rows: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return [
-        {"block": k, "name": stage.name, "context": program.contexts[stage.schedule][row["phase"]], **row}
+        {
+            "block": k,
+            "name": stage.name,
+            "context": program.contexts[stage.schedule][row["phase"]],
+            **row,
+        }
         for k, stage in enumerate(program.stages)
         for row in rows[stage.schedule]
     ]

@@ -1,6 +1,9 @@
-"""HTML: the small forms of nouns that notebooks show, `_repr_html_`; everything that comes from outside is escaped.
+"""HTML: the small forms of nouns that notebooks show, `_repr_html_`.
 
-Nouns ask for it through `conset.base.notebook`, where the forms are registered when this module is imported.
+Everything that comes from outside is escaped.
+
+Nouns ask for it through `conset.base.notebook`, where the forms are registered when this module is
+imported.
 """
 
 from __future__ import annotations
@@ -25,19 +28,29 @@ SIDE = 160
 """Of a small picture, without its legend [pixels]."""
 _LOW, _HIGH = np.array([170, 220, 50]), np.array([68, 1, 84])
 _MIDDLE = np.array([33, 145, 140])
-"""The colours of pictures, from bright to dark, in three stops: enough for a thumbnail without matplotlib."""
+"""The colours of pictures, from bright to dark, in three stops.
+
+Enough for a thumbnail without matplotlib.
+"""
 
 
 def pattern_html(pattern: Pattern) -> str:
     """Facts and a thumbnail of the matrix of bytes."""
     grid = rank_grid(pattern.ranks, pattern.source, pattern.target, pattern.size, CELLS)
-    return card("Pattern", pattern.name, pattern_facts(pattern), _thumbnail(np.log(grid), "bytes", _sizes(grid)))
+    return card(
+        "Pattern",
+        pattern.name,
+        pattern_facts(pattern),
+        _thumbnail(np.log(grid), "bytes", _sizes(grid)),
+    )
 
 
 def _sizes(grid: NDArray[np.float64]) -> tuple[str, str]:
     """The least and the most bytes of a cell."""
     seen = grid[np.isfinite(grid)]
-    return (format_size(float(seen.min())), format_size(float(seen.max()))) if seen.size else ("", "")
+    return (
+        (format_size(float(seen.min())), format_size(float(seen.max()))) if seen.size else ("", "")
+    )
 
 
 def machine_html(machine: Machine) -> str:
@@ -49,7 +62,9 @@ def schedule_html(schedule: Schedule) -> str:
     """Facts and a thumbnail of the matrix coloured by phase."""
     pattern = schedule.pattern
     source, target = pattern.source[schedule.message], pattern.target[schedule.message]
-    grid = rank_grid(pattern.ranks, source, target, schedule.phase_of.astype(np.int64), CELLS, "least")
+    grid = rank_grid(
+        pattern.ranks, source, target, schedule.phase_of.astype(np.int64), CELLS, "least"
+    )
     name = f"{schedule.method} on {schedule.machine.name}"
     seen = grid[np.isfinite(grid)]
     ends = (f"{seen.min():.0f}", f"{seen.max():.0f}") if seen.size else ("", "")
@@ -71,7 +86,9 @@ def card(kind: str, name: str, facts: Iterable[Fact], picture: str = "") -> str:
 
 
 def _thumbnail(grid: NDArray[np.float64], what: str, ends: tuple[str, str]) -> str:
-    """A matrix as inline SVG with a legend below: `what` is shown from the first of `ends` to the second, dark is more.
+    """A matrix as inline SVG with a legend below.
+
+    `what` is shown from the first of `ends` to the second, dark is more.
 
     NaN stays empty.
     """
@@ -85,27 +102,36 @@ def _thumbnail(grid: NDArray[np.float64], what: str, ends: tuple[str, str]) -> s
         share = (grid[row, column] - low) / (high - low) if high > low else 0.65
         cells.append(f'<path fill="{_colour(float(share))}" d="M{column} {row}h1v1h-1z"/>')
     matrix = (
-        f'<svg width="{SIDE}" height="{SIDE}" viewBox="0 0 {side} {side}" shape-rendering="crispEdges">'
+        f'<svg width="{SIDE}" height="{SIDE}" viewBox="0 0 {side} {side}" '
+        'shape-rendering="crispEdges">'
         f"{''.join(cells)}</svg>"
         f'<rect x=".5" y=".5" width="{SIDE - 1}" height="{SIDE - 1}" fill="none" stroke="#9aa3af"/>'
     )
     about = f"{what} from row to column"
     if low == high:
-        return small_picture(matrix, f"{about}: {ends[0]}", legend_word(0, f"{what} {ends[0]} in every cell"))
+        return small_picture(
+            matrix, f"{about}: {ends[0]}", legend_word(0, f"{what} {ends[0]} in every cell")
+        )
     steps = 16
     wide = SIDE / steps
     scale = "".join(
-        f'<rect x="{k * wide:g}" y="{SIDE + 6}" width="{wide:g}" height="7" fill="{_colour(k / (steps - 1))}"/>'
+        f'<rect x="{k * wide:g}" y="{SIDE + 6}" width="{wide:g}" height="7" '
+        f'fill="{_colour(k / (steps - 1))}"/>'
         for k in range(steps)
     )
-    words = legend_word(0, ends[0]) + legend_word(SIDE / 2, what, "middle") + legend_word(SIDE, ends[1], "end")
+    words = (
+        legend_word(0, ends[0])
+        + legend_word(SIDE / 2, what, "middle")
+        + legend_word(SIDE, ends[1], "end")
+    )
     return small_picture(matrix + scale, f"{about}, {ends[0]} to {ends[1]}, dark is more", words)
 
 
 def small_picture(body: str, title: str, words: str) -> str:
     """A small picture as tall as its drawing and its line of words."""
     return (
-        f'<svg width="{SIDE}" height="{SIDE + 28}" viewBox="0 0 {SIDE} {SIDE + 28}" style="flex:none" role="img">'
+        f'<svg width="{SIDE}" height="{SIDE + 28}" viewBox="0 0 {SIDE} {SIDE + 28}" '
+        'style="flex:none" role="img">'
         f"<title>{escape(title)}</title>{body}{words}</svg>"
     )
 

@@ -25,10 +25,14 @@ COLUMNS = ("load", "carried", "mean latency", "", "99th percentile", "packets", 
 def latency_cells(point: LoadPoint, cycle_s: float) -> tuple[str, ...]:
     """A point as text, in the order of `COLUMNS`; latencies in cycles and as a time."""
     return (
-        f"{point.load:.4f}", f"{point.accepted:.4f}", f"{point.mean_latency:,.1f}",
-        "saturated" if point.saturated else format_time(point.mean_latency * cycle_s), f"{point.p99_latency:,.0f}",
-        f"{point.packets:,}", f"{point.undelivered:,}" if point.undelivered else "",
-    )  # fmt: skip
+        f"{point.load:.4f}",
+        f"{point.accepted:.4f}",
+        f"{point.mean_latency:,.1f}",
+        "saturated" if point.saturated else format_time(point.mean_latency * cycle_s),
+        f"{point.p99_latency:,.0f}",
+        f"{point.packets:,}",
+        f"{point.undelivered:,}" if point.undelivered else "",
+    )
 
 
 def latency_title(curve: LoadCurve) -> str:
@@ -56,7 +60,8 @@ def latency_lines(curve: LoadCurve) -> list[str]:
     return [
         f"{found}, bound {curve.bound:.3f} (a link or a node is full), by flit",
         f"empty network {curve.zero_load:.1f} cycles of {format_time(curve.cycle_s)}, "
-        f"packets of {curve.flits:g} flit{'' if curve.flits == 1 else 's'}, {count_of(curve.lanes, 'lane')}, "
+        f"packets of {curve.flits:g} flit{'' if curve.flits == 1 else 's'}, "
+        f"{count_of(curve.lanes, 'lane')}, "
         f"{curve.window.measured:,} cycles measured after {curve.window.warm_up:,}",
         f"took {format_time(curve.elapsed_s)} for {count_of(curve.events, 'flit move')}",
     ]
@@ -72,11 +77,17 @@ def latency_markdown(curve: LoadCurve, *, title: str) -> str:
 
 
 ROOM = 10.0
-"""The axis of latency ends at so many times the latency of an empty network: beyond, the curve is a wall."""
+"""The axis of latency ends at so many times the latency of an empty network.
+
+Beyond, the curve is a wall.
+"""
 
 
 def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> Figure:
-    """Mean and 99th percentile of latency above, the load carried below, both over the load offered."""
+    """Mean and 99th percentile of latency above, load carried below.
+
+    Both over the load offered.
+    """
     figure = style.new_figure(9, 6.6)
     style.headline(figure, title, subtitle)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
@@ -94,16 +105,39 @@ def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> Figu
 
 def _draw_latency(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> None:
     top = ROOM * curve.zero_load
-    mean, p99 = (np.array([getattr(p, name) for p in curve.points]) for name in ("mean_latency", "p99_latency"))
+    mean, p99 = (
+        np.array([getattr(p, name) for p in curve.points])
+        for name in ("mean_latency", "p99_latency")
+    )
     # up to the first load that saturates: beyond, latency is a matter of how long one looks
     holds = np.array([not p.saturated for p in curve.points])
     wall = holds.size if holds.all() else int(np.argmin(holds)) + 1
     shades = style.colour_map()((0.32, 0.78))
-    axes.plot(load[:wall], mean[:wall], color=shades[0], linewidth=1.8, marker="o", markersize=3.6, label="mean")
-    axes.plot(load[:wall], p99[:wall], color=shades[1], linewidth=1.3, marker="s", markersize=3.0,
-              label="99th percentile")  # fmt: skip
-    axes.axhline(curve.zero_load, color=style.QUIET, linewidth=1.1, linestyle=":",
-                 label=f"empty network {curve.zero_load:.1f} cycles")  # fmt: skip
+    axes.plot(
+        load[:wall],
+        mean[:wall],
+        color=shades[0],
+        linewidth=1.8,
+        marker="o",
+        markersize=3.6,
+        label="mean",
+    )
+    axes.plot(
+        load[:wall],
+        p99[:wall],
+        color=shades[1],
+        linewidth=1.3,
+        marker="s",
+        markersize=3.0,
+        label="99th percentile",
+    )
+    axes.axhline(
+        curve.zero_load,
+        color=style.QUIET,
+        linewidth=1.1,
+        linestyle=":",
+        label=f"empty network {curve.zero_load:.1f} cycles",
+    )
     axes.set_ylim(0, top)
     axes.set_ylabel("latency [cycles]")
     axes.set_title("from release to delivery")
@@ -113,8 +147,18 @@ def _draw_latency(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> No
 
 def _draw_carried(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> None:
     accepted = np.array([point.accepted for point in curve.points])
-    axes.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1.2, zorder=1, label="all that is offered")
-    axes.plot(load, accepted, color=style.ACCENT, linewidth=1.8, marker="o", markersize=3.6, label="carried")
+    axes.plot(
+        [0, 1], [0, 1], color=style.FAINT, linewidth=1.2, zorder=1, label="all that is offered"
+    )
+    axes.plot(
+        load,
+        accepted,
+        color=style.ACCENT,
+        linewidth=1.8,
+        marker="o",
+        markersize=3.6,
+        label="carried",
+    )
     axes.set_ylim(0, max(accepted.max(), min(curve.bound, float(load.max()))) * 1.15)
     axes.set_ylabel("carried load")
     axes.legend(loc="upper left")
@@ -122,8 +166,18 @@ def _draw_carried(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> No
 
 def _draw_limits(axes: Axes, curve: LoadCurve) -> None:
     if curve.saturation is not None:
-        axes.axvline(curve.saturation, color=style.INK, linewidth=1.2, linestyle=(0, (5, 2)),
-                     label=f"saturation {curve.saturation:.3f}")  # fmt: skip
-    axes.axvline(curve.bound, color=style.BOUND, linewidth=1.4, label=f"bound {curve.bound:.3f}: a link is full")
+        axes.axvline(
+            curve.saturation,
+            color=style.INK,
+            linewidth=1.2,
+            linestyle=(0, (5, 2)),
+            label=f"saturation {curve.saturation:.3f}",
+        )
+    axes.axvline(
+        curve.bound,
+        color=style.BOUND,
+        linewidth=1.4,
+        label=f"bound {curve.bound:.3f}: a link is full",
+    )
     if axes.get_ylabel().startswith("latency"):
         axes.legend(loc="upper left")

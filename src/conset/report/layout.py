@@ -1,8 +1,11 @@
-"""Layout: where the nodes of a network stand in a drawing; a formula of the topology, so always the same.
+"""Layout: where the nodes of a network stand in a drawing.
 
-Boxes stand on their coordinates, rings and crossbars on a circle, small hypercubes in projection, larger ones on a
-grid in Gray order (neighbours are near), graphs where distances on paper follow distances in links (stress
-majorization: Gansner, Koren, North 2004, doi 10.1007/978-3-540-31843-9_25).
+A formula of the topology, so always the same.
+
+Boxes stand on their coordinates, rings and crossbars on a circle, small hypercubes in projection,
+larger ones on a grid in Gray order (neighbours are near), graphs where distances on paper follow
+distances in links (stress majorization: Gansner, Koren, North 2004, doi
+10.1007/978-3-540-31843-9_25).
 """
 
 from __future__ import annotations
@@ -17,7 +20,10 @@ from conset.machine.network.topology import Topology
 _CUBE = np.array([(1.0, 0.0), (0.0, 1.0), (0.42, 0.30), (2.15, 0.62)])
 """Steps on paper for the bits of a small hypercube; the fourth makes two cubes of it."""
 GRAPH_LIMIT = 800
-"""Largest graph whose layout is computed (memory grows with the square); larger ones stand on a circle."""
+"""Largest graph whose layout is computed (memory grows with the square).
+
+Larger ones stand on a circle.
+"""
 
 Positions = NDArray[np.float64]
 
@@ -59,7 +65,7 @@ def _box(topology: Topology) -> Positions:
 
 
 def _depth_step(layers: int) -> tuple[float, float]:
-    """The step from layer to layer that keeps nodes farthest from the nodes and lines of other layers."""
+    """The step between layers that keeps nodes farthest from other layers' nodes and lines."""
     step = np.arange(0.22, 0.52, 0.01)
     x, y = (grid.ravel() for grid in np.meshgrid(step, step, indexing="ij"))
     layer = np.arange(1, max(layers, 2))[:, None]
@@ -101,7 +107,10 @@ def _graph(topology: Topology) -> Positions:
 
 
 def _levels(topology: Topology) -> NDArray[np.int64] | None:
-    """shape=(nodes): links from the nearest endpoint, where the network is a tree of switches; else None."""
+    """shape=(nodes): links from the nearest endpoint, where the network is a tree of switches.
+
+    Else None.
+    """
     if topology.nodes == topology.endpoints:
         return None
     source, target = topology.ends
@@ -119,7 +128,10 @@ def _levels(topology: Topology) -> NDArray[np.int64] | None:
 
 
 def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
-    """Endpoints at the bottom, switches above what they join, in the order of the mean place of it."""
+    """Endpoints at the bottom, switches above what they join.
+
+    In the order of its mean place.
+    """
     source, target = topology.ends
     place = np.zeros((topology.nodes, 2))
     width = float(np.bincount(level).max())
@@ -133,7 +145,9 @@ def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
         else:
             below = (level[target] == height) & (level[source] == height - 1)
             total = np.bincount(target[below], place[source[below], 0], topology.nodes)
-            key = total[members] / np.maximum(np.bincount(target[below], minlength=topology.nodes)[members], 1)
+            key = total[members] / np.maximum(
+                np.bincount(target[below], minlength=topology.nodes)[members], 1
+            )
         ordered = members[np.lexsort((members, np.round(key, 6)))]
         place[ordered, 0] = (np.arange(members.size) + 0.5) * width / members.size
         place[ordered, 1] = height * max(1.0, width / 6)
@@ -141,7 +155,9 @@ def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
 
 
 def separated(place: Positions, least: float, sweeps: int = 80) -> Positions:
-    """Pairs nearer than `least` pushed apart, as far as so many sweeps do it; twins otherwise lie on each other.
+    """Pairs nearer than `least` pushed apart, as far as so many sweeps do it.
+
+    Twins otherwise lie on each other.
 
     Memory and time of a sweep grow with the square of the nodes.
     """
@@ -181,7 +197,10 @@ def _scaled(far: NDArray[np.float64]) -> Positions:
 
 
 def _majorized(place: Positions, far: NDArray[np.float64], sweeps: int = 120) -> Positions:
-    """Guttman transforms with weights 1 / distance², so near pairs are kept at their distance first."""
+    """Guttman transforms with weights 1 / distance².
+
+    Near pairs are so kept at their distance first.
+    """
     nodes = len(far)
     weight = 1 / np.where(far > 0, far, 1) ** 2
     np.fill_diagonal(weight, 0)

@@ -60,7 +60,10 @@ def machine_table(machine: Machine, structure: Sequence[tuple[str, str, str, str
     shape = "x".join(map(str, topology.sides)) or count_of(topology.endpoints, "endpoint")
     routing = machine.routing.rule + (f", tie {machine.routing.tie}" if topology.wraps else "")
     table = FoldingTable(
-        title=f"{escape(machine.name)}: {topology.kind} {shape}, {count_of(topology.links, 'link')}, {routing}"
+        title=(
+            f"{escape(machine.name)}: {topology.kind} {shape}, "
+            f"{count_of(topology.links, 'link')}, {routing}"
+        )
     )
     table.title_justify = "left"
     for column in ("cost", "value", "tag"):
@@ -77,8 +80,14 @@ def machine_table(machine: Machine, structure: Sequence[tuple[str, str, str, str
         if group not in (row["word"] for row in members):
             table.add_row(f"[bold]{group}[/]", "", "", "")
         for row in members:
-            word = "  " * (row["word"] != group) + row["word"] + (f" ({row['method']})" if row["method"] else "")
-            table.add_row(*(escape(cell) for cell in (word, row["text"], row["tag"], row["source"])))
+            word = (
+                "  " * (row["word"] != group)
+                + row["word"]
+                + (f" ({row['method']})" if row["method"] else "")
+            )
+            table.add_row(
+                *(escape(cell) for cell in (word, row["text"], row["tag"], row["source"]))
+            )
         table.add_section()
     return table
 
@@ -91,7 +100,13 @@ def machine_remarks(machine: Machine) -> list[tuple[str, str]]:
         lines.append(("limits", f"Hard limits{methods}: {machine.limits}."))
     if machine.modes:
         own = machine.mode or "none of them"
-        lines.append(("modes", f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}."))
+        lines.append(
+            (
+                "modes",
+                f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers "
+                f"are for {own}.",
+            )
+        )
     return [*lines, *(("note", note) for note in machine.notes)]
 
 
@@ -107,7 +122,8 @@ def draw_topology(topology: Topology) -> list[str]:
     planes = planes_of(topology)
     if planes is not None:
         joined = (
-            f"  {count_of(planes.count, 'plane')} of it; every node stands for an endpoint and its router in each plane"
+            f"  {count_of(planes.count, 'plane')} of it; every node stands for an endpoint and "
+            "its router in each plane"
         )
         return [*draw_topology(planes.base), joined]
     if topology.kind == "graph":
@@ -153,7 +169,9 @@ def _plane(topology: Topology, first: int, rows: int, columns: int, cell: int) -
     edge = ["    " + ("╎".rjust(cell) + "   ") * columns] if wrap_y else []
     lines = list(edge)
     for row in range(rows):
-        nodes = " ─ ".join(str(first + row * columns + column).rjust(cell) for column in range(columns))
+        nodes = " ─ ".join(
+            str(first + row * columns + column).rjust(cell) for column in range(columns)
+        )
         lines.append("  " + stub + nodes + (" ─" if wrap_x else ""))
         if row < rows - 1:
             lines.append("    " + down.rstrip())
@@ -189,14 +207,19 @@ def _adjacency(topology: Topology) -> list[str]:
         ends = target[both[starts[node] : starts[node + 1]]]
         name = escape(topology.labels[node]) if topology.labels else ""
         kind = "" if node < topology.endpoints else "switch "
-        lines.append(_wrapped(f"  {kind}{node} {name}".rstrip() + " → ", [str(end) for end in ends.tolist()]))
+        lines.append(
+            _wrapped(f"  {kind}{node} {name}".rstrip() + " → ", [str(end) for end in ends.tolist()])
+        )
     if topology.nodes > ROWS:
         lines.append(more(topology.nodes - ROWS, "nodes"))
     return lines
 
 
 def _by_levels(topology: Topology) -> list[str]:
-    """A row for each level of nodes, the highest first: how many, their names, and their links up, across and down."""
+    """A row for each level of nodes, the highest first.
+
+    How many, their names, and their links up, across and down.
+    """
     assert topology.level is not None  # the caller has looked
     level, (source, target) = topology.level, topology.ends
     rows = []
@@ -207,15 +230,22 @@ def _by_levels(topology: Topology) -> list[str]:
         ways = []
         for word, sign in (("up", 1), ("across", 0), ("down", -1)):
             goes = np.sign(level[target] - level[source]) == sign
-            count = np.bincount(source[goes], topology.widths()[goes], topology.nodes)[own].astype(int)
+            count = np.bincount(source[goes], topology.widths()[goes], topology.nodes)[own].astype(
+                int
+            )
             if count.any():
                 most = "" if count.min() == count.max() else f" to {count.max()}"
                 ways.append(f"{count.min()}{most} {word}")
-        names = [topology.labels[node] if topology.labels else str(node) for node in (own[0], own[-1])]
+        names = [
+            topology.labels[node] if topology.labels else str(node) for node in (own[0], own[-1])
+        ]
         what = f"{own.size:,} {kind_of(topology, int(own[0]), own.size)}"
         rows.append((what, escape(" … ".join(dict.fromkeys(names))), ", ".join(ways)))
     wide = [max(len(row[k]) for row in rows) for k in (0, 1)]
-    return [f"  {what.ljust(wide[0])}   {names.ljust(wide[1])}   links {ways}" for what, names, ways in rows]
+    return [
+        f"  {what.ljust(wide[0])}   {names.ljust(wide[1])}   links {ways}"
+        for what, names, ways in rows
+    ]
 
 
 WIDTH = 10.0
@@ -224,9 +254,11 @@ BESIDE = 18
 
 
 def picture_machine(machine: Machine) -> Figure:
-    """The network at the left, nodes, links, routing, limits and costs (with their tags) at the right."""
+    """The network at the left; nodes, links, routing, limits and tagged costs at the right."""
     figure = style.new_figure(WIDTH, _height(machine))
-    style.headline(figure, machine.name, f"{describe_network(machine)}, routing {machine.routing.rule}")
+    style.headline(
+        figure, machine.name, f"{describe_network(machine)}, routing {machine.routing.rule}"
+    )
     facts = [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))]
     plan = plan_of(machine.topology) if machine.topology.kind == "graph" else None
     if plan is None or not _is_wide(plan):
@@ -261,16 +293,28 @@ def _height(machine: Machine) -> float:
         width, height = plan_extent(plan)
         groups = [len(_short_facts(machine)), len(cost_facts(machine.costs))]
         if _is_wide(plan):
-            return float(np.clip(0.93 * WIDTH * height / width, 1.6, 5.2) + 0.9 + 0.30 * (max(groups) + 2))
-        return float(np.clip(max(WIDTH * 0.62 * height / width + 0.9, 0.30 * (sum(groups) + 4) + 0.8), 3.2, 7.4))
+            return float(
+                np.clip(0.93 * WIDTH * height / width, 1.6, 5.2) + 0.9 + 0.30 * (max(groups) + 2)
+            )
+        return float(
+            np.clip(
+                max(WIDTH * 0.62 * height / width + 0.9, 0.30 * (sum(groups) + 4) + 0.8), 3.2, 7.4
+            )
+        )
     place = positions(machine.topology)
     extent = np.maximum(np.ptp(place, axis=0), 0.5) + 1
     lines = len(_short_facts(machine)) + len(cost_facts(machine.costs)) + 4
-    return float(np.clip(max(WIDTH * 0.62 * extent[1] / extent[0] + 0.9, 0.30 * lines + 0.8), 3.2, 7.4))
+    return float(
+        np.clip(max(WIDTH * 0.62 * extent[1] / extent[0] + 0.9, 0.30 * lines + 0.8), 3.2, 7.4)
+    )
 
 
-def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 26, inches: float | None = None) -> None:
-    """Groups of facts as a column of text: label and value, the tag of a number in quiet type behind it.
+def write_facts(
+    axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 26, inches: float | None = None
+) -> None:
+    """Groups of facts as a column of text.
+
+    Label and value, the tag of a number in quiet type behind it.
 
     `inches` is the height of the axes; None: nearly that of the figure.
     """
@@ -294,7 +338,16 @@ def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 2
         if tag and len(row.value) > BESIDE:
             y -= 0.62 * step
         if tag:
-            axes.text(1.0, y, tag, size=7.4, color=style.QUIET, style="italic", ha="right", transform=axes.transAxes)
+            axes.text(
+                1.0,
+                y,
+                tag,
+                size=7.4,
+                color=style.QUIET,
+                style="italic",
+                ha="right",
+                transform=axes.transAxes,
+            )
 
 
 def _short(text: str, length: int) -> str:

@@ -16,8 +16,13 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def table_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = ()) -> list[str]:
-    """Lines of a table: columns in `left` to the left, the others, numbers, to the right; cells are Markdown."""
+def table_markdown(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = ()
+) -> list[str]:
+    """Lines of a table: columns in `left` to the left, the others, numbers, to the right.
+
+    Cells are Markdown.
+    """
     sides = " | ".join(":--" if k in left else "--:" for k in range(len(columns)))
     return [_line(columns), f"| {sides} |", *(_line(row) for row in rows)]
 
@@ -42,7 +47,9 @@ def rank_grid(
     cells: int,
     combine: Combine = "sum",
 ) -> NDArray[np.float64]:
-    """shape=(blocks, blocks): `value` of everything from the row's ranks to the column's; NaN where there is nothing.
+    """shape=(blocks, blocks): `value` of everything from the row's ranks to the column's.
+
+    NaN where there is nothing.
 
     Args:
         ranks: number of ranks.

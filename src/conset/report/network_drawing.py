@@ -1,7 +1,9 @@
-"""Network drawing: nodes and links of a machine on axes; with loads, every direction of a link on its own lane.
+"""Network drawing: nodes and links of a machine on axes.
 
-Traffic drives on the right: the two directions of a link are drawn beside each other, so opposite loads never hide
-each other. A link that closes a cycle leaves the drawing as a stub on either side.
+With loads, every direction of a link on its own lane.
+
+Traffic drives on the right: the two directions of a link are drawn beside each other, so opposite
+loads never hide each other. A link that closes a cycle leaves the drawing as a stub on either side.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ RASTER = 6000
 _STUB = 0.55
 """Length of the two pieces of a link that closes a cycle."""
 _LANE_IN = 0.055
-"""Distance of a direction's lane from the middle of its link [inch], at most a twelfth of the link."""
+"""Distance of a lane from the middle of its link, at most a twelfth of the link [inch]."""
 _HEAD_IN = 0.085
 """Half the length of an arrow head [inch], at most an eighth of a link."""
 
@@ -51,7 +53,7 @@ class Curves:
 
 
 def draw_network(axes: Axes, machine: Machine) -> None:
-    """The bare network: links as thin lines, arrows only where a link goes one way, nodes with their numbers."""
+    """Links as thin lines, arrows only where a link goes one way, nodes with their numbers."""
     topology = machine.topology
     if topology.kind == "graph":
         draw_plan(axes, plan_of(topology), machine.costs.link_Bps)
@@ -65,7 +67,9 @@ def draw_network(axes: Axes, machine: Machine) -> None:
     draw_nodes(axes, topology, place)
 
 
-def _draw_bare(axes: Axes, topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64]) -> None:
+def _draw_bare(
+    axes: Axes, topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64]
+) -> None:
     from matplotlib.collections import LineCollection
 
     source, target = (end[links].astype(np.int64) for end in topology.ends)
@@ -85,10 +89,16 @@ def _draw_bare(axes: Axes, topology: Topology, place: NDArray[np.float64], links
 
 
 def draw_loads(
-    axes: Axes, topology: Topology, links: NDArray[Any], colours: NDArray[np.float64], width_pt: NDArray[np.float64],
+    axes: Axes,
+    topology: Topology,
+    links: NDArray[Any],
+    colours: NDArray[np.float64],
+    width_pt: NDArray[np.float64],
     titles: Sequence[str],
-) -> None:  # fmt: skip
-    """The network in pale, and `links` on their lanes in `colours` (shape=(links, 4)) and widths [pt].
+) -> None:
+    """The network in pale, and `links` on their lanes in `colours` and widths [pt].
+
+    Colours have shape=(links, 4).
 
     `titles` say what each of `links` carries.
     """
@@ -108,7 +118,13 @@ def draw_loads(
     curves = link_curves(topology, place, links, lane=lane)
     order = np.argsort(links)
     at = order[np.searchsorted(links[order], curves.link)]
-    lines = LineCollection(curves.points, colors=colours[at], linewidths=width_pt[at], zorder=2, capstyle="butt")  # type: ignore[arg-type]
+    lines = LineCollection(
+        curves.points,  # type: ignore[arg-type]
+        colors=colours[at],
+        linewidths=width_pt[at],
+        zorder=2,
+        capstyle="butt",
+    )
     lines.set_rasterized(curves.link.size > RASTER)
     lines.set_gid("conset-loads")
     axes.add_collection(lines)
@@ -118,8 +134,13 @@ def draw_loads(
     draw_nodes(axes, topology, place)
 
 
-def link_curves(topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64], lane: float) -> Curves:
-    """Polylines of `links`, `lane` to the right of the straight line; arcs and stubs where the layout needs them."""
+def link_curves(
+    topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64], lane: float
+) -> Curves:
+    """Polylines of `links`, `lane` to the right of the straight line.
+
+    Arcs and stubs where the layout needs them.
+    """
     source, target = (end[links].astype(np.int64) for end in topology.ends)
     start, end = place[source], place[target]
     along = end - start
@@ -133,16 +154,26 @@ def link_curves(topology: Topology, place: NDArray[np.float64], links: NDArray[n
     straight = ~wraps
     if not wraps.any():
         return Curves(points, links, np.ones(links.size, bool))
-    out, back = _stubs(topology, place, links[wraps], source[wraps], target[wraps], lane, points.shape[1])
-    heads = np.concatenate([np.ones(straight.sum(), bool), np.ones(len(out), bool), np.zeros(len(back), bool)])
+    out, back = _stubs(
+        topology, place, links[wraps], source[wraps], target[wraps], lane, points.shape[1]
+    )
+    heads = np.concatenate(
+        [np.ones(straight.sum(), bool), np.ones(len(out), bool), np.zeros(len(back), bool)]
+    )
     names = np.concatenate([links[straight], links[wraps], links[wraps]])
     return Curves(np.concatenate([points[straight], out, back]), names, heads)
 
 
 def _wrapping(
-    topology: Topology, links: NDArray[np.int64], source: NDArray[np.int64], target: NDArray[np.int64]
+    topology: Topology,
+    links: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Which links close a cycle of a box drawn on its coordinates (a ring on a circle closes by itself)."""
+    """Which links close a cycle of a box drawn on its coordinates.
+
+    A ring on a circle closes by itself.
+    """
     if not topology.wraps or len(topology.sides) == 1:
         return np.zeros(links.size, bool)
     apart = np.abs(topology.coordinates[source].astype(int) - topology.coordinates[target])
@@ -150,10 +181,18 @@ def _wrapping(
 
 
 def _stubs(
-    topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64],
-    source: NDArray[np.int64], target: NDArray[np.int64], lane: float, points: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-    """Two short lines for each link that wraps: out of the source, and into the target from beyond."""
+    topology: Topology,
+    place: NDArray[np.float64],
+    links: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    lane: float,
+    points: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two short lines for each link that wraps.
+
+    Out of the source, and into the target from beyond.
+    """
     side = np.array([topology.sides[k] for k in (links // 2) % topology.dimensions])[:, None]
     step = (place[source] - place[target]) / (side - 1)
     size = np.maximum(np.hypot(*step.T), 1e-9)[:, None]
@@ -166,9 +205,12 @@ def _stubs(
 
 
 def _bulge(topology: Topology, along: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far an arc leaves the straight line, to its right: links that pass other nodes on the same line.
+    """How far an arc leaves the straight line, to its right.
 
-    Both directions of a link bend to the same side of the paper, below or left, and less than half a row.
+    Links that pass other nodes on the same line.
+
+    Both directions of a link bend to the same side of the paper, below or left, and less than half
+    a row.
     """
     if topology.dimensions <= (4 if topology.kind == "hypercube" else 3):
         return np.zeros(len(along))
@@ -205,7 +247,10 @@ def draw_heads(axes: Axes, curves: Curves, which: NDArray[np.bool_], colours: An
 
 
 def frame(axes: Axes, topology: Topology, place: NDArray[np.float64]) -> None:
-    """Limits of the drawing, with room for stubs and arcs; sizes given in inches need them first."""
+    """Limits of the drawing, with room for stubs and arcs.
+
+    Sizes given in inches need them first.
+    """
     style.plain(axes)
     margin = 0.45 + (_STUB if topology.wraps and len(topology.sides) > 1 else 0.0)
     arcs = 0.25 if topology.dimensions > 4 else 0.0
@@ -229,12 +274,22 @@ def draw_nodes(axes: Axes, topology: Topology, place: NDArray[np.float64]) -> No
         for node, (x, y) in enumerate(place):
             dark = node < topology.endpoints
             axes.text(
-                x, y, str(node), ha="center", va="center", size=size, color=style.INK if dark else style.PAPER, zorder=5
+                x,
+                y,
+                str(node),
+                ha="center",
+                va="center",
+                size=size,
+                color=style.INK if dark else style.PAPER,
+                zorder=5,
             )
 
 
 def node_radius(axes: Axes, place: NDArray[np.float64]) -> float:
-    """Radius of a node's disc: a part of the distance to its nearest neighbour, at most a quarter of an inch."""
+    """Radius of a node's disc.
+
+    A part of the distance to its nearest neighbour, at most a quarter of an inch.
+    """
     largest = min(0.3, 0.24 / inches_per_unit(axes))
     if len(place) < 2:
         return largest
@@ -265,12 +320,18 @@ def _discs(axes: Axes, place: NDArray[np.float64], radius: float, *, square: boo
     if not len(place):
         return
     if square:
-        patches: list[Any] = [Rectangle((x - radius, y - radius), 2 * radius, 2 * radius) for x, y in place]
+        patches: list[Any] = [
+            Rectangle((x - radius, y - radius), 2 * radius, 2 * radius) for x, y in place
+        ]
     else:
         patches = [Circle((x, y), radius) for x, y in place]
     face = style.QUIET if square else style.PAPER
     discs = PatchCollection(
-        patches, facecolors=face, edgecolors=style.INK, linewidths=0.8 if len(place) <= 256 else 0.4, zorder=4
+        patches,
+        facecolors=face,
+        edgecolors=style.INK,
+        linewidths=0.8 if len(place) <= 256 else 0.4,
+        zorder=4,
     )
     discs.set_rasterized(len(place) > RASTER)
     discs.set_gid("conset-switches" if square else "conset-endpoints")
@@ -286,5 +347,7 @@ def draw_ports(axes: Axes, place: NDArray[np.float64], text: str) -> None:
     spokes = np.stack([place, inner], axis=1)
     axes.add_collection(LineCollection(spokes, colors=style.PALE, linewidths=1.1, zorder=1))  # type: ignore[arg-type]
     radius = float(np.hypot(*inner[0]))
-    axes.add_patch(Circle((0, 0), radius, facecolor="#eef1f5", edgecolor=style.QUIET, linewidth=0.8, zorder=2))
+    axes.add_patch(
+        Circle((0, 0), radius, facecolor="#eef1f5", edgecolor=style.QUIET, linewidth=0.8, zorder=2)
+    )
     axes.text(0, 0, text, ha="center", va="center", color=style.QUIET, size=10, zorder=3)

@@ -1,13 +1,16 @@
-"""Network plan: how a graph is laid out on paper: where its nodes stand, how its links bend, what is written beside.
+"""Network plan: how a graph is laid out on paper.
 
-Families are known by what their topology says (`family`, `level`, `group`): trees stand in levels with pods as bands,
-dragonflies by groups on a circle, rails as hosts × rails with tracks, slim flies as two blocks of columns, HyperX and
-express meshes on their coordinates, planes side by side; what has places stands on its map, and any other graph where
-distances on paper follow distances in links (`layout`).
+Where its nodes stand, how its links bend, what is written beside.
 
-A drawing of thousands of nodes shows none of them. Above `ENDPOINTS` endpoints only switches are drawn, with how many
-endpoints hang on each; above `SWITCHES` of these a part of the network (a pod, a group) becomes one node, and the links
-between two parts one line. The caption says so.
+Families are known by what their topology says (`family`, `level`, `group`): trees stand in levels
+with pods as bands, dragonflies by groups on a circle, rails as hosts × rails with tracks, slim
+flies as two blocks of columns, HyperX and express meshes on their coordinates, planes side by side;
+what has places stands on its map, and any other graph where distances on paper follow distances in
+links (`layout`).
+
+A drawing of thousands of nodes shows none of them. Above `ENDPOINTS` endpoints only switches are
+drawn, with how many endpoints hang on each; above `SWITCHES` of these a part of the network (a pod,
+a group) becomes one node, and the links between two parts one line. The caption says so.
 """
 
 from __future__ import annotations
@@ -82,7 +85,8 @@ class Plan:
         bands: behind the nodes.
         notes: beside the rows.
         caption: what the picture leaves out or joins; empty where it shows every node.
-        part: shape=(nodes of the network): the node of `topology` that each is part of; None: itself.
+        part: shape=(nodes of the network): the node of `topology` that each is part of; None:
+            itself.
         network: the network itself, where `topology` is made of its parts.
         size: shape=(nodes): half the side of each node.
     """
@@ -104,7 +108,10 @@ class Plan:
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """(left, bottom, right, top) of everything that is drawn; texts of notes are left to the frame."""
+        """(left, bottom, right, top) of everything that is drawn.
+
+        Texts of notes are left to the frame.
+        """
         points = [self.place[self.shown], *(np.array([band.low, band.high]) for band in self.bands)]
         if self.drawn.any():
             points.append(self.lines[self.drawn].reshape(-1, 2))
@@ -141,8 +148,14 @@ def _laid_out(topology: Topology, *, hide: bool) -> Plan:
         return _rails_plan(topology, hide)
     sides = _sides(topology)
     if sides is not None:
-        if topology.family.startswith("slim-fly") and topology.nodes > topology.endpoints and not hide:
-            return _without_endpoints(_columns_plan(topology, sides, hide=True))  # two blocks are full enough
+        if (
+            topology.family.startswith("slim-fly")
+            and topology.nodes > topology.endpoints
+            and not hide
+        ):
+            return _without_endpoints(
+                _columns_plan(topology, sides, hide=True)
+            )  # two blocks are full enough
         return _columns_plan(topology, sides, hide)
     if _is_tree(topology):
         return _tree_plan(topology, hide)
@@ -158,13 +171,18 @@ def _is_tree(topology: Topology) -> bool:
 
 
 def _sides(topology: Topology) -> tuple[int, ...] | None:
-    """The sides of the grid that routers of a HyperX, express mesh or slim fly stand on; None for others."""
+    """The sides of the grid that routers of a HyperX, express mesh or slim fly stand on.
+
+    None for others.
+    """
     family, _, words = topology.family.partition(":")
     said = dict(word.split("=", 1) for word in words.split(",") if "=" in word)
     if family == "slim-fly" and said.get("q", "").isdigit():
         q = int(said["q"])
         found: tuple[int, ...] = (2, q, q)
-    elif family in ("hyperx", "express-mesh") and all(part.isdigit() for part in said.get("sides", "").split("x")):
+    elif family in ("hyperx", "express-mesh") and all(
+        part.isdigit() for part in said.get("sides", "").split("x")
+    ):
         found = tuple(int(part) for part in said["sides"].split("x"))
     else:
         return None
@@ -177,9 +195,15 @@ def _straight(topology: Topology, place: Floats, **more: object) -> Plan:
     links = topology.links
     text = tuple(str(node) for node in range(topology.nodes))
     plan = Plan(
-        topology, place, np.ones(topology.nodes, bool), text, lines, np.ones(links, bool), np.zeros(links, bool),
+        topology,
+        place,
+        np.ones(topology.nodes, bool),
+        text,
+        lines,
+        np.ones(links, bool),
+        np.zeros(links, bool),
         np.asarray(topology.widths(), np.int64),
-    )  # fmt: skip
+    )
     return _sized(replace(plan, **more))  # type: ignore[arg-type]
 
 
@@ -195,14 +219,19 @@ def _sized(plan: Plan) -> Plan:
             continue
         near = np.inf
         for low in range(0, own.size, 256):
-            apart = np.hypot(*(plan.place[own[low : low + 256], None, :] - place[None, :, :]).transpose(2, 0, 1))
+            apart = np.hypot(
+                *(plan.place[own[low : low + 256], None, :] - place[None, :, :]).transpose(2, 0, 1)
+            )
             near = min(near, float(apart[apart > 1e-9].min(initial=np.inf)))
         size[own] = min(widest if kind else 0.36, 0.4 * near)
     return replace(plan, size=size)
 
 
 def _bent(plan: Plan, bend: Floats) -> Plan:
-    """With links as arcs; `bend` is how far the middle of each leaves the straight line, shape=(links, 2)."""
+    """With links as arcs.
+
+    `bend` is how far the middle of each leaves the straight line, shape=(links, 2).
+    """
     start, end = plan.lines[:, :1], plan.lines[:, -1:]
     turn = _STEPS[None, :, None]
     lines = start + turn * (end - start) + 4 * turn * (1 - turn) * bend[:, None, :]
@@ -214,12 +243,15 @@ def _without_endpoints(plan: Plan) -> Plan:
     topology = plan.topology
     hosts = np.bincount(
         topology.link_target[topology.link_source < topology.endpoints], minlength=topology.nodes
-    )  # fmt: skip
+    )
     shown = plan.shown & (np.arange(topology.nodes) >= topology.endpoints)
     each = np.unique(hosts[hosts > 0])
     rule = f"{each[0]} at each" if each.size == 1 else f"{each.min()} to {each.max()} at each"
     holders = kind_of(topology, int(np.flatnonzero(hosts)[0]), 2) if each.size else "switches"
-    caption = f"{count_of(topology.endpoints, 'endpoint')} not drawn, {rule} of {int((hosts > 0).sum())} {holders}"
+    caption = (
+        f"{count_of(topology.endpoints, 'endpoint')} not drawn, {rule} of "
+        f"{int((hosts > 0).sum())} {holders}"
+    )
     drawn = plan.drawn & shown[topology.link_source] & shown[topology.link_target]
     return replace(plan, shown=shown, drawn=drawn, caption=caption)
 
@@ -237,14 +269,20 @@ def kind_of(topology: Topology, node: int, count: int = 1) -> str:
 
 
 def _short(topology: Topology, node: int) -> str:
-    """A name for inside a node: the label without its leading letters where its number says enough."""
+    """A name for inside a node.
+
+    The label without its leading letters where its number says enough.
+    """
     label = topology.labels[node] if topology.labels else str(node)
     number = re.sub(r"^[A-Za-z_ -]+(?=\d)", "", label)
     return number or label
 
 
 def _numbers(topology: Topology) -> tuple[str, ...]:
-    """Endpoints by their numbers, switches by the last number of their names: a band or a row says the others."""
+    """Endpoints by their numbers, switches by the last number of their names.
+
+    A band or a row says the others.
+    """
     labels = topology.labels or tuple(str(node) for node in range(topology.nodes))
     return tuple(
         str(node) if node < topology.endpoints else re.sub(r".*\D(?=\d)", "", labels[node])
@@ -261,19 +299,25 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
     """Levels above each other; what belongs to one pod stands together."""
     level, source, target = topology.level, topology.link_source, topology.link_target
     assert level is not None  # `_is_tree` says so
-    group = np.full(topology.nodes, -1) if topology.group is None else topology.group.astype(np.int64)
+    group = (
+        np.full(topology.nodes, -1) if topology.group is None else topology.group.astype(np.int64)
+    )
     place = np.zeros((topology.nodes, 2))
     base = 1 if hide else 0
     up = level[target] > level[source]
     parent = np.full(topology.nodes, topology.nodes)
     np.minimum.at(parent, source[up], target[up])
     members = np.flatnonzero(level == base)
-    members = members[np.lexsort((members, parent[members] if base == 0 else members * 0, group[members]))]
+    members = members[
+        np.lexsort((members, parent[members] if base == 0 else members * 0, group[members]))
+    ]
     step = np.ones(members.size)
     if base == 0:
         step[1:] += 0.7 * (np.diff(parent[members]) != 0)
     step[1:] += 0.8 * (np.diff(group[members]) != 0)
-    lines = 1 + (members.size > 40) + (members.size > 90) if base == 0 else 1  # endpoints of many stand in zigzag
+    lines = (
+        1 + (members.size > 40) + (members.size > 90) if base == 0 else 1
+    )  # endpoints of many stand in zigzag
     place[members, 0] = np.cumsum(np.where(step > 1, step, 1 / lines))
     lift = -0.9 * (np.arange(members.size) % lines)
     width = max(float(np.ptp(place[members, 0])), 3.0)
@@ -292,32 +336,57 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
             continue
         for part in np.unique(group[row]).tolist():
             own = row[group[row] == part]
-            under = place[members[group[members] == part] if (group[members] == part).any() else members, 0]
+            under = place[
+                members[group[members] == part] if (group[members] == part).any() else members, 0
+            ]
             low, high = float(under.min()), float(under.max())
             room = high - low - (0.8 if part >= 0 and base == 0 else 0.0)
             if part < 0:
-                room = np.clip((own.size - 1) * 1.3, 0.5 * room, 0.94 * room) if room > own.size - 1 else own.size - 1.0
+                room = (
+                    np.clip((own.size - 1) * 1.3, 0.5 * room, 0.94 * room)
+                    if room > own.size - 1
+                    else own.size - 1.0
+                )
             share = np.linspace(-0.5, 0.5, own.size) if own.size > 1 else np.zeros(1)
             place[own, 0] = (low + high) / 2 + share * max(float(room), 0.6 * (own.size - 1))
     plan = _straight(topology, place)
-    text = tuple(_short(topology, node) if node >= topology.endpoints else str(node) for node in range(topology.nodes))
+    text = tuple(
+        _short(topology, node) if node >= topology.endpoints else str(node)
+        for node in range(topology.nodes)
+    )
     seen = (level >= base)[:]
     notes = []
     left = float(place[seen, 0].min()) - (1.0 if len(np.unique(group)) > 1 else 0.8)
     for height in range(base, top + 1):
         row = np.flatnonzero(level == height)
-        notes.append(Note(left, (height - base) * rise, f"{row.size:,} {kind_of(topology, int(row[0]), row.size)}"))
-    return replace(plan, text=text, bands=_tree_bands(topology, place, group, base), notes=tuple(notes), shown=seen)
+        notes.append(
+            Note(
+                left,
+                (height - base) * rise,
+                f"{row.size:,} {kind_of(topology, int(row[0]), row.size)}",
+            )
+        )
+    return replace(
+        plan,
+        text=text,
+        bands=_tree_bands(topology, place, group, base),
+        notes=tuple(notes),
+        shown=seen,
+    )
 
 
-def _tree_bands(topology: Topology, place: Floats, group: NDArray[np.int64], base: int) -> tuple[Band, ...]:
+def _tree_bands(
+    topology: Topology, place: Floats, group: NDArray[np.int64], base: int
+) -> tuple[Band, ...]:
     word = _parts_word(topology)
     assert topology.level is not None
     bands = []
     parts = [part for part in np.unique(group).tolist() if part >= 0]
     for part in parts if len(parts) > 1 else []:
         own = place[(group == part) & (topology.level >= base)]
-        margin = max(0.72, 0.028 * float(np.ptp(place[topology.level >= base, 0])))  # a switch is inside
+        margin = max(
+            0.72, 0.028 * float(np.ptp(place[topology.level >= base, 0]))
+        )  # a switch is inside
         low, high = own.min(axis=0) - 0.72, own.max(axis=0) + np.array([0.72, margin])
         name = f"{word} {part}" if word else ""
         bands.append(Band((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), name))
@@ -330,14 +399,20 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
     group, ends = topology.group, topology.endpoints
     groups = int(group.max()) + 1
     home = np.full(topology.nodes, -1)
-    home[topology.link_source[topology.link_source < ends]] = topology.link_target[topology.link_source < ends]
-    routers = [np.flatnonzero((group == g) & (np.arange(topology.nodes) >= ends)) for g in range(groups)]
+    home[topology.link_source[topology.link_source < ends]] = topology.link_target[
+        topology.link_source < ends
+    ]
+    routers = [
+        np.flatnonzero((group == g) & (np.arange(topology.nodes) >= ends)) for g in range(groups)
+    ]
     most = max(own.size for own in routers)
     hosts = max(int(np.bincount(home[:ends]).max()), 1)
     inner = max(0.62, most / (2 * np.pi)) if most > 1 else 0.0
     outer = inner if hide else max(inner + 0.72, most * hosts * 0.52 / (2 * np.pi))
     disc = outer + 0.5
-    radius = (disc + 0.35) / np.sin(np.pi / groups) if groups > 2 else disc + 0.6 if groups == 2 else 0.0
+    radius = (
+        (disc + 0.35) / np.sin(np.pi / groups) if groups > 2 else disc + 0.6 if groups == 2 else 0.0
+    )
     place = np.zeros((topology.nodes, 2))
     bands = []
     for g, own in enumerate(routers):
@@ -347,10 +422,25 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
         place[own] = centre + inner * np.stack([np.cos(around), np.sin(around)], axis=1)
         for router, angle in zip(own.tolist(), around.tolist(), strict=True):
             nodes = np.flatnonzero(home[:ends] == router)
-            spread = 2 * np.pi / own.size * (np.arange(nodes.size) - (nodes.size - 1) / 2) / max(nodes.size, 1)
-            place[nodes] = centre + outer * np.stack([np.cos(angle - spread), np.sin(angle - spread)], axis=1)
+            spread = (
+                2
+                * np.pi
+                / own.size
+                * (np.arange(nodes.size) - (nodes.size - 1) / 2)
+                / max(nodes.size, 1)
+            )
+            place[nodes] = centre + outer * np.stack(
+                [np.cos(angle - spread), np.sin(angle - spread)], axis=1
+            )
         low, high = centre - disc, centre + disc
-        bands.append(Band((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), f"group {g}", round=True))
+        bands.append(
+            Band(
+                (float(low[0]), float(low[1])),
+                (float(high[0]), float(high[1])),
+                f"group {g}",
+                round=True,
+            )
+        )
     plan = _straight(topology, place)
     source, target = topology.link_source, topology.link_target
     far = group[source] != group[target]
@@ -360,7 +450,10 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
 
 
 def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool) -> Plan:
-    """Routers on their coordinates; links along a line that pass others as arcs; endpoints below their routers."""
+    """Routers on their coordinates; links along a line that pass others as arcs.
+
+    Endpoints below their routers.
+    """
     slim = topology.family.startswith("slim-fly")
     ends = topology.endpoints if topology.nodes > topology.endpoints else 0
     at = np.stack(np.unravel_index(np.arange(int(np.prod(sides))), sides), axis=1)
@@ -380,7 +473,11 @@ def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool) -> Pla
         first = topology.link_source < ends
         home[topology.link_source[first]] = topology.link_target[first]
         hosts = np.bincount(home[:ends], minlength=topology.nodes)
-        rank = np.arange(ends) - np.searchsorted(home[:ends], home[:ends]) if (np.diff(home[:ends]) >= 0).all() else 0
+        rank = (
+            np.arange(ends) - np.searchsorted(home[:ends], home[:ends])
+            if (np.diff(home[:ends]) >= 0).all()
+            else 0
+        )
         along = (rank - (hosts[home[:ends]] - 1) / 2) * 0.42
         spot[:ends] = spot[home[:ends]] + np.stack([along, np.full(ends, -0.52)], axis=1)
     plan = _straight(topology, spot)
@@ -390,14 +487,18 @@ def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool) -> Pla
     unit = 1.6 if ends and not hide else 1.25
     routers = (source >= ends) & (target >= ends)
     on_line = routers & ((np.abs(along[:, 0]) < 1e-9) | ((np.abs(along[:, 1]) < 1e-9) & (not slim)))
-    arc = np.where(on_line & (length > 1.3 * unit), np.minimum(0.10 * length + 0.12, 0.62 * unit), 0.0)
+    arc = np.where(
+        on_line & (length > 1.3 * unit), np.minimum(0.10 * length + 0.12, 0.62 * unit), 0.0
+    )
     vertical = np.abs(along[:, 0]) < 1e-9
     bend = np.stack([np.where(vertical, arc, 0.0), np.where(vertical, 0.0, arc)], axis=1)
     if slim:
         side = np.where(spot[source, 0] < spot[:, 0].mean(), -1.0, 1.0)
         bend[:, 0] *= side
     text = tuple(
-        str(node) if node < ends or not ends else _short(topology, node).split(".", 1 if slim else 0)[-1]
+        str(node)
+        if node < ends or not ends
+        else _short(topology, node).split(".", 1 if slim else 0)[-1]
         for node in range(topology.nodes)
     )
     far = routers & ~on_line
@@ -406,12 +507,18 @@ def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool) -> Pla
         return plan
     middle = [float(spot[ends:][at[:, 0] == s, 0].mean()) for s in (0, 1)]
     top = float(spot[:, 1].max()) + 1.1
-    notes = tuple(Note(x, top, f"block {s}: {sides[1]} columns of {sides[2]}", "center") for s, x in enumerate(middle))
+    notes = tuple(
+        Note(x, top, f"block {s}: {sides[1]} columns of {sides[2]}", "center")
+        for s, x in enumerate(middle)
+    )
     return replace(plan, notes=notes)
 
 
 def _rails_plan(topology: Topology, hide: bool) -> Plan:
-    """Hosts as columns with their fast switch below, GPUs of one index as rows, each row's rail switch at the right."""
+    """Hosts as columns with their fast switch below, GPUs of one index as rows.
+
+    Each row's rail switch is at the right.
+    """
     assert topology.group is not None
     assert topology.level is not None
     group, level, ends = topology.group, topology.level, topology.endpoints
@@ -431,10 +538,14 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
         each = row.size // gpus
         rail, number = np.divmod(np.arange(row.size), max(1, each))
         lift = (number - (each - 1) / 2) * min(0.8, 0.95 / max(1, each)) * high
-        place[row] = np.stack([np.full(row.size, right + (height - 2) * 2.0), -rail * high - lift], axis=1)
+        place[row] = np.stack(
+            [np.full(row.size, right + (height - 2) * 2.0), -rail * high - lift], axis=1
+        )
     plan = _straight(topology, place)
     lines = np.repeat(plan.lines[:, :1], 4, axis=1)
-    for k, (a, b) in enumerate(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)):
+    for k, (a, b) in enumerate(
+        zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
+    ):
         low, top = (a, b) if level[a] < level[b] else (b, a)
         path = np.array([place[low], place[low], place[top], place[top]])
         if low < ends and level[top] == 1:  # beside the column, on a track of its own
@@ -448,14 +559,17 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
             path[2, 0] = place[top, 0] - 0.42
         lines[k] = path if low == a else path[::-1]
     bands = [
-        Band((h * wide - 0.86, -gpus * high - 0.95), (h * wide + 0.52, 0.75), f"host {h}") for h in range(hosts)
-    ]  # fmt: skip
+        Band((h * wide - 0.86, -gpus * high - 0.95), (h * wide + 0.52, 0.75), f"host {h}")
+        for h in range(hosts)
+    ]
     over = max(0.75, float(place[level >= 2, 1].max()) + 0.6)
     notes = [Note(right, over, "rails" if above[0] == 1 else "leaves", "center")]
     if level.max() > 2:
         notes.append(Note(right + 2.0, over, "spines", "center"))
     far = (level[topology.link_source] >= 2) | (level[topology.link_target] >= 2)
-    shown = replace(plan, lines=lines, text=_numbers(topology), bands=tuple(bands), notes=tuple(notes), far=far)
+    shown = replace(
+        plan, lines=lines, text=_numbers(topology), bands=tuple(bands), notes=tuple(notes), far=far
+    )
     size = np.where(np.arange(topology.nodes) < ends, 0.24, 0.3)
     crowded = np.flatnonzero(level >= 2)
     if crowded.size > 1:
@@ -465,7 +579,10 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
 
 
 def _map_plan(topology: Topology) -> Plan:
-    """On the map: an equirectangular one at its middle latitude, mean links about 2 long; what coincides is parted."""
+    """On the map: an equirectangular one at its middle latitude, mean links about 2 long.
+
+    What coincides is parted.
+    """
     assert topology.place is not None
     place = topology.place.astype(np.float64)
     if np.abs(place[:, 0]).max() <= 180 and np.abs(place[:, 1]).max() <= 90:
@@ -473,7 +590,9 @@ def _map_plan(topology: Topology) -> Plan:
     place = place - place.mean(axis=0)
     length = np.hypot(*(place[topology.link_target] - place[topology.link_source]).T)
     scale = 2.0 / max(float(length.mean()) if length.size else 1.0, 1e-9)
-    order = np.arange(topology.nodes) * 2.399963  # a step to different sides, for places that are the same
+    order = (
+        np.arange(topology.nodes) * 2.399963
+    )  # a step to different sides, for places that are the same
     place = place * scale + 1e-3 * np.stack([np.cos(order), np.sin(order)], axis=1)
     return _straight(topology, separated(place, 0.45, 60) if topology.nodes <= MAPPED else place)
 
@@ -492,7 +611,14 @@ def _planes_plan(topology: Topology, planes: Planes) -> Plan:
         place[own] = one + np.array([plane * step, 0.0])
         shown[own] = True
         left, right = float(low[0]) + plane * step - 0.9, float(high[0]) + plane * step + 0.9
-        bands.append(Band((left, float(low[1]) - 0.9), (right, float(high[1]) + 0.9), f"plane {plane}", above=True))
+        bands.append(
+            Band(
+                (left, float(low[1]) - 0.9),
+                (right, float(high[1]) + 0.9),
+                f"plane {plane}",
+                above=True,
+            )
+        )
     plan = _straight(topology, place)
     drawn = shown[topology.link_source] & shown[topology.link_target]
     bend = np.zeros((topology.links, 2))
@@ -502,16 +628,25 @@ def _planes_plan(topology: Topology, planes: Planes) -> Plan:
         bend[long & (np.abs(along[:, 0]) >= np.abs(along[:, 1])), 1] = 0.42
         bend[long & (np.abs(along[:, 0]) < np.abs(along[:, 1])), 0] = 0.42
     text = tuple(str(node % base.nodes) for node in range(topology.nodes))
-    caption = f"every one of {count_of(base.nodes, 'endpoint')} is joined to the router of its number in each plane"
+    caption = (
+        f"every one of {count_of(base.nodes, 'endpoint')} is joined to the router of its number "
+        "in each plane"
+    )
     bent = _bent(plan, bend) if bend.any() else plan
-    plan = _sized(replace(bent, shown=shown, drawn=drawn, text=text, bands=tuple(bands), caption=caption))
+    plan = _sized(
+        replace(bent, shown=shown, drawn=drawn, text=text, bands=tuple(bands), caption=caption)
+    )
     return replace(plan, size=np.minimum(plan.size, 0.28))
 
 
 def _plan_of_parts(topology: Topology) -> Plan:
     """Of a network too large for its switches: parts of one group and level as nodes."""
     assert topology.group is not None
-    level = np.ones(topology.nodes, np.int64) if topology.level is None else topology.level.astype(np.int64)
+    level = (
+        np.ones(topology.nodes, np.int64)
+        if topology.level is None
+        else topology.level.astype(np.int64)
+    )
     switch = np.flatnonzero(np.arange(topology.nodes) >= topology.endpoints)
     tree = _is_tree(topology)
     stands = level if tree else np.minimum(level, 1)
@@ -523,11 +658,20 @@ def _plan_of_parts(topology: Topology) -> Plan:
     part[topology.link_source[hosts]] = part[topology.link_target[hosts]]
     counts = np.bincount(inverse, minlength=keys.size)
     a, b = part[topology.link_source], part[topology.link_target]
-    apart = (a != b) & (topology.link_source >= topology.endpoints) & (topology.link_target >= topology.endpoints)
+    apart = (
+        (a != b)
+        & (topology.link_source >= topology.endpoints)
+        & (topology.link_target >= topology.endpoints)
+    )
     pairs, joined = np.unique(a[apart] * keys.size + b[apart], return_counts=True)
     small = Topology(
-        "graph", (), keys.size, keys.size, pairs // keys.size, pairs % keys.size,
-    )  # fmt: skip
+        "graph",
+        (),
+        keys.size,
+        keys.size,
+        pairs // keys.size,
+        pairs % keys.size,
+    )
     part_level, part_group = keys // (topology.nodes + 2), keys % (topology.nodes + 2) - 1
     place = np.zeros((keys.size, 2))
     notes: list[Note] = []
@@ -540,16 +684,30 @@ def _plan_of_parts(topology: Topology) -> Plan:
             place[own, 1] = (height - 1) * rise
             first = int(switch[np.flatnonzero(inverse == own[0])[0]])
             name = kind_of(topology, first, 2)
-            each = f"{counts[own[0]]:,} {name}" + (f" in each of {own.size} {_parts_word(topology)}s" * (own.size > 1))
-            notes.append(Note(-0.6, (height - 1) * rise, each.replace(" in each of", "\nin each of")))
+            each = f"{counts[own[0]]:,} {name}" + (
+                f" in each of {own.size} {_parts_word(topology)}s" * (own.size > 1)
+            )
+            notes.append(
+                Note(-0.6, (height - 1) * rise, each.replace(" in each of", "\nin each of"))
+            )
     else:
         turn = np.pi / 2 - 2 * np.pi * np.arange(keys.size) / keys.size
-        place = max(keys.size / (2 * np.pi) * 1.1, 1.5) * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        place = max(keys.size / (2 * np.pi) * 1.1, 1.5) * np.stack(
+            [np.cos(turn), np.sin(turn)], axis=1
+        )
     plan = _straight(small, place, count=joined, part=part, network=topology, notes=tuple(notes))
-    numbers = [str(group) if group >= 0 else f"×{count}" for group, count in zip(part_group, counts, strict=True)]
+    numbers = [
+        str(group) if group >= 0 else f"×{count}"
+        for group, count in zip(part_group, counts, strict=True)
+    ]
     word = _parts_word(topology) or "leaf"
-    named = f"a node is a {word}, its number inside" if (part_group >= 0).any() else "a node is a level"
-    held = f"{topology.nodes - topology.endpoints:,} switches and {topology.endpoints:,} endpoints are not drawn"
+    named = (
+        f"a node is a {word}, its number inside" if (part_group >= 0).any() else "a node is a level"
+    )
+    held = (
+        f"{topology.nodes - topology.endpoints:,} switches and {topology.endpoints:,} endpoints "
+        "are not drawn"
+    )
     caption = f"{held}; {named}, each line is {_range(joined)} link{'s' * (int(joined.max()) > 1)}"
     middle = np.zeros((small.links, 2)) if tree else -0.1 * plan.lines.mean(axis=1)
     return replace(_bent(plan, middle), text=tuple(numbers), caption=caption)

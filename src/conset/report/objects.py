@@ -1,4 +1,4 @@
-"""Objects: what `show --json` says of a machine, a pattern, a schedule, one of its phases, and its partners."""
+"""Objects: what `show --json` prints of a machine, pattern, schedule, phase, and partners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from conset.schedule.schedule import Schedule
 
 
 def machine_object(machine: Machine) -> dict[str, Any]:
-    """One machine as an object: network, routing, limits, costs (also those of single methods), notes."""
+    """One machine as an object.
+
+    Network, routing, limits, costs (also those of single methods), notes.
+    """
     topology, routing = machine.topology, machine.routing
     return {
         "name": machine.name,
@@ -102,7 +105,9 @@ def schedule_object(schedule: Schedule, summary: Summary) -> dict[str, Any]:
 
 
 def phase_object(schedule: Schedule, phase: int) -> dict[str, Any]:
-    """The transfers of a phase as rows [source, target, bytes, message], their routes as nodes, the loads of links.
+    """The transfers of a phase as rows, their routes as nodes, the loads of links.
+
+    A row is [source, target, bytes, message].
 
     Raises:
         UsageError: no such phase.
@@ -112,7 +117,13 @@ def phase_object(schedule: Schedule, phase: int) -> dict[str, Any]:
     message = schedule.message[where]
     source, target = schedule.pattern.source[message], schedule.pattern.target[message]
     from_node, to_node = schedule.machine.topology.ends
-    rows = zip(source.tolist(), target.tolist(), schedule.size[where].tolist(), message.tolist(), strict=True)
+    rows = zip(
+        source.tolist(),
+        target.tolist(),
+        schedule.size[where].tolist(),
+        message.tolist(),
+        strict=True,
+    )
     used = zip(routes.link.tolist(), routes.load.tolist(), routes.bytes.tolist(), strict=True)
     return {
         "phase": phase,

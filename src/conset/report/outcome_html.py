@@ -36,7 +36,11 @@ def bounds_html(bounds: Bounds) -> str:
         Fact("of all", bounds.phases_class),
         Fact("time, at least", format_time(bounds.time_s), bounds.time_witness),
         Fact("of all", bounds.time_class),
-        Fact("sum of loads, at least", format_load(bounds.load_sum, grouped=True), bounds.load_sum_witness),
+        Fact(
+            "sum of loads, at least",
+            format_load(bounds.load_sum, grouped=True),
+            bounds.load_sum_witness,
+        ),
         Fact("of all", bounds.load_sum_class),
         Fact("the largest of", count_of(len(bounds.candidates), "bound")),
     ]
@@ -45,7 +49,11 @@ def bounds_html(bounds: Bounds) -> str:
 
 def stage_bounds_html(bounds: StageBounds) -> str:
     """What no program that forwards in stages beats."""
-    of = "any number of stages" if bounds.stages is None else f"at most {count_of(bounds.stages, 'stage')}"
+    of = (
+        "any number of stages"
+        if bounds.stages is None
+        else f"at most {count_of(bounds.stages, 'stage')}"
+    )
     facts = [
         Fact("time, at least", format_time(bounds.time_s), bounds.time_witness),
         Fact("sends of a rank, at least", f"{bounds.sends:,}", bounds.sends_witness),
@@ -86,7 +94,10 @@ def _prediction_facts(prediction: Prediction) -> list[Fact]:
 
 
 def verification_html(verification: Verification) -> str:
-    """The verdict and the figures; of what is broken, each rule once, with how often and where first."""
+    """The verdict and the figures.
+
+    Of what is broken, each rule once, with how often and where first.
+    """
     figures = verification.figures
     facts: list[Fact] = []
     counts = Counter(violation.rule for violation in verification.violations)
@@ -106,9 +117,15 @@ def verification_html(verification: Verification) -> str:
 
 def timeline_html(timeline: Timeline) -> str:
     """What happened, and a small picture: messages under way over time."""
-    name = f"{format_time(timeline.time_s)} by {timeline.model} on {timeline.machine}, sync {timeline.sync}"
+    name = (
+        f"{format_time(timeline.time_s)} by {timeline.model} on {timeline.machine}, sync "
+        f"{timeline.sync}"
+    )
     if timeline.workload is None:
-        facts = [Fact("messages", f"{timeline.messages:,}"), Fact("mean latency", format_time(timeline.mean_latency_s))]
+        facts = [
+            Fact("messages", f"{timeline.messages:,}"),
+            Fact("mean latency", format_time(timeline.mean_latency_s)),
+        ]
     else:
         facts = timeline_facts(TimelineView(timeline))
     return card("Timeline", name, facts, _under_way(timeline))
@@ -125,9 +142,14 @@ def _terms(terms: Mapping[str, float]) -> str:
         label = f"{TERM_LABELS[name]} {format_time(seconds)}"
         body.append(f'<rect x="0" y="{y:.2f}" width="46" height="{part:.2f}" fill="{colour}"/>')
         top = high + 12 + 16 * k
-        body.append(f'<rect x="0" y="{top}" width="9" height="9" fill="{colour}"/>{legend_word(14, label, y=top + 9)}')
+        body.append(
+            f'<rect x="0" y="{top}" width="9" height="9" '
+            f'fill="{colour}"/>{legend_word(14, label, y=top + 9)}'
+        )
         y += part
-    said = ", ".join(f"{TERM_LABELS[name]} {format_time(seconds)}" for name, seconds in terms.items())
+    said = ", ".join(
+        f"{TERM_LABELS[name]} {format_time(seconds)}" for name, seconds in terms.items()
+    )
     return small_picture("".join(body), said, "")
 
 
@@ -139,13 +161,19 @@ def _under_way(timeline: Timeline) -> str:
     if not whole_s:
         return ""
     change = np.repeat([1, -1], end_s.size)
-    order = np.lexsort((change, np.concatenate([start_s, end_s])))  # what ends makes room for what starts
+    order = np.lexsort(
+        (change, np.concatenate([start_s, end_s]))
+    )  # what ends makes room for what starts
     most = int(np.cumsum(change[order]).max())
     count = under_way(start_s, end_s, np.linspace(0.0, whole_s, BINS + 1))[0] / max(most, 1)
     top, high, wide = 22, SIDE - 12, SIDE / BINS
-    steps = "".join(f"L{wide * k:g} {top + (high - top) * (1 - value):.2f}h{wide:g}" for k, value in enumerate(count))
+    steps = "".join(
+        f"L{wide * k:g} {top + (high - top) * (1 - value):.2f}h{wide:g}"
+        for k, value in enumerate(count)
+    )
     body = (
-        f'<path d="M0 {high}{steps}V{high}z" fill="{style.ACCENT}"/><path d="M0 {high}H{SIDE}" stroke="{style.PALE}"/>'
+        f'<path d="M0 {high}{steps}V{high}z" fill="{style.ACCENT}"/><path d="M0 {high}H{SIDE}" '
+        f'stroke="{style.PALE}"/>'
     )
     said = f"{count_of(most, 'message')} under way at most"
     words = legend_word(0, said, y=12) + legend_word(0, "0", y=high + 14)

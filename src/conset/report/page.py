@@ -1,6 +1,9 @@
-"""Page: facts, tables and pictures as one HTML file that needs nothing else; its form is `page.html.jinja`.
+"""Page: facts, tables and pictures as one HTML file that needs nothing else.
 
-`show -o x.html` writes one with what it shows of one thing; `report`, `campaign` and `calibrate` write sections.
+Its form is `page.html.jinja`.
+
+`show -o x.html` writes one with what it shows of one thing; `report`, `campaign` and `calibrate`
+write sections.
 """
 
 from __future__ import annotations
@@ -98,7 +101,13 @@ class Section:
         """Whether it is right, in words."""
         if self.label:
             return self.label
-        return "not checked" if self.verified is None else "verified" if self.verified else "breaks rules"
+        return (
+            "not checked"
+            if self.verified is None
+            else "verified"
+            if self.verified
+            else "breaks rules"
+        )
 
     @property
     def mark(self) -> str:
@@ -112,12 +121,14 @@ def is_page(path: Path | None) -> bool:
 
 
 def check_page_path(path: Path) -> None:
-    """Raises UsageError unless the suffix is that of a page, MissingExtraError without matplotlib."""
+    """Raises UsageError unless the suffix is a page's, MissingExtraError without matplotlib."""
     from conset.base.errors import UsageError
     from conset.report.style import require_matplotlib
 
     if not is_page(path):
-        raise UsageError(f"-o {path}: a report is a page and must end in {SUFFIX}, given '{path.suffix}'")
+        raise UsageError(
+            f"-o {path}: a report is a page and must end in {SUFFIX}, given '{path.suffix}'"
+        )
     require_matplotlib()
 
 
@@ -141,8 +152,13 @@ def write_page(path: Path, title: str, card: str, text: str, draws: Sequence[Dra
     write_sections(path, title, "", None, (), [Section("", "", None, parts=parts)])
 
 
-def write_schedule_page(path: Path, schedule: Schedule, summary: Summary, views: Views, width: int) -> None:
-    """A page with the schedule's facts, its picture, those of phases asked for, and its text `width` letters wide."""
+def write_schedule_page(
+    path: Path, schedule: Schedule, summary: Summary, views: Views, width: int
+) -> None:
+    """A page with the schedule's facts, its picture, those of phases asked for, and its text.
+
+    The text is `width` letters wide.
+    """
     from functools import partial
 
     from conset.report.html import schedule_html
@@ -174,7 +190,12 @@ def own_ids(svg: str, number: int) -> str:
 
 
 def write_sections(
-    path: Path, title: str, subtitle: str, summary: PageTable | None, notes: Sequence[str], sections: Sequence[Section]
+    path: Path,
+    title: str,
+    subtitle: str,
+    summary: PageTable | None,
+    notes: Sequence[str],
+    sections: Sequence[Section],
 ) -> None:
     """Writes a page; the same content gives the same bytes.
 
@@ -195,11 +216,17 @@ def write_sections(
 
     from conset.base.files import replacing
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
-    form = environment.from_string(files("conset.report").joinpath(FORM).read_text(encoding="utf-8"))
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    form = environment.from_string(
+        files("conset.report").joinpath(FORM).read_text(encoding="utf-8")
+    )
     numbers = iter(range(10**9))
     bodies = [_body(section, k, numbers) for k, section in enumerate(sections)]
-    text = form.render(title=title, subtitle=subtitle, summary=summary, notes=notes, sections=bodies)
+    text = form.render(
+        title=title, subtitle=subtitle, summary=summary, notes=notes, sections=bodies
+    )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -220,11 +247,23 @@ def _body(section: Section, k: int, numbers: Any) -> dict[str, Any]:
         return Markup(own_ids(svg[svg.index("<svg") :], next(numbers)))
 
     parts = [
-        {"title": part.title, "facts": part.facts, "table": part.table, "folded": part.folded,
-         "card": Markup(part.card), "text": part.text, "pictures": [drawn(draw) for draw in part.draws]}
+        {
+            "title": part.title,
+            "facts": part.facts,
+            "table": part.table,
+            "folded": part.folded,
+            "card": Markup(part.card),
+            "text": part.text,
+            "pictures": [drawn(draw) for draw in part.draws],
+        }
         for part in section.parts
-    ]  # fmt: skip
+    ]
     return {
-        "anchor": anchor(k), "title": section.title, "subtitle": section.subtitle, "verdict": section.verdict,
-        "mark": section.mark, "violations": section.violations, "parts": parts,
-    }  # fmt: skip
+        "anchor": anchor(k),
+        "title": section.title,
+        "subtitle": section.subtitle,
+        "verdict": section.verdict,
+        "mark": section.mark,
+        "violations": section.violations,
+        "parts": parts,
+    }

@@ -43,7 +43,8 @@ def pattern_text(pattern: Pattern, *, width: int = 100) -> str:
 def matrix_lines(pattern: Pattern, *, width: int = 100) -> list[str]:
     """Rows send, columns receive; a darker cell is more bytes (logarithmic), a dot is none.
 
-    Small matrices have two characters a cell; larger ones one character for two rows, so that both look square.
+    Small matrices have two characters a cell; larger ones one character for two rows, so that both
+    look square.
     """
     room = max(8, width - 8)
     cells = min(TEXT_CELLS, room)
@@ -72,7 +73,10 @@ def _shades(grid: NDArray[np.float64]) -> list[list[str]]:
     low, high = (np.log(seen.min()), np.log(seen.max())) if seen.size else (0.0, 0.0)
     scale = (len(_SHADES) - 1) / (high - low) if high > low else 0.0
     return [
-        ["·" if np.isnan(v) else _SHADES[round((np.log(v) - low) * scale) if scale else -1] for v in row]
+        [
+            "·" if np.isnan(v) else _SHADES[round((np.log(v) - low) * scale) if scale else -1]
+            for v in row
+        ]
         for row in grid
     ]
 
@@ -95,7 +99,9 @@ def _histograms(pattern: Pattern) -> list[str]:
     low = min(int(out.min()), int(into.min())) // step
     rows = []
     for start in range(low * step, top + 1, step):
-        counts = [int(((degree >= start) & (degree < start + step)).sum()) for degree in (out, into)]
+        counts = [
+            int(((degree >= start) & (degree < start + step)).sum()) for degree in (out, into)
+        ]
         name = str(start) if step == 1 else f"{start}-{start + step - 1}"
         rows.append(
             (
@@ -117,16 +123,24 @@ def _sizes(pattern: Pattern) -> list[str]:
     rows = []
     for low in range(first, last + 1, step):
         count = int(((power >= low) & (power < low + step)).sum())
-        rows.append((f"from {format_size(2.0**low)}", f"{count:,}", bar(count, pattern.messages, 24)))
+        rows.append(
+            (f"from {format_size(2.0**low)}", f"{count:,}", bar(count, pattern.messages, 24))
+        )
     return table_lines(("size", "messages", ""), rows, left=(2,))
 
 
 CELLS = 256
-"""Most cells along a side of the matrix: smaller ones are finer than the pixels of a picture, and drop messages."""
+"""Most cells along a side of the matrix.
+
+Smaller ones are finer than the pixels of a picture, and drop messages.
+"""
 
 
 def picture_pattern(pattern: Pattern) -> Figure:
-    """The matrix at the left; at the right messages and bytes of ranks, and how large messages are."""
+    """The matrix at the left.
+
+    At the right messages and bytes of ranks, and how large messages are.
+    """
     figure = style.new_figure(10, 6.4)
     style.headline(figure, pattern.name, _subtitle(pattern))
     layout: Any = [["matrix", "degree"], ["matrix", "bytes"], ["matrix", "size"]]
@@ -153,11 +167,17 @@ def _draw_bytes(figure: Figure, axes: Axes, pattern: Pattern) -> None:
         bytes_bar(figure, axes, image)
     elif values.size == 1:
         axes.set_title(
-            f"every cell {format_size(float(values[0]))}", loc="right", weight="normal", color=style.QUIET, size=9.5
+            f"every cell {format_size(float(values[0]))}",
+            loc="right",
+            weight="normal",
+            color=style.QUIET,
+            size=9.5,
         )
 
 
-def draw_matrix(axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False) -> AxesImage:
+def draw_matrix(
+    axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False
+) -> AxesImage:
     """A rank × rank grid, dark is more, rows send, columns receive; empty cells stay white."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.ticker import MaxNLocator
@@ -169,7 +189,9 @@ def draw_matrix(axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmi
         # one value: the colour of the bars, not an end of the map
         norm = Normalize(low - 2, low + 1)
     extent = (-0.5, ranks - 0.5, ranks - 0.5, -0.5)
-    image = axes.imshow(grid, cmap=style.amount_map(), norm=norm, extent=extent, interpolation="nearest")
+    image = axes.imshow(
+        grid, cmap=style.amount_map(), norm=norm, extent=extent, interpolation="nearest"
+    )
     block = block_of(ranks, grid.shape[0])
     unit = f" (a cell is {block} × {block} ranks)" if block > 1 else ""
     axes.set_xlabel(f"target rank{unit}")
@@ -222,7 +244,14 @@ def _draw_degrees(axes: Axes, pattern: Pattern) -> None:
     width = max(1, -(-(top + 1) // 40))
     edges = np.arange(-0.5, top + width + 0.5, width).tolist()
     # sends in full, receives as an outline, so that both are seen where they agree
-    axes.hist(out, edges, color=style.ACCENT, alpha=0.85, label="sent", rwidth=0.86 if width == 1 and top < 40 else 1.0)
+    axes.hist(
+        out,
+        edges,
+        color=style.ACCENT,
+        alpha=0.85,
+        label="sent",
+        rwidth=0.86 if width == 1 and top < 40 else 1.0,
+    )
     axes.hist(into, edges, histtype="step", color=style.BOUND, linewidth=1.4, label="received")
     axes.set_xlabel("messages")
     axes.set_ylabel("ranks")
@@ -234,7 +263,9 @@ def _draw_degrees(axes: Axes, pattern: Pattern) -> None:
 def rank_bytes(pattern: Pattern) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(sent, received), shape=(ranks) each [B]: messages only, without what stays local."""
     size = np.asarray(pattern.size, np.float64)
-    sent, received = (np.bincount(end, size, pattern.ranks) for end in (pattern.source, pattern.target))
+    sent, received = (
+        np.bincount(end, size, pattern.ranks) for end in (pattern.source, pattern.target)
+    )
     return np.asarray(sent, np.float64), np.asarray(received, np.float64)
 
 
@@ -248,7 +279,10 @@ def _draw_rank_bytes(axes: Axes, pattern: Pattern) -> None:
     """Bytes of every rank; below how far the largest is above the mean."""
     sent, received = rank_bytes(pattern)
     axes.set_title("bytes per rank")
-    axes.set_xlabel(f"rank; largest / mean: sent {skew_of(sent):.3g}, received {skew_of(received):.3g}", size=8.8)
+    axes.set_xlabel(
+        f"rank; largest / mean: sent {skew_of(sent):.3g}, received {skew_of(received):.3g}",
+        size=8.8,
+    )
     axes.set_ylabel("bytes")
     edges = np.arange(pattern.ranks + 1) - 0.5
     axes.stairs(sent, edges, fill=True, color=style.ACCENT, alpha=0.85, linewidth=0)

@@ -1,8 +1,11 @@
-"""Picture of a program of blocks: which phase runs when, in which context, and what every switch consists of.
+"""Picture of a program of blocks.
 
-Above, time goes to the right and every phase of every block has a row; a phase is filled in the colour of its context,
-so equal colours need no switch between them. A switch is a line through all rows, in the colours of its parts where
-they are wide enough. Below, the parts of every switch, to a scale of their own: phases may take far longer.
+Which phase runs when, in which context, and what every switch consists of.
+
+Above, time goes to the right and every phase of every block has a row; a phase is filled in the
+colour of its context, so equal colours need no switch between them. A switch is a line through all
+rows, in the colours of its parts where they are wide enough. Below, the parts of every switch, to a
+scale of their own: phases may take far longer.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ INK_BARS = 60
 
 
 def picture_blocks(program: Program, over_time: Switching) -> Figure:
-    """Phases and switches of a program of blocks over predicted time, as `switching` has found them."""
+    """Phases and switches of a program of blocks over predicted time, as in `switching`."""
     rows = [program.schedules[stage.schedule].phases for stage in program.stages]
     kinds = _kinds(program, over_time)
     below = 0.75 + 0.2 * max(1, min(len(kinds), TAKEN))
@@ -53,7 +56,10 @@ def picture_blocks(program: Program, over_time: Switching) -> Figure:
 
 def _headlines(program: Program, over_time: Switching) -> tuple[str, str]:
     contexts, terms = program.figures()["contexts"], over_time.prediction.terms
-    switches = f"{count_of(over_time.parts.count, 'switch', 'switches')} between {count_of(contexts, 'context')}"
+    switches = (
+        f"{count_of(over_time.parts.count, 'switch', 'switches')} between "
+        f"{count_of(contexts, 'context')}"
+    )
     title = f"{count_of(len(program.stages), 'block')} on {program.machine.name}: {switches}"
     parts = ", ".join(f"{NAMES[name]} {format_time(terms[name])}" for name in PARTS[1:])
     drain = format_time(over_time.parts.drain_s)
@@ -73,14 +79,22 @@ def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[
     corners = ((left, low + 0.06), (right, low + 0.06), (right, low + 0.94), (left, low + 0.94))
     boxes = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
     titles = [
-        f"{_phase_name(program, over_time, k)}: context {context}, {format_time(begin_s)} to {format_time(end_s)}"
+        f"{_phase_name(program, over_time, k)}: context {context}, {format_time(begin_s)} to "
+        f"{format_time(end_s)}"
         for k, (context, begin_s, end_s) in enumerate(
-            zip(over_time.context.tolist(), over_time.begin_s.tolist(), over_time.end_s.tolist(), strict=True)
+            zip(
+                over_time.context.tolist(),
+                over_time.begin_s.tolist(),
+                over_time.end_s.tolist(),
+                strict=True,
+            )
         )
     ]
     end = float(scale(np.array([over_time.prediction.time_s]))[0]) or 1.0
     edge = np.where(right - left > 0.008 * end, 0.4, 0.0).tolist()  # between phases of one context
-    phases = PolyCollection(list(boxes), facecolors=list(colours), edgecolors=style.PAPER, linewidths=edge, zorder=3)
+    phases = PolyCollection(
+        list(boxes), facecolors=list(colours), edgecolors=style.PAPER, linewidths=edge, zorder=3
+    )
     phases.set_gid("conset-phases")
     axes.add_collection(phases)
     style.add_titles(axes, "conset-phases", titles)
@@ -89,7 +103,16 @@ def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[
     for k in _apart([middle for _, middle in left_out], 0.02 * end):
         skipped, middle = left_out[k]
         text = f"{skipped.times:,} more, {format_time(skipped.end_s - skipped.begin_s)}"
-        axes.text(middle, float(tops[-1]) / 2, text, ha="center", va="center", size=8, color=style.QUIET, rotation=90)
+        axes.text(
+            middle,
+            float(tops[-1]) / 2,
+            text,
+            ha="center",
+            va="center",
+            size=8,
+            color=style.QUIET,
+            rotation=90,
+        )
     axes.set_xlim(0, end * 1.002)
     axes.set_ylim(float(tops[-1]) - 0.3, -0.2)
     _name_rows(axes, program, rows, tops)
@@ -117,7 +140,10 @@ def _scale(over_time: Switching) -> tuple[Any, list[tuple[Any, float]]]:
 
 
 def _draw_switches(axes: Axes, over_time: Switching, scale: Any, height: float) -> None:
-    """Bands through all rows: drain inside the end of a phase, synchronization and set-up before the next."""
+    """Bands through all rows.
+
+    Drain inside the end of a phase, synchronization and set-up before the next.
+    """
     from matplotlib.collections import PolyCollection
 
     at = np.flatnonzero(over_time.switched)
@@ -125,37 +151,55 @@ def _draw_switches(axes: Axes, over_time: Switching, scale: Any, height: float) 
     synchronized = opened - over_time.setup_s[at]
     drained = synchronized - over_time.synchronization_s[at]
     edges = {
-        "drain": (drained - over_time.drain_s[at], drained), "synchronization": (drained, synchronized),
+        "drain": (drained - over_time.drain_s[at], drained),
+        "synchronization": (drained, synchronized),
         "setup": (synchronized, opened),
-    }  # fmt: skip
+    }
     for name, (begin, end) in edges.items():
         left, right = scale(begin), scale(end)
         corners = ((left, -0.1), (right, -0.1), (right, height + 0.1), (left, height + 0.1))
-        boxes = np.stack([np.stack(np.broadcast_arrays(*corner), axis=1) for corner in corners], axis=1)
+        boxes = np.stack(
+            [np.stack(np.broadcast_arrays(*corner), axis=1) for corner in corners], axis=1
+        )
         order = 4 if name == "drain" else 2
         alpha = 0.55 if name == "drain" else 0.75
         axes.add_collection(
-            PolyCollection(list(boxes), facecolors=COLOURS[name], alpha=alpha, linewidths=0, zorder=order)
+            PolyCollection(
+                list(boxes), facecolors=COLOURS[name], alpha=alpha, linewidths=0, zorder=order
+            )
         )
     axes.vlines(scale(drained), -0.1, height + 0.1, color=style.QUIET, linewidth=0.5, zorder=1)
 
 
 def _write_contexts(
-    axes: Axes, over_time: Switching, boxes: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], end: float,
+    axes: Axes,
+    over_time: Switching,
+    boxes: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    end: float,
     colours: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """The number of its context in every phase that is wide enough; `boxes`: their left, right and lower sides."""
+) -> None:
+    """The number of its context in every phase that is wide enough.
+
+    `boxes`: their left, right and lower sides.
+    """
     left, right, low = boxes
     for k in np.flatnonzero(right - left > 0.018 * end).tolist():
         axes.text(
-            float(left[k] + right[k]) / 2, float(low[k]) + 0.5, str(int(over_time.context[k])), ha="center",
-            va="center", size=8, color=style.ink_on(colours[k]), zorder=6,
-        )  # fmt: skip
+            float(left[k] + right[k]) / 2,
+            float(low[k]) + 0.5,
+            str(int(over_time.context[k])),
+            ha="center",
+            va="center",
+            size=8,
+            color=style.ink_on(colours[k]),
+            zorder=6,
+        )
 
 
 def _name_rows(axes: Axes, program: Program, rows: list[int], tops: NDArray[np.float64]) -> None:
     names = [
-        _short(stage.name) + (f", {stage.repeat:,} ×{' ⇄' if stage.turns else ''}" if stage.repeat > 1 else "")
+        _short(stage.name)
+        + (f", {stage.repeat:,} ×{' ⇄' if stage.turns else ''}" if stage.repeat > 1 else "")
         for stage in program.stages
     ]
     if sum(rows) > ROWS:
@@ -175,7 +219,10 @@ def _name_rows(axes: Axes, program: Program, rows: list[int], tops: NDArray[np.f
 
 
 def _apart(places: Sequence[float], least: float) -> list[int]:
-    """Indices of rising places of which none is nearer than `least` to the one before, the first among them."""
+    """Indices of rising places, the first among them.
+
+    None is nearer than `least` to the one before.
+    """
     kept: list[int] = []
     for k, place in enumerate(places):
         if not kept or place - places[kept[-1]] >= least:
@@ -190,7 +237,11 @@ def _time_axis(axes: Axes, over_time: Switching, scale: Any, cut: bool) -> None:
         first = np.flatnonzero(np.diff(over_time.stage, prepend=-1))
         times = np.append(over_time.begin_s[first], whole_s)
         places = scale(times)
-        kept = [k for k in range(times.size) if k == times.size - 1 or places[-1] - places[k] > 0.1 * places[-1]]
+        kept = [
+            k
+            for k in range(times.size)
+            if k == times.size - 1 or places[-1] - places[k] > 0.1 * places[-1]
+        ]
         kept = [kept[n] for n in _apart(places[kept].tolist(), 0.1 * float(places[-1]))]
         axes.set_xticks(places[kept], [f"{time / factor:.4g}" for time in times[kept]])
         axes.set_xlabel(f"time [{unit}]; axis cut where repetitions are left out")
@@ -221,7 +272,11 @@ def _kinds(program: Program, over_time: Switching) -> list[Kind]:
 
 def _phase_name(program: Program, over_time: Switching, k: int) -> str:
     """`halo 0`; the start has no phase."""
-    return "start" if k < 0 else f"{_short(program.stages[over_time.stage[k]].name)} {over_time.phase[k]}"
+    return (
+        "start"
+        if k < 0
+        else f"{_short(program.stages[over_time.stage[k]].name)} {over_time.phase[k]}"
+    )
 
 
 def _short(name: str) -> str:
@@ -237,14 +292,28 @@ def _draw_parts(axes: Axes, kinds: list[Kind], most: int) -> None:
     for row, (_, parts, _) in enumerate(kinds):
         begin = 0.0
         for name, value in zip(PARTS, parts, strict=True):
-            axes.barh([row], [value / factor], 0.7, begin, color=COLOURS[name], label=NAMES[name] if row == 0 else None)
+            axes.barh(
+                [row],
+                [value / factor],
+                0.7,
+                begin,
+                color=COLOURS[name],
+                label=NAMES[name] if row == 0 else None,
+            )
             begin += value / factor
-        axes.text(begin + 0.008 * longest / factor, row, format_time(sum(parts)), va="center", size=8)
-    axes.set_yticks(range(len(kinds)), [f"{name} ({times:,} ×)" if times > 1 else name for name, _, times in kinds])
+        axes.text(
+            begin + 0.008 * longest / factor, row, format_time(sum(parts)), va="center", size=8
+        )
+    axes.set_yticks(
+        range(len(kinds)),
+        [f"{name} ({times:,} ×)" if times > 1 else name for name, _, times in kinds],
+    )
     axes.set_ylim(len(kinds) - 0.4, -0.6)
     axes.set_xlim(0, 1.12 * longest / factor or 1)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"time [{unit}]")
     axes.set_title(title if kinds else "no switches")
     if kinds:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0, borderpad=0.2)
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0, borderpad=0.2
+        )

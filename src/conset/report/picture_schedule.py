@@ -30,7 +30,9 @@ ROW_IN = 0.212
 
 
 def picture_phase(schedule: Schedule, phase: int) -> Figure:
-    """Routes coloured by transfer where no link is shared, else links coloured by load; the list is cut where full.
+    """Routes coloured by transfer where no link is shared, else links coloured by load.
+
+    The list is cut where full.
 
     Raises:
         UsageError: no such phase.
@@ -43,7 +45,11 @@ def picture_phase(schedule: Schedule, phase: int) -> Figure:
     load = int(routes.load.max(initial=0))
     sample = sample_note(schedule)
     ports_only = schedule.machine.topology.kind == "crossbar"
-    use = "no links" if ports_only else f"largest load on a link {load}, {count_of(routes.link.size, 'link')} in use"
+    use = (
+        "no links"
+        if ports_only
+        else f"largest load on a link {load}, {count_of(routes.link.size, 'link')} in use"
+    )
     use += " in one sample of its routes" if sample else ""
     style.headline(figure, title, f"{pattern_label(schedule)}{transfers}, {size}, {use}")
     left, right = figure.subplots(1, 2, width_ratios=(3.2 if _is_wide(schedule) else 2.1, 1))
@@ -56,7 +62,11 @@ def picture_phase(schedule: Schedule, phase: int) -> Figure:
         widths = _draw_shared(figure, left, schedule, routes)
     else:
         widths = _draw_apart(left, schedule, routes, colours)
-    lines = ["" if ports_only else LANES, sample, plan_of(topology).caption if topology.kind == "graph" else ""]
+    lines = [
+        "" if ports_only else LANES,
+        sample,
+        plan_of(topology).caption if topology.kind == "graph" else "",
+    ]
     draw_foot(left, lines, *_width_key(*widths, "on a link" if shared else "of a transfer"))
     _list_transfers(right, schedule, routes, None if shared else colours)
     return figure
@@ -70,7 +80,11 @@ def sample_note(schedule: Schedule) -> str:
     if schedule.route_nodes is not None or not schedule.machine.routes_unknown:
         return ""
     rule = schedule.machine.routing.rule
-    chosen = "a hash draws" if schedule.machine.routing.knowledge == "hashed" else "switches choose as messages come"
+    chosen = (
+        "a hash draws"
+        if schedule.machine.routing.knowledge == "hashed"
+        else "switches choose as messages come"
+    )
     return f"One sample: these are routes that {rule} may take; which it takes, {chosen}."
 
 
@@ -79,14 +93,19 @@ Widths = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _widths(size: NDArray[Any], widest: float) -> NDArray[np.float64]:
-    """Widths [pt] in proportion to bytes, but never so thin that a line is lost; wider where they differ much."""
+    """Widths [pt] in proportion to bytes, but never so thin that a line is lost.
+
+    Wider where they differ much.
+    """
     share = size / max(float(size.max(initial=1)), 1.0)
     if share.size and share.min() < 0.5:
         widest *= 1.4
     return np.asarray(widest * np.maximum(share, 0.22), np.float64)
 
 
-def _width_key(size: NDArray[Any], width: NDArray[np.float64], of: str) -> tuple[list[Any], list[str]]:
+def _width_key(
+    size: NDArray[Any], width: NDArray[np.float64], of: str
+) -> tuple[list[Any], list[str]]:
     """Lines as wide as the least and the most bytes, where these differ; `of` says of what."""
     from matplotlib.lines import Line2D
 
@@ -113,7 +132,9 @@ def _is_wide(schedule: Schedule) -> bool:
     return bool(width > 1.6 * height)
 
 
-def _draw_apart(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> Widths:
+def _draw_apart(
+    axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]
+) -> Widths:
     """Every route in the colour of its transfer, as wide as its bytes."""
     hop, size = routes.hop_transfer, schedule.size[routes.transfers]
     width = _widths(size, _line_width(schedule))
@@ -127,7 +148,8 @@ def _link_titles(schedule: Schedule, routes: PhaseRoutes, links: NDArray[Any]) -
     topology, at = schedule.machine.topology, np.searchsorted(routes.link, links)
     count = np.bincount(np.searchsorted(routes.link, routes.hop_link), minlength=routes.link.size)
     return [
-        f"{topology.link_name(int(link))}: {count_of(int(count[k]), 'message')}, {format_size(int(routes.bytes[k]))}"
+        f"{topology.link_name(int(link))}: {count_of(int(count[k]), 'message')}, "
+        f"{format_size(int(routes.bytes[k]))}"
         for link, k in zip(links.tolist(), at.tolist(), strict=True)
     ]
 
@@ -138,23 +160,41 @@ def _line_width(schedule: Schedule) -> float:
 
 
 def _draw_shared(figure: Figure, axes: Axes, schedule: Schedule, routes: PhaseRoutes) -> Widths:
-    """Links in the colour of their load, as wide as their bytes; the bar reaches from the least load to the largest."""
+    """Links in the colour of their load, as wide as their bytes.
+
+    The bar reaches from the least load to the largest.
+    """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, Normalize
 
     cmap = style.amount_map()
     least, most = int(routes.load.min()), int(routes.load.max())
     few = most - least < 10
-    norm = BoundaryNorm(np.arange(least - 0.5, most + 1.5), cmap.N) if few else Normalize(least, most)
+    norm = (
+        BoundaryNorm(np.arange(least - 0.5, most + 1.5), cmap.N) if few else Normalize(least, most)
+    )
     if least == most:
         norm = Normalize(least - 2, most + 1)  # one value: a colour of the middle
     width = _widths(routes.bytes, 1.2 * _line_width(schedule))
     titles = _link_titles(schedule, routes, routes.link)
-    draw_loads(axes, schedule.machine.topology, routes.link, np.asarray(cmap(norm(routes.load))), width, titles)
+    draw_loads(
+        axes,
+        schedule.machine.topology,
+        routes.link,
+        np.asarray(cmap(norm(routes.load))),
+        width,
+        titles,
+    )
     if least < most:
         ticks = np.unique(np.linspace(least, most, min(most - least + 1, 8)).round().astype(int))
         bar = figure.colorbar(
-            ScalarMappable(norm, cmap), ax=axes, location="left", shrink=0.6, pad=0.02, aspect=26, ticks=ticks
+            ScalarMappable(norm, cmap),
+            ax=axes,
+            location="left",
+            shrink=0.6,
+            pad=0.02,
+            aspect=26,
+            ticks=ticks,
         )
         bar.outline.set_visible(False)
         bar.ax.set_yticklabels([str(tick) for tick in ticks])
@@ -163,7 +203,9 @@ def _draw_shared(figure: Figure, axes: Axes, schedule: Schedule, routes: PhaseRo
     return routes.bytes.astype(np.float64), width
 
 
-def _draw_crossbar(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> Widths:
+def _draw_crossbar(
+    axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]
+) -> Widths:
     """No links: an arrow from port to port for each transfer, as wide as its bytes."""
     place = positions(schedule.machine.topology)
     frame(axes, schedule.machine.topology, place)
@@ -171,8 +213,16 @@ def _draw_crossbar(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours:
     draw_nodes(axes, schedule.machine.topology, place)
     where = routes.transfers
     width = _widths(schedule.size[where], 2.0)
-    inside = 1 - 1.08 * node_radius(axes, place) / float(np.hypot(*place[0]))  # tips end at the rims of the discs
-    pairs = zip(schedule.source_node[where], schedule.target_node[where], colours, width.tolist(), strict=True)
+    inside = 1 - 1.08 * node_radius(axes, place) / float(
+        np.hypot(*place[0])
+    )  # tips end at the rims of the discs
+    pairs = zip(
+        schedule.source_node[where],
+        schedule.target_node[where],
+        colours,
+        width.tolist(),
+        strict=True,
+    )
     for source, target, colour, line in pairs:
         start, end = inside * place[source], inside * place[target]
         arrow = {
@@ -187,7 +237,9 @@ def _draw_crossbar(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours:
     return np.asarray(schedule.size[where], np.float64), width
 
 
-def _list_transfers(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None) -> None:
+def _list_transfers(
+    axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None
+) -> None:
     axes.set_axis_off()
     inches = axes.get_figure().get_figheight() - 1.15  # type: ignore[union-attr]
     room = max(4, int(inches / ROW_IN) - 1)
@@ -195,7 +247,9 @@ def _list_transfers(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours
     shown = routes.count if routes.count <= room else room - 1
     columns = ((0.07, "left"), (0.46, "left"), (0.72, "right"), (1.0, "right"))
     for (x, align), text in zip(columns, ("transfer", "", "bytes", "links"), strict=True):
-        axes.text(x, 1 - step, text, ha=align, size=8.6, color=style.QUIET, transform=axes.transAxes)
+        axes.text(
+            x, 1 - step, text, ha=align, size=8.6, color=style.QUIET, transform=axes.transAxes
+        )
     hops = np.bincount(routes.hop_transfer, minlength=routes.count)
     pattern = schedule.pattern
     for k in range(shown):
@@ -207,10 +261,23 @@ def _list_transfers(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours
         for (x, align), text in zip(columns, row, strict=True):
             axes.text(x, y, text, ha=align, size=8.6, transform=axes.transAxes)
         if colours is not None:
-            axes.plot([0, 0.045], [y + 0.3 * step] * 2, color=colours[k], linewidth=3, solid_capstyle="butt")
+            axes.plot(
+                [0, 0.045],
+                [y + 0.3 * step] * 2,
+                color=colours[k],
+                linewidth=3,
+                solid_capstyle="butt",
+            )
     if shown < routes.count:
         left_out = f"… {routes.count - shown:,} more"
-        axes.text(0.07, 1 - (shown + 2) * step, left_out, size=8.6, color=style.QUIET, transform=axes.transAxes)
+        axes.text(
+            0.07,
+            1 - (shown + 2) * step,
+            left_out,
+            size=8.6,
+            color=style.QUIET,
+            transform=axes.transAxes,
+        )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
 
@@ -222,7 +289,9 @@ WRITTEN = 16
 
 
 def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> Figure:
-    """Matrix by phase at the left; transfers, largest link load and largest transfer of every phase at the right.
+    """Matrix by phase at the left.
+
+    Transfers, largest link load and largest transfer of every phase at the right.
 
     Args:
         schedule: what to draw.
@@ -247,7 +316,9 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> Figu
 def _draw_phases(figure: Figure, axes: Axes, schedule: Schedule) -> None:
     pattern = schedule.pattern
     source, target = pattern.source[schedule.message], pattern.target[schedule.message]
-    grid = rank_grid(pattern.ranks, source, target, schedule.phase_of.astype(np.int64), CELLS, "least")
+    grid = rank_grid(
+        pattern.ranks, source, target, schedule.phase_of.astype(np.int64), CELLS, "least"
+    )
     axes.set_title("phase of every message")
     image = draw_matrix(axes, grid, pattern.ranks)
     if pattern.ranks <= WRITTEN and schedule.phases > 1:
@@ -302,7 +373,11 @@ def _draw_load(axes: Axes, schedule: Schedule) -> None:
     elif schedule.phases and total:
         whole = isinstance(total, int)
         least = -(-total // schedule.phases) if whole else total / schedule.phases
-        _line(axes, least, f"bound {least:,} ({total:,} in all)" if whole else f"mean {least:,.4g}, expected")
+        _line(
+            axes,
+            least,
+            f"bound {least:,} ({total:,} in all)" if whole else f"mean {least:,.4g}, expected",
+        )
     top = max(float(load.max(initial=1)), limit or 1)
     axes.set_ylim(0, top * 1.12)
 
@@ -361,7 +436,10 @@ def _phase_axis(axes: Axes, phases: int, *, last: bool) -> None:
 
 
 def _mark_bound(axes: Axes, schedule: Schedule, summary: Summary | None) -> None:
-    """A line after as many phases as no schedule can go below; what stands right of it is the gap."""
+    """A line after as many phases as no schedule can go below.
+
+    What stands right of it is the gap.
+    """
     bound = ((summary or {}).get("bound") or {}).get("phases")
     count = np.diff(schedule.phase_offsets)
     axes.set_ylim(0, float(count.max(initial=1)) * 1.12)

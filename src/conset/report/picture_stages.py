@@ -1,8 +1,11 @@
-"""Picture of a program that forwards: one message's way through the stages, and what travels with it.
+"""Picture of a program that forwards.
 
-A panel for each stage shows the ranks where their nodes are, every bundle of the stage in pale, and the bundle that
-carries the message; ranks whose messages are in this bundle, and ranks they are for, are coloured. At the right: how
-many messages a rank sends, directly and in stages, with the least that so many stages allow.
+One message's way through the stages, and what travels with it.
+
+A panel for each stage shows the ranks where their nodes are, every bundle of the stage in pale, and
+the bundle that carries the message; ranks whose messages are in this bundle, and ranks they are
+for, are coloured. At the right: how many messages a rank sends, directly and in stages, with the
+least that so many stages allow.
 """
 
 from __future__ import annotations
@@ -41,7 +44,10 @@ NAMED = 4
 BULGE = 0.46
 """Most that an arc leaves the straight line: less than half the way to the next rank."""
 PANEL_IN, TITLE_IN, CAPTION_IN, COUNTS_IN, HEAD_IN = 3.4, 0.32, 0.78, 2.5, 0.85
-"""Sides of a panel, heights of its title and caption, width of the counts, height of the headline [inch]."""
+"""Sizes of a figure [inch].
+
+Sides of a panel, heights of its title and caption, width of the counts, height of the headline.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,9 @@ class Move:
 def require_paths(program: Program) -> Paths:
     """The paths of a program; raises UsageError for one whose stages have messages of their own."""
     if program.paths is None:
-        raise UsageError("a program of building blocks forwards nothing: there is no way of a message to draw")
+        raise UsageError(
+            "a program of building blocks forwards nothing: there is no way of a message to draw"
+        )
     return program.paths
 
 
@@ -103,7 +111,10 @@ def moves_of(paths: Paths, message: int) -> tuple[Move, ...]:
         inside, size = np.zeros(0, np.int32), 0
         if here != there:
             b = int(bundles.bundle_of[np.flatnonzero(bundles.parts == part)[0]])
-            inside, size = bundles.parts[bundles.offsets[b] : bundles.offsets[b + 1]], int(bundles.pattern.size[b])
+            inside, size = (
+                bundles.parts[bundles.offsets[b] : bundles.offsets[b + 1]],
+                int(bundles.pattern.size[b]),
+            )
         found.append(Move(stage, here, there, inside, size))
     return tuple(found)
 
@@ -113,7 +124,10 @@ IN_A_ROW = 8
 
 
 def rank_places(program: Program) -> Positions:
-    """shape=(ranks, 2): ranks where their nodes are drawn; on a grid where they share nodes, or of large networks."""
+    """shape=(ranks, 2): ranks where their nodes are drawn.
+
+    On a grid where they share nodes, or of large networks.
+    """
     topology, placement = program.machine.topology, program.schedules[0].placement
     ranks = program.ranks
     nodes = np.arange(ranks) if placement is None else placement.astype(np.int64)
@@ -127,13 +141,20 @@ def rank_places(program: Program) -> Positions:
 
 
 def _node_places(topology: Topology) -> Positions:
-    """Where nodes are drawn: endpoints of planes where their routers stand in one, those of graphs by their plan."""
+    """Where nodes are drawn.
+
+    Endpoints of planes where their routers stand in one, those of graphs by their plan.
+    """
     planes = planes_of(topology)
     if planes is not None:
         return positions(planes.base)
     plan = plan_of(topology) if topology.kind == "graph" else None
     ends = slice(topology.endpoints)
-    return plan.place if plan is not None and plan.part is None and plan.shown[ends].all() else positions(topology)
+    return (
+        plan.place
+        if plan is not None and plan.part is None and plan.shown[ends].all()
+        else positions(topology)
+    )
 
 
 def picture_message(program: Program, message: int | None = None) -> Figure:
@@ -165,11 +186,15 @@ def picture_message(program: Program, message: int | None = None) -> Figure:
     for move in moves:
         row, column = divmod(move.stage, columns)
         left, top = column * PANEL_IN + 0.06, height - HEAD_IN - row * step - TITLE_IN
-        axes = figure.add_axes((left / width, (top - drawn) / height, (PANEL_IN - 0.12) / width, drawn / height))
+        axes = figure.add_axes(
+            (left / width, (top - drawn) / height, (PANEL_IN - 0.12) / width, drawn / height)
+        )
         _draw_stage(axes, paths, move, place, (source, target))
     left, high = PANEL_IN * columns + 0.3, min(3.4, height - HEAD_IN - TITLE_IN - 1.05)
     top = height - HEAD_IN - TITLE_IN
-    counts = figure.add_axes((left / width, (top - high) / height, (COUNTS_IN - 0.4) / width, high / height))
+    counts = figure.add_axes(
+        (left / width, (top - high) / height, (COUNTS_IN - 0.4) / width, high / height)
+    )
     _draw_counts(counts, paths)
     return figure
 
@@ -180,10 +205,14 @@ def _subtitle(program: Program, paths: Paths) -> str:
     bundles = sum(paths.bundles(stage).bundles for stage in range(paths.stages))
     messages = f"{pattern.name} on {program.machine.name}: {count_of(pattern.messages, 'message')}"
     volume = f"{sent / max(pattern.bytes, 1):.2f} times the bytes"
-    return f"{messages} in {count_of(bundles, 'bundle')}, {count_of(paths.stages, 'stage')}, {volume}"
+    return (
+        f"{messages} in {count_of(bundles, 'bundle')}, {count_of(paths.stages, 'stage')}, {volume}"
+    )
 
 
-def _draw_stage(axes: Axes, paths: Paths, move: Move, place: Positions, ends: tuple[int, int]) -> None:
+def _draw_stage(
+    axes: Axes, paths: Paths, move: Move, place: Positions, ends: tuple[int, int]
+) -> None:
     style.plain(axes)
     low, high = place.min(axis=0) - 0.55, place.max(axis=0) + 0.55
     axes.set_xlim(low[0], high[0])
@@ -203,8 +232,17 @@ def _draw_stage(axes: Axes, paths: Paths, move: Move, place: Positions, ends: tu
         axes.set_title(f"stage {move.stage}: rank {move.here} to rank {move.there}")
     else:
         axes.set_title(f"stage {move.stage}: stays at rank {move.here}")
-    axes.text(0.5, -0.01, _caption(paths, move, pattern.offsets), transform=axes.transAxes, ha="center", va="top",
-              size=8.6, color=style.INK, linespacing=1.45)  # fmt: skip
+    axes.text(
+        0.5,
+        -0.01,
+        _caption(paths, move, pattern.offsets),
+        transform=axes.transAxes,
+        ha="center",
+        va="top",
+        size=8.6,
+        color=style.INK,
+        linespacing=1.45,
+    )
 
 
 def _caption(paths: Paths, move: Move, offsets: NDArray[np.int64]) -> str:
@@ -214,24 +252,41 @@ def _caption(paths: Paths, move: Move, offsets: NDArray[np.int64]) -> str:
     if not move.parts.size:
         return sends
     held = paths.message_of[move.parts]
-    pairs = [f"{s}→{t}" for s, t in zip(paths.pattern.source[held], paths.pattern.target[held], strict=True)]
+    pairs = [
+        f"{s}→{t}"
+        for s, t in zip(paths.pattern.source[held], paths.pattern.target[held], strict=True)
+    ]
     more = f", and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
     what = "messages" if paths.message is None else "parts"
     together = f"{len(pairs):,} {what} in one bundle" if len(pairs) > 1 else "it travels alone"
     return f"{together}, {format_size(move.size_B)}:\n{', '.join(pairs[:NAMED])}{more}\n{sends}"
 
 
-def _curves(place: Positions, source: NDArray[Any], target: NDArray[Any], points: int = 17) -> NDArray[np.float64]:
-    """shape=(bundles, points, 2): arcs to the right of the straight line, so that both directions show."""
+def _curves(
+    place: Positions, source: NDArray[Any], target: NDArray[Any], points: int = 17
+) -> NDArray[np.float64]:
+    """shape=(bundles, points, 2).
+
+    Arcs to the right of the straight line, so that both directions show.
+    """
     turn = np.linspace(0, 1, points)[None, :, None]
     start, end = place[source][:, None, :], place[target][:, None, :]
     along = end - start
     right = np.stack([along[..., 1], -along[..., 0]], axis=-1)
-    bulge = np.minimum(0.14, BULGE / np.maximum(np.hypot(*along.transpose(2, 0, 1)), 1e-9))[..., None]
+    bulge = np.minimum(0.14, BULGE / np.maximum(np.hypot(*along.transpose(2, 0, 1)), 1e-9))[
+        ..., None
+    ]
     return np.asarray(start + turn * along + 4 * turn * (1 - turn) * bulge * right)
 
 
-def _arcs(axes: Axes, place: Positions, source: NDArray[Any], target: NDArray[Any], colour: str, width: float) -> None:
+def _arcs(
+    axes: Axes,
+    place: Positions,
+    source: NDArray[Any],
+    target: NDArray[Any],
+    colour: str,
+    width: float,
+) -> None:
     from matplotlib.collections import LineCollection
 
     if source.size:
@@ -242,9 +297,17 @@ def _arcs(axes: Axes, place: Positions, source: NDArray[Any], target: NDArray[An
 def _arrow(axes: Axes, start: NDArray[np.float64], end: NDArray[np.float64], radius: float) -> None:
     """The bundle of the message, from disc to disc."""
     curve = _curves(np.stack([start, end]), np.array([0]), np.array([1]), 201)[0]
-    outside = np.flatnonzero((np.hypot(*(curve - start).T) > radius) & (np.hypot(*(curve - end).T) > radius))
-    tip = {"arrowstyle": "-|>,head_width=0.3,head_length=0.55", "color": style.BOUND, "lw": 0, "shrinkA": 0,
-           "shrinkB": 0, "mutation_scale": 14}  # fmt: skip
+    outside = np.flatnonzero(
+        (np.hypot(*(curve - start).T) > radius) & (np.hypot(*(curve - end).T) > radius)
+    )
+    tip = {
+        "arrowstyle": "-|>,head_width=0.3,head_length=0.55",
+        "color": style.BOUND,
+        "lw": 0,
+        "shrinkA": 0,
+        "shrinkB": 0,
+        "mutation_scale": 14,
+    }
     last = int(outside[-1])
     body = outside[np.hypot(*(curve[outside] - curve[last]).T) > 0.08 / inches_per_unit(axes)]
     axes.plot(*curve[body].T, color=style.BOUND, linewidth=2.6, zorder=3, solid_capstyle="butt")
@@ -253,7 +316,12 @@ def _arrow(axes: Axes, start: NDArray[np.float64], end: NDArray[np.float64], rad
 
 
 def _draw_ranks(
-    axes: Axes, place: Positions, radius: float, given: NDArray[Any], wanted: NDArray[Any], ends: tuple[int, int]
+    axes: Axes,
+    place: Positions,
+    radius: float,
+    given: NDArray[Any],
+    wanted: NDArray[Any],
+    ends: tuple[int, int],
 ) -> None:
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Circle, Wedge
@@ -267,14 +335,32 @@ def _draw_ranks(
     widths[list(ends)] = 2.0
     discs = [Circle((x, y), radius) for x, y in place]
     axes.add_collection(
-        PatchCollection(discs, facecolors=colours.tolist(), edgecolors=edges.tolist(), linewidths=widths, zorder=4)
+        PatchCollection(
+            discs,
+            facecolors=colours.tolist(),
+            edgecolors=edges.tolist(),
+            linewidths=widths,
+            zorder=4,
+        )
     )
     for rank in np.intersect1d(given, wanted).tolist():
-        axes.add_patch(Wedge(tuple(place[rank]), 0.93 * radius, 90, 270, facecolor=FROM, edgecolor="none", zorder=4.5))
+        axes.add_patch(
+            Wedge(
+                tuple(place[rank]),
+                0.93 * radius,
+                90,
+                270,
+                facecolor=FROM,
+                edgecolor="none",
+                zorder=4.5,
+            )
+        )
     size = label_size(axes, radius)
     if size >= 4:
         for rank, (x, y) in enumerate(place):
-            axes.text(x, y, str(rank), ha="center", va="center", size=size, color=style.INK, zorder=5)
+            axes.text(
+                x, y, str(rank), ha="center", va="center", size=size, color=style.INK, zorder=5
+            )
 
 
 def _draw_counts(axes: Axes, paths: Paths) -> None:
@@ -282,22 +368,43 @@ def _draw_counts(axes: Axes, paths: Paths) -> None:
     from matplotlib.patches import Patch
 
     direct = int(np.diff(paths.pattern.offsets).max())
-    counts = [int(np.diff(paths.bundles(stage).pattern.offsets).max()) for stage in range(paths.stages)]
+    counts = [
+        int(np.diff(paths.bundles(stage).pattern.offsets).max()) for stage in range(paths.stages)
+    ]
     least = bound_reach(paths.pattern, paths.stages).value
     axes.bar([0], [direct], width=0.62, color=style.QUIET)
     shades = style.amount_map()(np.linspace(0.3, 0.8, max(len(counts), 2)))
     bottom = 0
     top = max(direct, sum(counts), 1)
     for stage, count in enumerate(counts):
-        axes.bar([1], [count], width=0.62, bottom=bottom, color=shades[stage], edgecolor=style.PAPER, linewidth=1)
+        axes.bar(
+            [1],
+            [count],
+            width=0.62,
+            bottom=bottom,
+            color=shades[stage],
+            edgecolor=style.PAPER,
+            linewidth=1,
+        )
         if count > 0.045 * top:
-            axes.text(1, bottom + count / 2, str(count), ha="center", va="center",
-                      color=style.ink_on(shades[stage]), size=9)  # fmt: skip
+            axes.text(
+                1,
+                bottom + count / 2,
+                str(count),
+                ha="center",
+                va="center",
+                color=style.ink_on(shades[stage]),
+                size=9,
+            )
         bottom += count
     for x, value in ((0, direct), (1, bottom)):
-        axes.text(x, value + 0.015 * top, f"{value:,}", ha="center", va="bottom", color=style.INK, size=10)
+        axes.text(
+            x, value + 0.015 * top, f"{value:,}", ha="center", va="bottom", color=style.INK, size=10
+        )
     axes.plot([0.62, 1.38], [least, least], color=style.BOUND, linewidth=1.6)
-    axes.text(1.42, least, f"least\n{least:,.0f}", color=style.BOUND, size=8.5, va="center", ha="left")
+    axes.text(
+        1.42, least, f"least\n{least:,.0f}", color=style.BOUND, size=8.5, va="center", ha="left"
+    )
     axes.set_xticks([0, 1], ["direct", count_of(len(counts), "stage")])
     axes.set_xlim(-0.5, 1.95)
     axes.set_ylim(0, 1.1 * top)
@@ -305,5 +412,14 @@ def _draw_counts(axes: Axes, paths: Paths) -> None:
     axes.tick_params(length=0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    handles = [Patch(color=FROM, label="whose messages\nare in the bundle"), Patch(color=TO, label="for whom")]
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.09), fontsize=8.2, handlelength=1.2)
+    handles = [
+        Patch(color=FROM, label="whose messages\nare in the bundle"),
+        Patch(color=TO, label="for whom"),
+    ]
+    axes.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.09),
+        fontsize=8.2,
+        handlelength=1.2,
+    )

@@ -1,11 +1,15 @@
-"""Upper part of a timeline's picture: ranks × time, a bar for each message or an image of what leaves each rank.
+"""Upper part of a timeline's picture.
 
-Picture of a timeline: what every rank did, how many messages were under way, and links over time beside the bound.
+Ranks × time, a bar for each message or an image of what leaves each rank.
 
-Four panels over one axis of time. Ranks: a bar for each message, coloured while its bytes flow, grey while a processor
-works on it, pale while it waits or is on its way; where there are too many, the bytes that leave each rank as an image.
-Below: messages under way; the share of their capacity that links use; and what the busiest link or port has carried,
-beside the line on which it would never idle.
+Picture of a timeline: what every rank did, how many messages were under way, and links over time
+beside the bound.
+
+Four panels over one axis of time. Ranks: a bar for each message, coloured while its bytes flow,
+grey while a processor works on it, pale while it waits or is on its way; where there are too many,
+the bytes that leave each rank as an image. Below: messages under way; the share of their capacity
+that links use; and what the busiest link or port has carried, beside the line on which it would
+never idle.
 """
 
 from __future__ import annotations
@@ -48,7 +52,11 @@ Floats = NDArray[np.float64]
 def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
     """Bars where they can be told apart, else an image; the ends of phases as thin lines."""
     few = view.ranks <= MAX_RANKS and view.timeline.messages <= MAX_BARS
-    tracks = tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s) if few else None
+    tracks = (
+        tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s)
+        if few
+        else None
+    )
     if tracks is not None and view.ranks * (tracks.max(initial=0) + 1) <= MAX_TRACKS:
         _draw_bars(figure, axes, view, factor, tracks)
     else:
@@ -58,7 +66,10 @@ def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) ->
 
 
 def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np.int64]:
-    """shape=(messages): the lowest track of its rank that is free when a message starts; open ones never overlap."""
+    """shape=(messages): the lowest track of its rank that is free when a message starts.
+
+    Open ones never overlap.
+    """
     tracks = np.zeros(rank.size, np.int64)
     free: dict[int, list[float]] = {}
     for m in np.lexsort((end, start, rank)).tolist():
@@ -71,7 +82,9 @@ def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np
     return tracks
 
 
-def _draw_bars(figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]) -> None:
+def _draw_bars(
+    figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]
+) -> None:
     from matplotlib.collections import PolyCollection
 
     work = view.work
@@ -102,7 +115,9 @@ def _message_title(view: TimelineView, message: int) -> str:
     """`0 → 5: 1 KiB, 2.1 us to 3.4 us, phase 3`."""
     work, timeline = view.work, view.timeline
     ends = f"{work.sending_rank[message]} → {work.receiving_rank[message]}"
-    times = " to ".join(format_time(float(times[message])) for times in (timeline.start_s, timeline.end_s))
+    times = " to ".join(
+        format_time(float(times[message])) for times in (timeline.start_s, timeline.end_s)
+    )
     phase = f", phase {work.phase_of[message]}" if work.phases > 1 else ""
     return f"{ends}: {format_size(int(work.bytes[message]))}, {times}{phase}"
 
@@ -126,14 +141,19 @@ def _phase_bar(figure: Figure, axes: Axes, view: TimelineView) -> None:
     from matplotlib.ticker import MaxNLocator
 
     norm = Normalize(0, view.work.phases - 1)
-    bar = figure.colorbar(ScalarMappable(norm, style.amount_map()), ax=axes, pad=0.01, aspect=34, fraction=0.04)
+    bar = figure.colorbar(
+        ScalarMappable(norm, style.amount_map()), ax=axes, pad=0.01, aspect=34, fraction=0.04
+    )
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
     bar.set_label(f"phase, while {view.flowing}; dark is late")
 
 
 def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
-    """What leaves each rank over time; grey where it only waits, white where it has nothing under way."""
+    """What leaves each rank over time.
+
+    Grey where it only waits, white where it has nothing under way.
+    """
     from matplotlib.colors import ListedColormap
     from matplotlib.ticker import PercentFormatter
 
@@ -166,7 +186,10 @@ def _rank_ticks(axes: Axes, ranks: int) -> None:
 
 
 def marked_phases(view: TimelineView) -> tuple[list[int], str]:
-    """(phases whose ends are marked, what the marks are); none of one phase, of many phases every k-th."""
+    """(phases whose ends are marked, what the marks are).
+
+    None of one phase, of many phases every k-th.
+    """
     phases = int(view.timeline.phase_end_s.size)
     if view.work.phases < 2 or phases < 2:
         return [], ""
@@ -176,7 +199,10 @@ def marked_phases(view: TimelineView) -> tuple[list[int], str]:
 
 
 def _mark_phases(panels: Sequence[Axes], view: TimelineView, factor: float) -> bool:
-    """A line through all panels at the end of a phase, its number above the first; whether there are numbers."""
+    """A line through all panels at the end of a phase, its number above the first.
+
+    Whether there are numbers.
+    """
     end_s = view.timeline.phase_end_s
     phases = [phase for phase in marked_phases(view)[0] if np.isfinite(end_s[phase])]
     for axes in panels:
@@ -189,9 +215,15 @@ def _mark_phases(panels: Sequence[Axes], view: TimelineView, factor: float) -> b
         if place - half_s >= last:
             last = place + half_s
             panels[0].text(
-                place / factor, 1.005, str(phase), transform=panels[0].get_xaxis_transform(), ha="center", va="bottom",
-                size=7.6, color=style.QUIET,
-            )  # fmt: skip
+                place / factor,
+                1.005,
+                str(phase),
+                transform=panels[0].get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+                size=7.6,
+                color=style.QUIET,
+            )
     return bool(phases)
 
 
@@ -211,14 +243,21 @@ def picture_timeline(view: TimelineView) -> Figure:
         _draw_busiest(panels[3], view, factor)
     numbered = _mark_phases(panels, view, factor)
     panels[0].set_title(
-        view.describe_bound(), loc="right", size=8.5, weight="normal", color=style.BOUND, pad=16 if numbered else None
+        view.describe_bound(),
+        loc="right",
+        size=8.5,
+        weight="normal",
+        color=style.BOUND,
+        pad=16 if numbered else None,
     )
     for axes in panels:
         if view.bound is not None and view.bound[0]:
             axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=6)
         axes.tick_params(axis="x", length=0 if axes is not panels[-1] else 3)
     panels[-1].set_xlim(0, (top or 1.0) / factor * 1.005)
-    panels[-1].set_xlabel("; ".join(filter(None, (f"time [{unit}]", marked_phases(view)[1], view.spread))))
+    panels[-1].set_xlabel(
+        "; ".join(filter(None, (f"time [{unit}]", marked_phases(view)[1], view.spread)))
+    )
     figure.align_ylabels(panels)
     return figure
 
@@ -232,7 +271,9 @@ def _draw_under_way(axes: Axes, view: TimelineView, factor: float) -> None:
         alike = [part for part in view.parts if part.what == what]
         more = total + sum(under_way(part.begin_s, part.end_s, edges)[0] for part in alike)
         colour = alike[0].colour or style.ACCENT
-        axes.stairs(more, edges / factor, baseline=total, fill=True, color=colour, linewidth=0, label=what)
+        axes.stairs(
+            more, edges / factor, baseline=total, fill=True, color=colour, linewidth=0, label=what
+        )
         total = more
     _legend(axes, 3)
     axes.set_ylabel("messages")
@@ -247,7 +288,15 @@ def _draw_shares(axes: Axes, view: TimelineView, factor: float) -> None:
     axes.set_title(f"share of their capacity that {what} use")
     edges = usage.edges_s / factor
     pale, strong = style.colour_map()((0.72, 0.36))
-    axes.stairs(usage.largest, edges, fill=True, color=pale, linewidth=0, alpha=0.85, label="the one used most")
+    axes.stairs(
+        usage.largest,
+        edges,
+        fill=True,
+        color=pale,
+        linewidth=0,
+        alpha=0.85,
+        label="the one used most",
+    )
     axes.stairs(usage.mean, edges, fill=True, color=strong, linewidth=0, label="mean of all")
     top = max(1.0, float(usage.largest.max(initial=0)))
     axes.set_ylim(0, top * 1.04)
@@ -257,7 +306,10 @@ def _draw_shares(axes: Axes, view: TimelineView, factor: float) -> None:
 
 
 def _draw_busiest(axes: Axes, view: TimelineView, factor: float) -> None:
-    """What the busiest link or port has carried; the line on which it would never have been idle."""
+    """What the busiest link or port has carried.
+
+    The line on which it would never have been idle.
+    """
     usage = view.usage
     assert usage is not None  # drawn only where it is known
     total = float(usage.carried[-1]) or 1.0
@@ -265,20 +317,41 @@ def _draw_busiest(axes: Axes, view: TimelineView, factor: float) -> None:
     edges = usage.edges_s / factor
     axes.fill_between(edges, usage.carried / total, color=style.ACCENT, alpha=0.16, linewidth=0)
     axes.plot(edges, usage.carried / total, color=style.ACCENT, linewidth=1.8, label="carried")
-    axes.plot((0, usage.work_s / factor), (0, 1), color=style.BOUND, linewidth=1.4, linestyle=(0, (5, 2)),
-              label="never idle")  # fmt: skip
+    axes.plot(
+        (0, usage.work_s / factor),
+        (0, 1),
+        color=style.BOUND,
+        linewidth=1.4,
+        linestyle=(0, (5, 2)),
+        label="never idle",
+    )
     axes.set_ylim(0, 1.06)
     axes.set_yticks((0, 0.5, 1), ("0 %", "50 %", "100 %"))
-    legend = axes.legend(loc="lower right", ncols=2, handlelength=2.2, frameon=True, framealpha=0.85, edgecolor="none",
-                         facecolor=style.PAPER)  # fmt: skip
+    legend = axes.legend(
+        loc="lower right",
+        ncols=2,
+        handlelength=2.2,
+        frameon=True,
+        framealpha=0.85,
+        edgecolor="none",
+        facecolor=style.PAPER,
+    )
     legend.set_zorder(8)  # above the line of the bound
     _quiet(axes, ticks=False)
 
 
 def _legend(axes: Axes, columns: int) -> None:
     """Beside the title, where nothing is drawn."""
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=columns, borderaxespad=0, borderpad=0.2,
-                handlelength=1.1, handleheight=0.8, columnspacing=1.4)  # fmt: skip
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 0.98),
+        ncols=columns,
+        borderaxespad=0,
+        borderpad=0.2,
+        handlelength=1.1,
+        handleheight=0.8,
+        columnspacing=1.4,
+    )
 
 
 def _quiet(axes: Axes, *, ticks: bool = True) -> None:

@@ -1,7 +1,7 @@
 """Plan drawing: a graph by its plan on axes, bare or with the loads of a phase on its links.
 
-Widths of bare links say rates where these differ; a key below names them. Traffic drives on the right, as in all
-drawings of loads.
+Widths of bare links say rates where these differ; a key below names them. Traffic drives on the
+right, as in all drawings of loads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _NO_KEY: _Key = ([], [])
 
 
 def draw_plan(axes: Axes, plan: Plan, link_Bps: float = np.inf) -> None:  # noqa: N803
-    """The bare network; `link_Bps` is the machine's rate, which links without one of their own have."""
+    """The bare network.
+
+    `link_Bps` is the machine's rate, which links without one of their own have.
+    """
     frame_plan(axes, plan)
     _draw_bands(axes, plan)
     handles, names = _draw_links(axes, plan, link_Bps)
@@ -46,12 +49,17 @@ def draw_plan(axes: Axes, plan: Plan, link_Bps: float = np.inf) -> None:  # noqa
 
 
 def draw_plan_loads(
-    axes: Axes, plan: Plan, links: NDArray[Any], colours: Floats, width_pt: Floats, titles: Sequence[str]
+    axes: Axes,
+    plan: Plan,
+    links: NDArray[Any],
+    colours: Floats,
+    width_pt: Floats,
+    titles: Sequence[str],
 ) -> None:
-    """The network in pale, and `links` (of the network itself) on their lanes in `colours` and widths [pt].
+    """The network in pale, and its own `links` on their lanes in `colours` and widths [pt].
 
-    Links that the plan does not draw are left out; of links that one line stands for, the widest. `titles` say what
-    each link carries.
+    Links that the plan does not draw are left out; of links that one line stands for, the widest.
+    `titles` say what each link carries.
     """
     from matplotlib.collections import LineCollection
 
@@ -67,7 +75,9 @@ def draw_plan_loads(
         width_pt = width_pt * (1 if links.size <= 400 else 0.6 if links.size <= 1500 else 0.35)
         per_inch = _scale(axes)
         shifted = _lane(plan.lines[links], min(0.085, _LANE_IN / per_inch))
-        loads = LineCollection(list(shifted), colors=colours, linewidths=width_pt, zorder=2, capstyle="butt")
+        loads = LineCollection(
+            list(shifted), colors=colours, linewidths=width_pt, zorder=2, capstyle="butt"
+        )
         loads.set_rasterized(links.size > RASTER)
         loads.set_gid("conset-loads")
         axes.add_collection(loads)
@@ -82,8 +92,12 @@ FOOT_PT = 8.4
 """Size of type below a drawing."""
 
 
-def draw_foot(axes: Axes, lines: Sequence[str], handles: Sequence[Any] = (), names: Sequence[str] = ()) -> None:
-    """What a drawing leaves out and what its lines mean, below it: sentences, wrapped, and a key of lines.
+def draw_foot(
+    axes: Axes, lines: Sequence[str], handles: Sequence[Any] = (), names: Sequence[str] = ()
+) -> None:
+    """What a drawing leaves out and what its lines mean, below it.
+
+    Sentences, wrapped, and a key of lines.
 
     Args:
         axes: of the drawing.
@@ -96,10 +110,20 @@ def draw_foot(axes: Axes, lines: Sequence[str], handles: Sequence[Any] = (), nam
     if not text and not handles:
         return
     legend = axes.legend(
-        list(handles), list(names), loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=max(len(names), 1),
-        fontsize=FOOT_PT, labelcolor=style.QUIET, handlelength=2.2, columnspacing=1.6, borderaxespad=0.2,
-        title=text or None, title_fontproperties={"size": FOOT_PT}, alignment="left",
-    )  # fmt: skip
+        list(handles),
+        list(names),
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        ncols=max(len(names), 1),
+        fontsize=FOOT_PT,
+        labelcolor=style.QUIET,
+        handlelength=2.2,
+        columnspacing=1.6,
+        borderaxespad=0.2,
+        title=text or None,
+        title_fontproperties={"size": FOOT_PT},
+        alignment="left",
+    )
     legend.get_title().set_color(style.QUIET)
 
 
@@ -110,7 +134,10 @@ def plan_extent(plan: Plan) -> tuple[float, float]:
 
 
 def frame_plan(axes: Axes, plan: Plan) -> None:
-    """Limits of the drawing, with room for the names of rows at the left and those of bands, which are in inches."""
+    """Limits of the drawing, with room for the names of rows at the left and those of bands.
+
+    Which are in inches.
+    """
     style.plain(axes)
     left, bottom, right, top = plan.bounds
     beside = [note for note in plan.notes if note.align == "right"]
@@ -120,7 +147,9 @@ def frame_plan(axes: Axes, plan: Plan) -> None:
     left = min([left, *(note.x for note in beside)])
     outside = any(band.round for band in plan.bands)
     # units of the drawing to an inch, as far as the panel lets it grow
-    unit = max((right - left) / max(inches - room - 0.6, 1.0), (top - bottom) / max(high - 0.9, 1.0))
+    unit = max(
+        (right - left) / max(inches - room - 0.6, 1.0), (top - bottom) / max(high - 0.9, 1.0)
+    )
     below = 0.34 if any(band.name and not band.above for band in plan.bands) else 0.2
     over = 0.34 if outside or any(band.above for band in plan.bands) else 0.2
     highest = max([top, *(note.y + 0.1 * unit for note in plan.notes)])
@@ -131,7 +160,10 @@ def frame_plan(axes: Axes, plan: Plan) -> None:
 
 
 def _panel_in(axes: Axes) -> tuple[float, float]:
-    """(width, height) that a panel will have: its share of the figure, which is not arranged yet [inch]."""
+    """(width, height) that a panel will have.
+
+    Its share of the figure, which is not arranged yet [inch].
+    """
     figure: Any = axes.get_figure()
     spec: Any = axes.get_subplotspec()
     width, height = (float(size) for size in figure.get_size_inches())
@@ -140,8 +172,9 @@ def _panel_in(axes: Axes) -> tuple[float, float]:
     grid = spec.get_gridspec()
     shares = []
     for ratios, count, span in (
-        (grid.get_width_ratios(), grid.ncols, spec.colspan), (grid.get_height_ratios(), grid.nrows, spec.rowspan),
-    ):  # fmt: skip
+        (grid.get_width_ratios(), grid.ncols, spec.colspan),
+        (grid.get_height_ratios(), grid.nrows, spec.rowspan),
+    ):
         every = ratios or [1] * count
         shares.append(sum(every[span.start : span.stop]) / sum(every))
     return 0.96 * shares[0] * width, shares[1] * (height - 0.9)
@@ -159,13 +192,20 @@ def _draw_bands(axes: Axes, plan: Plan) -> None:
 
     for band in plan.bands:
         (left, bottom), (right, top) = band.low, band.high
-        look: dict[str, Any] = {"facecolor": BAND, "edgecolor": BAND_EDGE, "linewidth": 0.8, "zorder": 0}
+        look: dict[str, Any] = {
+            "facecolor": BAND,
+            "edgecolor": BAND_EDGE,
+            "linewidth": 0.8,
+            "zorder": 0,
+        }
         if band.round:
             centre = (left + right) / 2, (bottom + top) / 2
             axes.add_patch(Circle(centre, (right - left) / 2, **look))
             continue
         corner = "round,pad=0,rounding_size=0.25"
-        axes.add_patch(FancyBboxPatch((left, bottom), right - left, top - bottom, boxstyle=corner, **look))
+        axes.add_patch(
+            FancyBboxPatch((left, bottom), right - left, top - bottom, boxstyle=corner, **look)
+        )
 
 
 def _once(plan: Plan) -> NDArray[np.bool_]:
@@ -203,7 +243,9 @@ def _draw_links(axes: Axes, plan: Plan, link_Bps: float) -> _Key:  # noqa: N803
     one_way = _one_way(plan, once)
     if one_way.any() and once.size <= 600:
         _draw_heads(axes, plan.lines[once][one_way], colour[one_way], _scale(axes))
-    style.add_titles(axes, "conset-links", [_link_title(plan, int(link), link_Bps) for link in once])
+    style.add_titles(
+        axes, "conset-links", [_link_title(plan, int(link), link_Bps) for link in once]
+    )
     return key
 
 
@@ -214,12 +256,20 @@ def _link_title(plan: Plan, link: int, link_Bps: float) -> str:  # noqa: N803
     rate = link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
     width = int(topology.widths()[link])
     wires = f"{width} x " if width > 1 else ""
-    said = f", {wires}{format_rate(rate)}" if np.isfinite(rate) else f", {width} side by side" if width > 1 else ""
+    said = (
+        f", {wires}{format_rate(rate)}"
+        if np.isfinite(rate)
+        else f", {width} side by side"
+        if width > 1
+        else ""
+    )
     return f"{topology.link_name(link)}{said}"
 
 
 def _one_way(plan: Plan, links: NDArray[Any]) -> NDArray[np.bool_]:
-    source, target = (end.astype(np.int64) for end in (plan.topology.link_source, plan.topology.link_target))
+    source, target = (
+        end.astype(np.int64) for end in (plan.topology.link_source, plan.topology.link_target)
+    )
     nodes = plan.topology.nodes
     return ~np.isin(target[links] * nodes + source[links], source * nodes + target)
 
@@ -231,11 +281,18 @@ def _rates(plan: Plan, link_Bps: float) -> Floats:  # noqa: N803
         return plan.count.astype(np.float64)
     widths = plan.topology.widths().astype(np.float64)
     own = plan.topology.link_rate_Bps
-    return widths if measure == "wires" else (np.full(plan.topology.links, link_Bps) if own is None else own) * widths
+    return (
+        widths
+        if measure == "wires"
+        else (np.full(plan.topology.links, link_Bps) if own is None else own) * widths
+    )
 
 
 def _measure(plan: Plan, link_Bps: float) -> str:  # noqa: N803
-    """What tells links apart: `links` of parts, `rate` of whole links, all their width, or `wires` without a rate."""
+    """What tells links apart.
+
+    `links` of parts, `rate` of whole links, all their width, or `wires` without a rate.
+    """
     if plan.part is not None:
         return "links"
     own = plan.topology.link_rate_Bps
@@ -254,7 +311,9 @@ def _key(rate: Floats, width: Floats, measure: str) -> _Key:
     if measure != "rate":
         unit = "link" if measure == "links" else "wire"
         return handles, [count_of(int(value), unit) for value in values]
-    return handles, [format_rate(float(value)) if np.isfinite(value) else "no limit" for value in values]
+    return handles, [
+        format_rate(float(value)) if np.isfinite(value) else "no limit" for value in values
+    ]
 
 
 def _lane(lines: Floats, lane: float) -> Floats:
@@ -283,15 +342,24 @@ def _draw_heads(axes: Axes, lines: Floats, colours: Floats, per_inch: float) -> 
     across = np.stack([along[:, 1], -along[:, 0]], axis=1)
     size = np.minimum(0.13, 0.07 / per_inch)
     corners = np.stack(
-        [place + size * along, place - 0.6 * size * along + 0.6 * size * across,
-         place - 0.6 * size * along - 0.6 * size * across], axis=1,
-    )  # fmt: skip
+        [
+            place + size * along,
+            place - 0.6 * size * along + 0.6 * size * across,
+            place - 0.6 * size * along - 0.6 * size * across,
+        ],
+        axis=1,
+    )
     heads = PolyCollection(list(corners), facecolors=colours, edgecolors="none", zorder=3)
     axes.add_collection(heads)
 
 
-def _on_plan(plan: Plan, links: NDArray[np.int64], width: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(links of the plan, positions in `links`): those that are drawn; of several on one line the widest."""
+def _on_plan(
+    plan: Plan, links: NDArray[np.int64], width: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(links of the plan, positions in `links`): those that are drawn.
+
+    Of several on one line the widest.
+    """
     if plan.part is None:
         order = np.flatnonzero(plan.drawn[links])
         return links[order], order
@@ -301,7 +369,9 @@ def _on_plan(plan: Plan, links: NDArray[np.int64], width: Floats) -> tuple[NDArr
     key = plan.part[network.link_source[links]] * nodes + plan.part[network.link_target[links]]
     lines = plan.topology.link_source.astype(np.int64) * nodes + plan.topology.link_target
     at = np.minimum(np.searchsorted(lines, key), max(0, lines.size - 1))
-    order = np.flatnonzero((links >= 0) & (lines[at] == key) if lines.size else np.zeros(links.size, bool))
+    order = np.flatnonzero(
+        (links >= 0) & (lines[at] == key) if lines.size else np.zeros(links.size, bool)
+    )
     order = order[np.lexsort((-width[order], at[order]))]
     _, first = np.unique(at[order], return_index=True)
     return at[order[first]], order[first]
@@ -325,14 +395,19 @@ def _draw_nodes(axes: Axes, plan: Plan) -> None:
             radius = min(plan.size[node], largest)
             if squares:
                 box = f"round,pad=0,rounding_size={0.3 * radius:.6g}"
-                patches.append(FancyBboxPatch((x - radius, y - radius), 2 * radius, 2 * radius, boxstyle=box))
+                patches.append(
+                    FancyBboxPatch((x - radius, y - radius), 2 * radius, 2 * radius, boxstyle=box)
+                )
             else:
                 patches.append(Circle((x, y), radius))
         gid = "conset-switches" if squares else "conset-endpoints"
         discs = PatchCollection(
-            patches, facecolors=SWITCH if squares else style.PAPER, edgecolors=style.INK if not squares else SWITCH,
-            linewidths=0.8 if own.size <= 256 else 0.4, zorder=4,
-        )  # fmt: skip
+            patches,
+            facecolors=SWITCH if squares else style.PAPER,
+            edgecolors=style.INK if not squares else SWITCH,
+            linewidths=0.8 if own.size <= 256 else 0.4,
+            zorder=4,
+        )
         discs.set_gid(gid)
         discs.set_rasterized(members.size > RASTER)
         axes.add_collection(discs)
@@ -350,7 +425,13 @@ NAMED = 80
 def _draw_names(axes: Axes, plan: Plan, radius: float) -> None:
     """Names of nodes of what is no family: they are the file's own."""
     topology = plan.topology
-    if not topology.labels or topology.family or plan.bands or plan.notes or plan.shown.sum() > NAMED:
+    if (
+        not topology.labels
+        or topology.family
+        or plan.bands
+        or plan.notes
+        or plan.shown.sum() > NAMED
+    ):
         return
     for node in np.flatnonzero(plan.shown).tolist():
         if node >= topology.endpoints and len(topology.labels[node]) <= MOST_INSIDE:
@@ -359,9 +440,16 @@ def _draw_names(axes: Axes, plan: Plan, radius: float) -> None:
         behind = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
         name = topology.labels[node]
         axes.text(
-            x, y - 1.35 * radius, name if len(name) <= 18 else name[:17] + "…", ha="center", va="top", size=7.2,
-            color=style.QUIET, zorder=3.5, bbox=behind,
-        )  # fmt: skip
+            x,
+            y - 1.35 * radius,
+            name if len(name) <= 18 else name[:17] + "…",
+            ha="center",
+            va="top",
+            size=7.2,
+            color=style.QUIET,
+            zorder=3.5,
+            bbox=behind,
+        )
 
 
 def _type_size(text: str, room_pt: float) -> float:
@@ -395,11 +483,20 @@ def _draw_texts(axes: Axes, plan: Plan) -> None:
         for node, text in zip(nodes, written if size >= 3.6 else [], strict=False):
             x, y = plan.place[node]
             inside = style.PAPER if kind else style.INK
-            axes.text(x, y, text, ha="center", va="center_baseline", size=size, color=inside, zorder=5)
+            axes.text(
+                x, y, text, ha="center", va="center_baseline", size=size, color=inside, zorder=5
+            )
     _draw_names(axes, plan, min(largest, float(plan.size.max(initial=0))))
     for note in plan.notes:
         axes.text(
-            note.x, note.y, note.text, ha=note.align, va="center", size=_NOTE_PT, color=style.QUIET, linespacing=1.25
+            note.x,
+            note.y,
+            note.text,
+            ha=note.align,
+            va="center",
+            size=_NOTE_PT,
+            color=style.QUIET,
+            linespacing=1.25,
         )
     for band in plan.bands:
         if not band.name:
@@ -414,4 +511,6 @@ def _draw_texts(axes: Axes, plan: Plan) -> None:
         at, align = (band.high[1] + 0.2, "bottom") if band.above else (band.low[1] - 0.18, "top")
         wide = (band.high[0] - band.low[0]) * per_inch * 72 / (0.62 * len(band.name))
         if min(8.4, wide) >= 4:
-            axes.text(x, at, band.name, ha="center", va=align, size=min(8.4, wide), color=style.QUIET)
+            axes.text(
+                x, at, band.name, ha="center", va=align, size=min(8.4, wide), color=style.QUIET
+            )

@@ -30,12 +30,17 @@ def summarize_plan(plan: Plan) -> dict[str, Any]:
         "send_buffer": _spread(plan.send_bytes),
         "receive_buffer": _spread(plan.receive_bytes),
         "work_area": _spread(np.zeros(plan.ranks) if plan.work_bytes is None else plan.work_bytes),
-        "copies": sum(0 if copies is None else copies.count for copies in (plan.packs, plan.unpacks)),
+        "copies": sum(
+            0 if copies is None else copies.count for copies in (plan.packs, plan.unpacks)
+        ),
     }
 
 
 def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
-    """Figures of what a program opens; connections are counted once in every phase that holds them."""
+    """Figures of what a program opens.
+
+    Connections are counted once in every phase that holds them.
+    """
     return {
         "ranks": entries.ranks,
         "blocks": len(entries.names),
@@ -47,7 +52,8 @@ def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
 def connections_text(summary: Mapping[str, Any]) -> str:
     """One line, without markup."""
     return (
-        f"  opens          {count_of(summary['connections'], 'connection')} in {count_of(summary['blocks'], 'block')}, "
+        f"  opens          {count_of(summary['connections'], 'connection')} in "
+        f"{count_of(summary['blocks'], 'block')}, "
         f"{count_of(summary['contexts'], 'context')}"
     )
 
@@ -63,13 +69,16 @@ def plan_text(summary: Mapping[str, Any]) -> str:
         f"[bold]{count_of(summary['ranks'], 'rank')}[/], {count_of(summary['phases'], 'phase')}, "
         f"sync {summary['sync']}{flight}",
         f"  messages       {summary['messages']:,} with {format_size(summary['bytes'])} delivered",
-        f"  per rank       {_range(summary['sends_per_rank'])} sent, {_range(summary['receives_per_rank'])} received",
+        f"  per rank       {_range(summary['sends_per_rank'])} sent, "
+        f"{_range(summary['receives_per_rank'])} received",
         f"  send buffer    {format_size(summary['send_buffer']['max'])} at most",
         f"  receive buffer {format_size(summary['receive_buffer']['max'])} at most",
     ]
     if summary["work_area"]["max"]:
         area = format_size(summary["work_area"]["max"])
-        lines.append(f"  work area      {area} at most, {count_of(summary['copies'], 'copy', 'copies')}")
+        lines.append(
+            f"  work area      {area} at most, {count_of(summary['copies'], 'copy', 'copies')}"
+        )
     return "\n".join(lines)
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TEXTS_ARE = (
-    "Texts: 000 Feldmann, Stricker, Warfel (ConSet); 001 Wang, Ranka; 002 Thakur, Choudhary, Fox; 003 Bokhari, Nicol."
+    "Texts: 000 Feldmann, Stricker, Warfel (ConSet); 001 Wang, Ranka; 002 Thakur, Choudhary, "
+    "Fox; 003 Bokhari, Nicol."
 )
 BARE = {
     "mesh": ("mesh:8x8", "a box of any dimension, its sides paths"),
@@ -49,7 +50,12 @@ def _with_group(own: Preset) -> dict[str, Any]:
 def networks_object() -> list[dict[str, Any]]:
     """The bare networks: their size where none is given, an example."""
     return [
-        {"name": kind, "default": DEFAULT_SIZE[kind], "example": BARE[kind][0], "summary": BARE[kind][1]}
+        {
+            "name": kind,
+            "default": DEFAULT_SIZE[kind],
+            "example": BARE[kind][0],
+            "summary": BARE[kind][1],
+        }
         for kind in KINDS
         if kind in BARE
     ]
@@ -74,7 +80,12 @@ def families_object() -> list[dict[str, Any]]:
             "summary": family.about,
             "routing": family.routing,
             "parameters": [
-                {"name": each.name, "default": _written(each.default), "help": each.help, "minimum": each.minimum}
+                {
+                    "name": each.name,
+                    "default": _written(each.default),
+                    "help": each.help,
+                    "minimum": each.minimum,
+                }
                 for each in family.parameters
             ],
             "example": family.spec({}),
@@ -128,9 +139,14 @@ def size_words(own: Preset) -> str:
 
 
 def structure_rows(own: Preset, machine: Machine) -> list[tuple[str, str, str, str]]:
-    """The network's own numbers: word, value, tag, source; of another size or routing than the preset's, as given."""
+    """The network's own numbers: word, value, tag, source.
+
+    Of another size or routing than the preset's, as given.
+    """
     words = dict(split_options(machine.topology.family.partition(":")[2]))
-    actual = {word: words[word] for word in own.sizes if word in words} | {"routing": machine.routing.rule}
+    actual = {word: words[word] for word in own.sizes if word in words} | {
+        "routing": machine.routing.rule
+    }
     rows: list[tuple[str, str, str, str]] = []
     for word, (value, origin) in own.structure.items():
         now = actual.get(word, str(value))
@@ -147,7 +163,9 @@ def published_table(own: Preset) -> Table:
         table.add_column(column, no_wrap=column != "figure")
     table.add_column("source", ratio=1)
     for figure in own.published:
-        table.add_row(*(escape(text) for text in (figure.figure, figure.size, figure.value, figure.source)))
+        table.add_row(
+            *(escape(text) for text in (figure.figure, figure.size, figure.value, figure.source))
+        )
     return table
 
 

@@ -1,6 +1,7 @@
 """The regions map as a table, as Markdown and as a picture.
 
-Picture of a regions map: which method is best over message size and density, as Wang and Ranka's Figure 5.
+Picture of a regions map: which method is best over message size and density, as Wang and Ranka's
+Figure 5.
 
 Or over message size and machine, as Figure 11 of Bokhari and Nicol.
 """
@@ -78,7 +79,10 @@ def row_names(regions: Regions) -> list[str]:
 
 
 def regions_title(generator: str, machine: str, *, machines: bool) -> str:
-    """What stands above table and picture; `machines`: complete exchanges on smaller machines up to `machine`."""
+    """What stands above table and picture.
+
+    `machines`: complete exchanges on smaller machines up to `machine`.
+    """
     of = "complete exchanges on machines up to" if machines else f"{generator} patterns on"
     return f"Best method for {of} {machine}"
 
@@ -89,39 +93,60 @@ def regions_subtitle(regions: Regions) -> str:
     winner = describe_winner(regions)
     where = "in each cell" if winner else "below each name"
     told = f"{winner}; " if winner else ""
-    return f"{told}least time {ranking_words(regions)}{stands_in}; {where}: how much longer the next takes"
+    return (
+        f"{told}least time {ranking_words(regions)}{stands_in}; {where}: how much longer "
+        "the next takes"
+    )
 
 
 def describe_comparison(regions: Regions) -> str:
     """What is compared, and how often a schedule is used."""
-    used = "compile time not counted" if regions.reuse == inf else f"a schedule used {_times(regions.reuse)}"
+    used = (
+        "compile time not counted"
+        if regions.reuse == inf
+        else f"a schedule used {_times(regions.reuse)}"
+    )
     return f"{contenders(regions)}; {used}"
 
 
 def _times(reuse: float) -> str:
-    """How often a schedule is used; its compile is timed where the map is made, not on the machine of the map."""
+    """How often a schedule is used.
+
+    Its compile is timed where the map is made, not on the machine of the map.
+    """
     return f"{'once' if reuse == 1 else f'{reuse:g} times'}, compile time of this computer counted"
 
 
 def contenders(regions: Regions) -> str:
-    """`naive, lp, each under its best policy`, or `naive, rs-n under none; lp under ready` as given."""
+    """`naive, lp, each under its best policy`.
+
+    Or `naive, rs-n under none; lp under ready` as given.
+    """
     groups: dict[str, list[str]] = {}
     for method in regions.methods:
         groups.setdefault(" or ".join(regions.policies.get(method, ())), []).append(method)
     if set(groups) <= {""}:
         return f"{', '.join(regions.methods)}, each under its best policy"
-    return "; ".join(f"{', '.join(names)} under {policy or 'the best'}" for policy, names in groups.items())
+    return "; ".join(
+        f"{', '.join(names)} under {policy or 'the best'}" for policy, names in groups.items()
+    )
 
 
 def _head(regions: Regions) -> list[str]:
-    return ["machine" if regions.machines else "degree", *(format_size(size) for size in regions.sizes)]
+    return [
+        "machine" if regions.machines else "degree",
+        *(format_size(size) for size in regions.sizes),
+    ]
 
 
 def _rows(regions: Regions) -> list[tuple[str, list[tuple[str, Cell]]]]:
     """(degree or machine, names and cells from the smallest size on)."""
     names, width = names_of(regions), len(regions.sizes)
     pairs = list(zip(names, regions.cells, strict=True))
-    return [(name, pairs[row * width : (row + 1) * width]) for row, name in enumerate(row_names(regions))]
+    return [
+        (name, pairs[row * width : (row + 1) * width])
+        for row, name in enumerate(row_names(regions))
+    ]
 
 
 def regions_table(regions: Regions) -> Table:
@@ -129,7 +154,10 @@ def regions_table(regions: Regions) -> Table:
     from conset.report.terminal import fitted_table
 
     rows, one = _rows(regions), bool(describe_winner(regions))
-    names = [(name, *(format_margin(cell) if one else best for best, cell in cells)) for name, cells in rows]
+    names = [
+        (name, *(format_margin(cell) if one else best for best, cell in cells))
+        for name, cells in rows
+    ]
     table = fitted_table(_head(regions), names, range(1, 1 + len(regions.sizes)))
     for name, cells in rows:
         if one:
@@ -141,47 +169,72 @@ def regions_table(regions: Regions) -> Table:
 
 def regions_lines(regions: Regions) -> list[str]:
     """What stands below the table."""
-    used = "compile time not counted" if regions.reuse == inf else f"a schedule is used {_times(regions.reuse)}"
+    used = (
+        "compile time not counted"
+        if regions.reuse == inf
+        else f"a schedule is used {_times(regions.reuse)}"
+    )
     winner = describe_winner(regions)
     below = "in each cell" if winner else "below each"
     lines = [winner] if winner else []
     lines += [
-        f"least time {ranking_words(regions)}{f' ({regions.stands_in})' if regions.stands_in else ''}: "
+        "least time "
+        f"{ranking_words(regions)}{f' ({regions.stands_in})' if regions.stands_in else ''}: "
         f"{contenders(regions)}; {used}; "
         f"{below}: how much longer the next method takes (= the same)"
     ]
     if regions.machines and any(cell.method in LINK_LIMIT_SWEPT for cell in regions.cells):
         lines.append("c: the contention on links that was found best")
-    return [*lines, *(f"{row['method']}: does not apply: {row['reason']}" for row in regions.skipped)]
+    return [
+        *lines,
+        *(f"{row['method']}: does not apply: {row['reason']}" for row in regions.skipped),
+    ]
 
 
 def regions_markdown(regions: Regions, *, title: str) -> str:
     """The same as Markdown."""
     one = bool(describe_winner(regions))
     rows = (
-        (name, *(format_margin(cell) if one else f"{best} {format_margin(cell)}" for best, cell in cells))
+        (
+            name,
+            *(
+                format_margin(cell) if one else f"{best} {format_margin(cell)}"
+                for best, cell in cells
+            ),
+        )
         for name, cells in _rows(regions)
     )
     table = table_markdown(_head(regions), rows, range(1, 1 + len(regions.sizes)))
-    return "\n".join([f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"
+    return (
+        "\n".join(
+            [f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]
+        )
+        + "\n"
+    )
 
 
 def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> Figure:
-    """Sizes to the right, degrees or machines upwards; in every cell the best and its margin, lines around regions.
+    """Sizes to the right, degrees or machines upwards.
+
+    In every cell the best and its margin, lines around regions.
 
     Args:
         regions: the map.
         title: first line.
         subtitle: second line.
     """
-    figure = style.new_figure(max(7.5, 1.6 + 0.72 * len(regions.sizes)), 2.2 + 0.62 * max(len(regions.degrees), 3))
+    figure = style.new_figure(
+        max(7.5, 1.6 + 0.72 * len(regions.sizes)), 2.2 + 0.62 * max(len(regions.degrees), 3)
+    )
     style.headline(figure, title, subtitle)
     axes = figure.subplots()
     _draw_cells(axes, regions)
     _draw_borders(axes, regions)
     axes.set_xticks(np.arange(len(regions.sizes)), [format_size(size) for size in regions.sizes])
     axes.set_yticks(np.arange(len(regions.degrees)), row_names(regions))
-    wrapped = "\n".join(textwrap.wrap(describe_comparison(regions), int(12 * figure.get_figwidth())))
+    wrapped = "\n".join(
+        textwrap.wrap(describe_comparison(regions), int(12 * figure.get_figwidth()))
+    )
     axes.set_xlabel(f"message size\n{wrapped}")
     axes.set_ylabel("machine" if regions.machines else "messages per rank")
     axes.tick_params(length=0)
@@ -216,11 +269,35 @@ def _draw_cells(axes: Axes, regions: Regions) -> None:
             cell = regions.cell(row, column)
             name = names[row * grid.shape[1] + column]
             if one:
-                axes.text(column, row, format_margin(cell), ha="center", va="center", size=9, color=style.INK)
+                axes.text(
+                    column,
+                    row,
+                    format_margin(cell),
+                    ha="center",
+                    va="center",
+                    size=9,
+                    color=style.INK,
+                )
                 continue
-            axes.text(column, row + 0.12, name, ha="center", va="center", size=_size(name), weight="bold",
-                      color=style.INK)  # fmt: skip
-            axes.text(column, row - 0.24, format_margin(cell), ha="center", va="center", size=7.6, color=style.INK)
+            axes.text(
+                column,
+                row + 0.12,
+                name,
+                ha="center",
+                va="center",
+                size=_size(name),
+                weight="bold",
+                color=style.INK,
+            )
+            axes.text(
+                column,
+                row - 0.24,
+                format_margin(cell),
+                ha="center",
+                va="center",
+                size=7.6,
+                color=style.INK,
+            )
 
 
 def _size(name: str) -> float:

@@ -19,7 +19,8 @@ class PhaseRoutes:
     Attributes:
         phase: which.
         transfers: their indices, as a slice of the schedule's arrays over transfers.
-        offsets: shape=(transfers + 1): the nodes of route k are `nodes[offsets[k] : offsets[k + 1]]`.
+        offsets: shape=(transfers + 1): the nodes of route k are
+            `nodes[offsets[k] : offsets[k + 1]]`.
         nodes: node ids, ends included.
         hop_link: shape=(hops): link ids of all routes, one after the other.
         hop_transfer: shape=(hops): the transfer of each hop, counted within the phase.
@@ -55,7 +56,11 @@ def check_phase(schedule: Schedule, phase: int) -> int:
         UsageError: it does not.
     """
     if not 0 <= phase < schedule.phases:
-        known = f"the schedule has phases 0 to {schedule.phases - 1}" if schedule.phases else "the schedule has none"
+        known = (
+            f"the schedule has phases 0 to {schedule.phases - 1}"
+            if schedule.phases
+            else "the schedule has none"
+        )
         raise UsageError(f"phase {phase}: {known}")
     return phase
 
@@ -84,11 +89,16 @@ def phase_routes(schedule: Schedule, phase: int) -> PhaseRoutes:
     carried = np.zeros(link.size, np.int64)
     np.add.at(carried, at, schedule.size[where][hop_transfer])
     width = schedule.machine.topology.widths()[link]
-    return PhaseRoutes(phase, where, offsets, nodes, hop_link, hop_transfer, link, -(-load // width), carried)
+    return PhaseRoutes(
+        phase, where, offsets, nodes, hop_link, hop_transfer, link, -(-load // width), carried
+    )
 
 
 def largest_total_load(schedule: Schedule) -> int | float:
-    """The most transfers that any link carries over all phases, per unit of width; 0 without links."""
+    """The most transfers that any link carries over all phases, per unit of width.
+
+    0 without links.
+    """
     from dataclasses import replace
 
     from conset.schedule.loads import phase_loads

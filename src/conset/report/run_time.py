@@ -1,4 +1,7 @@
-"""What scheduling at run time costs: as a table, as Markdown, and as Wang and Ranka's Figures 10 and 11."""
+"""What scheduling at run time costs.
+
+As a table, as Markdown, and as Wang and Ranka's Figures 10 and 11.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +21,45 @@ if TYPE_CHECKING:
     from conset.studies.run_time.job import RunTimeResult
 
 COLUMNS = (
-    "method", "sync", "by", "phases", "rows", "schedule", "plan", "set-up", "use", "of naive", "share",
+    "method",
+    "sync",
+    "by",
+    "phases",
+    "rows",
+    "schedule",
+    "plan",
+    "set-up",
+    "use",
+    "of naive",
+    "share",
     "pays after",
-)  # fmt: skip
+)
 LEFT = (0, 1, 2)
 """Names to the left, numbers to the right."""
 READING = (
-    "times in ms; by: every rank computes the schedule (all), or one, which scatters it; use: one execution; share: "
+    "times in ms; by: every rank computes the schedule (all), or one, which scatters it; use: one "
+    "execution; share: "
     "rows and scheduling, of these with planning and one execution",
-    "pays after so many uses of a schedule, against posting everything (the first row); never: nothing is gained, or "
+    "pays after so many uses of a schedule, against posting everything (the first row); never: "
+    "nothing is gained, or "
     "the interval of the gain holds 0",
 )
 BASELINES = (
-    "naive: everything is posted, counted without its rows: they serve to check what it knows; learned: the same with "
-    "sources that the rows have told; detect: send, detect, receive, nothing posted and nothing known before"
+    "naive: everything is posted, counted without its rows: they serve to check what it knows; "
+    "learned: the same with "
+    "sources that the rows have told; detect: send, detect, receive, nothing posted and nothing "
+    "known before"
 )
 _COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
 
 
 def run_time_title(costs: RunTimeCosts) -> str:
     """What stands above a table."""
-    how = f"measured, {costs.by}" if costs.is_measured else f"predicted by {costs.by}, scheduling measured"
+    how = (
+        f"measured, {costs.by}"
+        if costs.is_measured
+        else f"predicted by {costs.by}, scheduling measured"
+    )
     messages = f"{count_of(costs.messages, 'message')}, {format_size(costs.bytes)}"
     return f"{costs.pattern} on {costs.machine}: {count_of(costs.ranks, 'rank')}, {messages}; {how}"
 
@@ -49,7 +70,9 @@ def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
     if not row.sources_known:
         method = "detect" if row.method == DETECT else "learned"
     sync = row.sync if row.asked_sync == row.sync else f"{row.asked_sync}: {row.sync}"
-    times = (row.median_of(name) for name in ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s"))
+    times = (
+        row.median_of(name) for name in ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s")
+    )
     head = (method, sync, row.compute, f"{row.phases:,}", *map(format_ms, times))
     if row.is_posting:
         return *head, "1", f"{row.share:.2f}", ""
@@ -73,7 +96,10 @@ def format_ratio(pays: BreakEven, with_interval: bool) -> str:
 
 
 def format_uses(pays: BreakEven) -> str:
-    """`18 (15-24)`: uses with what the ends of the interval of the gain say; `never`, where it is not decided too."""
+    """`18 (15-24)`: uses with what the ends of the interval of the gain say.
+
+    `never`, where it is not decided too.
+    """
     if pays.uses is None or pays.least is None or pays.most is None:
         return "never"
     return f"{pays.uses:,}" + (f" ({pays.least:,}-{pays.most:,})" if pays.least < pays.most else "")
@@ -82,7 +108,9 @@ def format_uses(pays: BreakEven) -> str:
 def run_time_lines(costs: RunTimeCosts) -> list[str]:
     """What stands below a table."""
     paying = [
-        (pays.uses, row) for row in costs.rows if row.is_schedule and (pays := row.pays_against(costs.posting)).uses
+        (pays.uses, row)
+        for row in costs.rows
+        if row.is_schedule and (pays := row.pays_against(costs.posting)).uses
     ]
     lines = [*READING]
     if costs.detecting is not None:
@@ -92,14 +120,20 @@ def run_time_lines(costs: RunTimeCosts) -> list[str]:
     if paying:
         uses, row = min(paying, key=lambda pair: pair[0] or 0)
         way = f", computed by {_COMPUTED[row.compute]}" if row.compute else ""
-        lines.append(f"the first to pay: {row.method} under {row.sync}{way}, after {count_of(uses or 0, 'use')}")
+        lines.append(
+            f"the first to pay: {row.method} under {row.sync}{way}, after "
+            f"{count_of(uses or 0, 'use')}"
+        )
     else:
         lines.append("none pays: posting everything is as fast, or nobody has won")
     return lines + [f"{method}: left out, {reason}" for method, reason in costs.skipped]
 
 
 def run_time_parts(result: RunTimeResult) -> list[RenderableType]:
-    """What the terminal shows: a title, a table and its lines for the job and for each prediction."""
+    """What the terminal shows.
+
+    A title, a table and its lines for the job and for each prediction.
+    """
     from conset.report.terminal import fitted_table, quiet_lines, titled_parts
 
     parts: list[RenderableType] = []
@@ -110,7 +144,11 @@ def run_time_parts(result: RunTimeResult) -> list[RenderableType]:
             table.add_row(*cells, style="bold" if row.is_posting else None)
         parts += titled_parts(run_time_title(costs), table, run_time_lines(costs))
         if costs.is_measured:
-            verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
+            verdict = (
+                "all right"
+                if result.mismatches == 0
+                else f"[bold red]{result.mismatches:,} wrong[/]"
+            )
             repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
             parts.append(f"  {repetitions}; bytes checked {result.bytes_checked:,}: {verdict}")
     return [*parts, *quiet_lines(result.notes)]
@@ -132,12 +170,16 @@ def tables_of(result: RunTimeResult) -> list[RunTimeCosts]:
 
 
 def picture_overhead(
-    found: Sequence[tuple[int, int, RunTimeCosts]], method: str, *, sync: str = "none", compute: str = "all"
+    found: Sequence[tuple[int, int, RunTimeCosts]],
+    method: str,
+    *,
+    sync: str = "none",
+    compute: str = "all",
 ) -> Figure:
     """Rows and scheduling over one execution, over the size of messages, a line for each density.
 
-    As Figures 10 and 11 of Wang and Ranka; beside it the uses after which the schedule has paid against posting
-    everything.
+    As Figures 10 and 11 of Wang and Ranka; beside it the uses after which the schedule has paid
+    against posting everything.
 
     Args:
         found: (messages of a rank, size [B], costs) of each point.
@@ -147,21 +189,40 @@ def picture_overhead(
     """
     figure = style.new_figure(11, 5.0)
     first = found[0][2]
-    how = f"measured, {first.by}" if first.is_measured else f"executions by {first.by}, scheduling measured here"
+    how = (
+        f"measured, {first.by}"
+        if first.is_measured
+        else f"executions by {first.by}, scheduling measured here"
+    )
     title = f"{method} at run time: what it costs, and when it has paid"
     style.headline(
-        figure, title, f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {_COMPUTED[compute]}"
+        figure,
+        title,
+        f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {_COMPUTED[compute]}",
     )
     over, pays = figure.subplots(1, 2)
-    degrees, sizes = sorted({degree for degree, _, _ in found}), sorted({size for _, size, _ in found})
+    degrees, sizes = (
+        sorted({degree for degree, _, _ in found}),
+        sorted({size for _, size, _ in found}),
+    )
     for k, degree in enumerate(degrees):
         points = sorted((size, costs) for each, size, costs in found if each == degree)
         colour = style.amount_map()(k / max(len(degrees) - 1, 1))
         rows = [(size, costs, costs.find(method, sync, compute)) for size, costs in points]
-        over.plot([size for size, _, _ in rows], [row.overhead for _, _, row in rows], "o-", color=colour,
-                  label=f"{degree} messages a rank")  # fmt: skip
+        over.plot(
+            [size for size, _, _ in rows],
+            [row.overhead for _, _, row in rows],
+            "o-",
+            color=colour,
+            label=f"{degree} messages a rank",
+        )
         uses = [(size, row.pays_against(costs.posting).uses) for size, costs, row in rows]
-        pays.plot([size for size, count in uses if count], [count for _, count in uses if count], "o-", color=colour)
+        pays.plot(
+            [size for size, count in uses if count],
+            [count for _, count in uses if count],
+            "o-",
+            color=colour,
+        )
     what = (
         (over, "rows and scheduling over one execution", "ratio"),
         (pays, "uses until it pays (no mark: never)", "uses"),

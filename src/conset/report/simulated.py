@@ -35,9 +35,15 @@ if TYPE_CHECKING:
 
 
 Row = Mapping[str, Any]
-"""The keys of `compare --simulate --json`: those of `compile`, `simulated`, `not_simulated`, `measured`, `errors`."""
+"""The keys of `compare --simulate --json`.
+
+Those of `compile`, `simulated`, `not_simulated`, `measured`, `errors`.
+"""
 TEXT_COLUMNS = ("method", "way", "sync")
-"""Columns of words, the others numbers; `way`: contention, sends in flight and posting order, where a row has one."""
+"""Columns of words, the others numbers.
+
+`way`: contention, sends in flight and posting order, where a row has one.
+"""
 
 
 def columns_of(rows: Sequence[Row], models: Sequence[str]) -> tuple[str, ...]:
@@ -72,16 +78,23 @@ def least_of(rows: Sequence[Row], column: str) -> frozenset[int]:
     return chosen if len(chosen) < len(times) else frozenset()
 
 
-def _cells(rows: Sequence[Row], models: Sequence[str]) -> tuple[list[str], list[list[str]], list[list[bool]]]:
+def _cells(
+    rows: Sequence[Row], models: Sequence[str]
+) -> tuple[list[str], list[list[str]], list[list[bool]]]:
     """(columns, cells, whether each is the least of its column)."""
     times = columns_of(rows, models)
     least = {column: least_of(rows, column) for column in times}
     named = any(describe_way(row) for row in rows)
     ways = [[describe_way(row)] if named else [] for row in rows]
-    cells = [[row_name(row), *ways[k], str(row["sync"]), *(_cell(row, column) for column in times)]
-             for k, row in enumerate(rows)]  # fmt: skip
+    cells = [
+        [row_name(row), *ways[k], str(row["sync"]), *(_cell(row, column) for column in times)]
+        for k, row in enumerate(rows)
+    ]
     columns = ["method", *(["way"] if named else []), "sync"]
-    bold = [[*[False] * len(columns), *(k in least[column] for column in times)] for k in range(len(rows))]
+    bold = [
+        [*[False] * len(columns), *(k in least[column] for column in times)]
+        for k in range(len(rows))
+    ]
     return [*columns, *times], cells, bold
 
 
@@ -96,13 +109,20 @@ def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:
     columns, cells, bold = _cells(rows, models)
     table = fitted_table(columns, cells, _left(columns))
     for row, marks in zip(cells, bold, strict=True):
-        table.add_row(*(f"[bold]{cell}[/]" if mark else cell for cell, mark in zip(row, marks, strict=True)))
+        table.add_row(
+            *(f"[bold]{cell}[/]" if mark else cell for cell, mark in zip(row, marks, strict=True))
+        )
     return table
 
 
 def simulated_lines(rows: Sequence[Row], models: Sequence[str], reference: str) -> list[str]:
-    """What stands below the table: what each column is, what errors are against, what does not apply and why."""
-    simulated = ", ".join(f"by {model}" for model in models if any(model in row["simulated"] for row in rows))
+    """What stands below the table.
+
+    What each column is, what errors are against, what does not apply and why.
+    """
+    simulated = ", ".join(
+        f"by {model}" for model in models if any(model in row["simulated"] for row in rows)
+    )
     flight = {str(said["in_flight"]) for row in rows for said in row["simulated"].values()}
     parts = ["predicted by formula"]
     if simulated:
@@ -114,7 +134,12 @@ def simulated_lines(rows: Sequence[Row], models: Sequence[str], reference: str) 
     measured = next((row[MEASURED] for row in rows if row.get(MEASURED)), None)
     if measured:
         lines.append(f"measured: {measured['note']}")
-    notes = {name: said["note"] for row in rows for name, said in row["simulated"].items() if said["note"]}
+    notes = {
+        name: said["note"]
+        for row in rows
+        for name, said in row["simulated"].items()
+        if said["note"]
+    }
     return lines + [f"{name}: {note}" for name, note in notes.items()] + left_out_lines(rows)
 
 
@@ -134,26 +159,36 @@ def left_out_lines(rows: Sequence[Row]) -> list[str]:
 def simulated_markdown(rows: Sequence[Row], models: Sequence[str], reference: str) -> str:
     """The same as Markdown."""
     columns, cells, bold = _cells(rows, models)
-    table = [[f"**{cell}**" if mark else cell for cell, mark in zip(row, marks, strict=True)]
-             for row, marks in zip(cells, bold, strict=True)]  # fmt: skip
+    table = [
+        [f"**{cell}**" if mark else cell for cell, mark in zip(row, marks, strict=True)]
+        for row, marks in zip(cells, bold, strict=True)
+    ]
     notes = (f"- {plain(line)}" for line in simulated_lines(rows, models, reference))
     return "\n".join([*table_markdown(columns, table, _left(columns)), "", *notes]) + "\n"
 
 
 DECADES = 40
-"""From this ratio of largest to least time on the axis is logarithmic: shorter bars would vanish."""
+"""From this ratio of largest to least time on the axis is logarithmic.
+
+Shorter bars would vanish.
+"""
 BAR_INCH = 0.19
 
 
 def times_subtitle(rows: Sequence[Row], reference: str, sent: str) -> str:
-    """The second line of the picture: what is sent, in flight, what errors are against, where times were measured."""
+    """The second line of the picture.
+
+    What is sent, in flight, what errors are against, where times were measured.
+    """
     flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})
     measured = next((row[MEASURED] for row in rows if row[MEASURED]), None)
     parts = [
         sent,
         f"{' or '.join(flight)} in flight" if flight else "",
         f"errors against {reference}" if reference else "",
-        f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine" if measured else "",
+        f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine"
+        if measured
+        else "",
         "the least of each kind is bold",
     ]
     return "; ".join(filter(None, parts))
@@ -162,7 +197,9 @@ def times_subtitle(rows: Sequence[Row], reference: str, sent: str) -> str:
 def picture_simulated(
     rows: Sequence[Mapping[str, Any]], models: Sequence[str], *, title: str, subtitle: str = ""
 ) -> Figure:
-    """Horizontal bars in groups, methods in the order of `rows`; beside each its time and its error, the least bold.
+    """Horizontal bars in groups, methods in the order of `rows`.
+
+    Beside each its time and its error, the least bold.
 
     Args:
         rows: as `conset.report.simulated`.
@@ -174,16 +211,22 @@ def picture_simulated(
     figure = style.new_figure(10, 1.9 + max(len(rows), 2) * (BAR_INCH * len(columns) + 0.16))
     style.headline(figure, title, subtitle)
     axes = figure.subplots()
-    times = np.array([[time_of(row, column) or np.nan for column in columns] for row in rows]).reshape(-1, len(columns))
+    times = np.array(
+        [[time_of(row, column) or np.nan for column in columns] for row in rows]
+    ).reshape(-1, len(columns))
     _draw_bars(axes, rows, columns, times)
     axes.set_yticks(np.arange(len(rows)), [_label(row) for row in rows])
     axes.tick_params(axis="y", labelcolor=style.INK, length=0)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="x")
     axes.legend(
-        loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(columns), borderaxespad=0.1, handlelength=1.2,
+        loc="lower left",
+        bbox_to_anchor=(-0.01, 1.0),
+        ncols=len(columns),
+        borderaxespad=0.1,
+        handlelength=1.2,
         columnspacing=1.4,
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -192,7 +235,9 @@ def _label(row: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, (row_name(row), f"sync {row['sync']}", describe_way(row))))
 
 
-def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], times: Any) -> None:
+def _draw_bars(
+    axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], times: Any
+) -> None:
     finite = times[np.isfinite(times)]
     top, least = (float(finite.max()), float(finite.min())) if finite.size else (1.0, 1.0)
     factor, unit = style.time_unit(top)
@@ -203,12 +248,19 @@ def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[
         place = np.arange(len(rows)) + (k - (len(columns) - 1) / 2) * width
         values = times[:, k] / factor
         axes.barh(
-            place, values - left, width * 0.9, left=left, color=_colour(column, columns), label=column_label(column)
+            place,
+            values - left,
+            width * 0.9,
+            left=left,
+            color=_colour(column, columns),
+            label=column_label(column),
         )
         best = least_of(rows, column)
         for r, (row, y, value) in enumerate(zip(rows, place, values, strict=True)):
             if np.isfinite(value):
-                caption = f"{format_time(value * factor)}  {format_error(row['errors'].get(column))}"
+                caption = (
+                    f"{format_time(value * factor)}  {format_error(row['errors'].get(column))}"
+                )
                 _write(axes, value, y, caption, bold=r in best)
             else:
                 _write(axes, left, y, _missing(row, column))
@@ -228,11 +280,16 @@ def _missing(row: Mapping[str, Any], column: str) -> str:
 
 def _write(axes: Axes, x: float, y: float, text: str, *, bold: bool = False) -> None:
     weight = "bold" if bold else "normal"
-    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", size=7.6, weight=weight)
+    axes.annotate(
+        text, (x, y), (4, 0), textcoords="offset points", va="center", size=7.6, weight=weight
+    )
 
 
 def _colour(column: str, columns: Sequence[str]) -> Any:
-    """The prediction is quiet, what was measured has the colour of limits, models are of the one colour map."""
+    """The prediction is quiet, what was measured has the colour of limits.
+
+    Models are of the one colour map.
+    """
     if column == PREDICTED:
         return "#cdd2da"
     if column == MEASURED:
@@ -250,7 +307,9 @@ def column_label(column: str) -> str:
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """A comparison for people: the table of figures, and the times of models below it where any were asked for.
+    """A comparison for people.
+
+    The table of figures, and the times of models below it where any were asked for.
 
     Attributes:
         result: the rows.
@@ -285,7 +344,12 @@ class ComparisonReport:
         if self.models is None:
             return parts
         times = simulated_table(result.rows, self.models)
-        return [*parts, "", times, *quiet_lines(simulated_lines(result.rows, self.models, self.reference))]
+        return [
+            *parts,
+            "",
+            times,
+            *quiet_lines(simulated_lines(result.rows, self.models, self.reference)),
+        ]
 
     def markdown(self) -> str:
         """The same as Markdown."""
@@ -293,7 +357,9 @@ class ComparisonReport:
         if not result.rows:
             refused = (f"- {plain(line)}" for line in skipped_lines(result.skipped))
             return "\n".join([f"**{plain(self.title)}**", "", *refused]) + "\n"
-        text = compare_markdown(result.rows, result.skipped, title=self.title, stands_in=result.stands_in)
+        text = compare_markdown(
+            result.rows, result.skipped, title=self.title, stands_in=result.stands_in
+        )
         if self.models is None:
             return text
         return f"{text}\n{simulated_markdown(result.rows, self.models, self.reference)}"
@@ -302,7 +368,9 @@ class ComparisonReport:
         """Bars of times and phases; grouped bars of every model's times where there are any."""
         rows, sent = self.result.rows, describe_pattern(self.pattern)
         if self.models is None:
-            named = [{**row, "terms": terms} for row, terms in zip(rows, self.result.terms, strict=True)]
+            named = [
+                {**row, "terms": terms} for row, terms in zip(rows, self.result.terms, strict=True)
+            ]
             return picture_compare(named, title=self.title, subtitle=sent)
         subtitle = times_subtitle(rows, self.reference, sent)
         return picture_simulated(rows, self.models, title=self.title, subtitle=subtitle)

@@ -1,6 +1,9 @@
-"""Style: what all pictures share: colours, type, and writing them so that the same input gives the same bytes.
+"""Style: what all pictures share.
 
-Figures are made without pyplot, so no window system, no global state; matplotlib is imported only when one is drawn.
+Colours, type, and writing them so that the same input gives the same bytes.
+
+Figures are made without pyplot, so no window system, no global state; matplotlib is imported only
+when one is drawn.
 """
 
 from __future__ import annotations
@@ -34,7 +37,10 @@ BOUND = "#c2410c"
 PALE = "#9aa3af"
 """What stands behind what a picture is about: links of a network, other schedules."""
 WORK = "#8f99a8"
-"""A processor at work, a connection that drains: between the grey of the grid and that of small print."""
+"""A processor at work, a connection that drains.
+
+Between the grey of the grid and that of small print.
+"""
 AMBER = "#e9a23b"
 """A third kind beside `ACCENT` and `BOUND`, brighter than both."""
 SLATE = "#323a47"
@@ -45,7 +51,10 @@ TERM_COLOURS = {"transfer": ACCENT, "setup": AMBER, "synchronization": SLATE}
 
 RC: Any = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],  # the second is as wide, where a vector picture finds no first
+    "font.sans-serif": [
+        "DejaVu Sans",
+        "Verdana",
+    ],  # the second is as wide, where a vector picture finds no first
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
@@ -80,7 +89,9 @@ GRID = 2**17
 
 
 def colour_map() -> Colormap:
-    """The one colour map: viridis without its palest end, which vanishes on white paper; for kinds, without order.
+    """The one colour map: viridis without its palest end, which vanishes on white paper.
+
+    For kinds, without order.
 
     What has an order takes `amount_map`.
     """
@@ -92,12 +103,18 @@ def colour_map() -> Colormap:
 
 
 def amount_map() -> Colormap:
-    """The colour map from bright to dark: on white paper dark is more, or later, in every picture."""
+    """The colour map from bright to dark.
+
+    On white paper dark is more, or later, in every picture.
+    """
     return colour_map().reversed()
 
 
 def spread_colours(count: int) -> NDArray[np.float64]:
-    """shape=(count, 4): kinds in golden-ratio steps through the colour map, so that neighbours differ."""
+    """shape=(count, 4): kinds in golden-ratio steps through the colour map.
+
+    So that neighbours differ.
+    """
     import numpy as np
 
     step = (np.arange(count) * 0.6180339887) % 1
@@ -105,11 +122,13 @@ def spread_colours(count: int) -> NDArray[np.float64]:
 
 
 def ink_on(colour: Any) -> str:
-    """Whichever of `INK` and `PAPER` has the larger contrast on a colour (WCAG 2.1, relative luminance)."""
+    """Whichever of `INK` and `PAPER` contrasts more with a colour (WCAG 2.1 luminance)."""
     from matplotlib.colors import to_rgb
 
     def luminance(shade: Any) -> float:
-        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(shade))
+        red, green, blue = (
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(shade)
+        )
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     behind, dark = luminance(colour) + 0.05, luminance(INK) + 0.05
@@ -157,7 +176,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def headline(figure: Figure, title: str, subtitle: str = "") -> None:
-    """Title and a quieter second line at the top left; long lines shrink rather than run out of the picture.
+    """Title and a quieter second line at the top left.
+
+    Long lines shrink rather than run out of the picture.
 
     Together they are the `<title>` of a vector picture.
     """
@@ -171,18 +192,29 @@ def headline(figure: Figure, title: str, subtitle: str = "") -> None:
     for text, size, colour, weight, below in lines:
         share = 0.64 if weight == "bold" else 0.56
         fitting = min(size, width_pt * 0.97 / (share * max(len(text), 1)))
-        figure.text(0.014, 1 - below / height, text, size=max(fitting, 6), color=colour, weight=weight, va="baseline")
+        figure.text(
+            0.014,
+            1 - below / height,
+            text,
+            size=max(fitting, 6),
+            color=colour,
+            weight=weight,
+            va="baseline",
+        )
     top = (0.74 if subtitle else 0.46) / height
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.008, 0.008, 0.984, 0.992 - top))
 
 
 def add_titles(axes: Axes, gid: str, titles: list[str]) -> None:
-    """What the parts of a collection are called: a vector picture says it where a pointer rests on one.
+    """What the parts of a collection are called.
+
+    A vector picture says it where a pointer rests on one.
 
     Args:
         axes: whose figure it is.
-        gid: of the collection, in the order of whose parts the titles are; one collection of a gid in a figure.
+        gid: of the collection, in the order of whose parts the titles are; one collection of a gid
+            in a figure.
         titles: one for each part.
     """
     figure: Any = axes.get_figure()
@@ -202,7 +234,11 @@ def _titled(svg: str, titles: dict[str, list[str]]) -> str:
 
         def named(part: re.Match[str], parts: Iterator[str] = parts) -> str:
             name = next(parts, None)
-            return part[0] if name is None else f"<{part[1]}{part[2]}><title>{escape(name)}</title></{part[1]}>"
+            return (
+                part[0]
+                if name is None
+                else f"<{part[1]}{part[2]}><title>{escape(name)}</title></{part[1]}>"
+            )
 
         body = re.sub(r"<(path|use)\b([^>]*?)/>(?!\s*</defs>)", named, svg[start:end])
         svg = svg[:start] + body + svg[end:]
@@ -216,7 +252,9 @@ def plain(axes: Axes) -> None:
 
 
 def save(draw: Callable[[], Figure], path: str | Path) -> None:
-    """Draws and writes `path` (.svg or .png) under the style; no date, fixed ids: the same input, the same bytes.
+    """Draws and writes `path` (.svg or .png) under the style.
+
+    No date, fixed ids: the same input, the same bytes.
 
     Raises:
         UsageError: another suffix.
@@ -231,7 +269,10 @@ def save(draw: Callable[[], Figure], path: str | Path) -> None:
 
 
 def svg_text(draw: Callable[[], Figure]) -> str:
-    """A picture as `save` writes it into `.svg`; raises `MissingExtraError` where matplotlib is not installed."""
+    """A picture as `save` writes it into `.svg`.
+
+    Raises `MissingExtraError` where matplotlib is not installed.
+    """
     return _drawn(draw, "svg").decode()
 
 
@@ -259,28 +300,37 @@ def title_of(figure: Figure) -> str:
 def _settle(figure: Figure) -> None:
     """Arranges the axes once and rounds their places.
 
-    The solver behind the arrangement walks sets of objects, so the last bits of what it finds differ from run to run;
-    a vector picture's ids are hashes of them. A binary grid: equal shares of decimal margins may lie halfway between
-    two decimals, where the last bit decides.
+    The solver behind the arrangement walks sets of objects, so the last bits of what it finds
+    differ from run to run; a vector picture's ids are hashes of them. A binary grid: equal shares
+    of decimal margins may lie halfway between two decimals, where the last bit decides.
     """
     from matplotlib.text import Text
 
     for text in figure.findobj(Text):
-        if "$" in text.get_text() and not text.get_text().startswith("$\\mathdefault{"):  # ticks of logarithmic axes
+        if "$" in text.get_text() and not text.get_text().startswith(
+            "$\\mathdefault{"
+        ):  # ticks of logarithmic axes
             text.set_parse_math(False)  # a name, however it looks
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
-        left, bottom, width, height = (round(float(x) * GRID) / GRID for x in axes.get_position(original=True).bounds)
+        left, bottom, width, height = (
+            round(float(x) * GRID) / GRID for x in axes.get_position(original=True).bounds
+        )
         axes.set_position((left, bottom, width, height))
 
 
 def check_report_path(path: Path | None) -> None:
-    """Raises UsageError unless a report can be written so, MissingExtraError for a picture without matplotlib."""
+    """Raises UsageError unless a report can be written so.
+
+    And MissingExtraError for a picture without matplotlib.
+    """
     if path is None or path.suffix.lower() == MARKDOWN:
         return
     if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: must end in {MARKDOWN}, {' or '.join(FORMATS)}, given '{path.suffix}'")
+        raise UsageError(
+            f"{path}: must end in {MARKDOWN}, {' or '.join(FORMATS)}, given '{path.suffix}'"
+        )
     require_matplotlib()
 
 

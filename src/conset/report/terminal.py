@@ -1,4 +1,7 @@
-"""Terminal: pieces that all texts for people share: columns of facts, bars, cutting to a screenful."""
+"""Terminal: pieces that all texts for people share.
+
+Columns of facts, bars, cutting to a screenful.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,18 @@ def bar(value: float, largest: float, width: int = 20) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()) -> list[str]:
+def table_lines(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()
+) -> list[str]:
     """Rows in aligned columns, numbers to the right; columns in `left` to the left."""
     every = [head, *rows]
     widths = [max(len(row[k]) for row in every) for k in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
         places = enumerate(zip(row, widths, strict=True))
-        cells = [cell.ljust(width) if k in left else cell.rjust(width) for k, (cell, width) in places]
+        cells = [
+            cell.ljust(width) if k in left else cell.rjust(width) for k, (cell, width) in places
+        ]
         return "  " + "  ".join(cells).rstrip()
 
     return [f"[dim]{escape(line(head))}[/]", *(escape(line(row)) for row in rows)]
@@ -62,7 +69,10 @@ NARROW = 100
 
 
 class FoldingTable(Table):
-    """A table of which some columns stay on one line, where the terminal is wide enough; a value is never cut."""
+    """A table of which some columns stay on one line, where the terminal is wide enough.
+
+    A value is never cut.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         own = [column.no_wrap for column in self.columns]
@@ -75,7 +85,10 @@ class FoldingTable(Table):
 
 
 class _Fitted(Table):
-    """A table that is stacked, `column value, column value …`, where it is wider than its terminal."""
+    """A table that is stacked, `column value, column value …`.
+
+    Where it is wider than its terminal.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         wide = options.update(max_width=100_000)
@@ -87,7 +100,11 @@ class _Fitted(Table):
         for k, row in enumerate(self.rows):
             head, *values = [column[k] for column in cells]
             yield Text.from_markup(head, style=row.style or "")
-            items = [f"{name} {value}".strip() for name, value in zip(names[1:], values, strict=True) if value]
+            items = [
+                f"{name} {value}".strip()
+                for name, value in zip(names[1:], values, strict=True)
+                if value
+            ]
             for line in joined_lines(items, options.max_width - 2):
                 yield Text.from_markup(f"  {line}", style=row.style or "")
         if self.caption:
@@ -105,15 +122,22 @@ def joined_lines(items: Iterable[str], width: int) -> list[str]:
     return lines
 
 
-def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> Table:
-    """A table with columns wide enough for `rows`, which are not in it yet; columns in `left` to the left.
+def fitted_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()
+) -> Table:
+    """A table with columns wide enough for `rows`, which are not in it yet.
 
-    A column never shrinks: where the terminal is too narrow for all of them, every row is a block of its own.
+    Columns in `left` to the left.
+
+    A column never shrinks: where the terminal is too narrow for all of them, every row is a block
+    of its own.
     """
     table = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate(columns):
         widest = max([len(name), *(len(row[k]) for row in rows)])
-        table.add_column(name, justify="left" if k in left else "right", no_wrap=True, min_width=widest)
+        table.add_column(
+            name, justify="left" if k in left else "right", no_wrap=True, min_width=widest
+        )
     return table
 
 

@@ -21,7 +21,10 @@ _NODES = 14
 
 @dataclass(frozen=True)
 class Views:
-    """What is asked of a schedule beyond its summary; `phase` and `linkage` are numbers, or -1 for all of them."""
+    """What is asked of a schedule beyond its summary.
+
+    `phase` and `linkage` are numbers, or -1 for all of them.
+    """
 
     phase: int | None = None
     partners: bool = False
@@ -33,7 +36,10 @@ def views_text(schedule: Schedule, summary: Summary, views: Views, width: int) -
     """Each view in turn; the whole schedule where none is asked for."""
     texts = []
     if views.phase is not None:
-        texts += [phase_text(schedule, p) for p in (range(schedule.phases) if views.phase == -1 else [views.phase])]
+        texts += [
+            phase_text(schedule, p)
+            for p in (range(schedule.phases) if views.phase == -1 else [views.phase])
+        ]
     if views.partners:
         texts.append(partners_text(schedule, width=width))
     if views.linkage is not None:
@@ -44,14 +50,19 @@ def views_text(schedule: Schedule, summary: Summary, views: Views, width: int) -
 
 
 def phase_text(schedule: Schedule, phase: int) -> str:
-    """The transfers of `phase` with their routes, at most a screenful; then the links with the largest loads.
+    """The transfers of `phase` with their routes, at most a screenful.
+
+    Then the links with the largest loads.
 
     Raises:
         UsageError: no such phase.
     """
     routes = phase_routes(schedule, phase)
     size = int(schedule.size[routes.transfers].sum())
-    head = f"[bold]phase {phase}[/] of {schedule.phases:,}: {count_of(routes.count, 'transfer')}, {format_size(size)}"
+    head = (
+        f"[bold]phase {phase}[/] of {schedule.phases:,}: {count_of(routes.count, 'transfer')}, "
+        f"{format_size(size)}"
+    )
     return "\n".join([head, "", *_transfer_lines(schedule, routes), *_link_lines(schedule, routes)])
 
 
@@ -90,9 +101,14 @@ def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
     top = int(routes.load.max())
     rows = []
     for k in order:
-        load, name = int(routes.load[k]), topology.link_name(int(routes.link[k])).removeprefix("link ")
+        load, name = (
+            int(routes.load[k]),
+            topology.link_name(int(routes.link[k])).removeprefix("link "),
+        )
         rows.append((name, str(load), format_size(int(routes.bytes[k])), bar(load, top, 12)))
-    names = f"  {routes.link.size:,} of {count_of(topology.links, 'link')} in use, largest load {top}"
+    names = (
+        f"  {routes.link.size:,} of {count_of(topology.links, 'link')} in use, largest load {top}"
+    )
     if schedule.machine.routes_unknown and schedule.route_nodes is None:
         names += f": of these routes, one sample of what {schedule.machine.routing.rule} may do"
     return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
@@ -102,14 +118,23 @@ Partners = list[list[tuple[list[int], list[int]]]]
 """`partners[rank][phase]`: (targets, sources) of the rank in the phase, rising."""
 
 
-def partners_of(schedule: Schedule, ranks: int | None = None, phases: int | None = None) -> Partners:
-    """Targets and sources of every rank in every phase; of the first `ranks` and `phases` where given."""
+def partners_of(
+    schedule: Schedule, ranks: int | None = None, phases: int | None = None
+) -> Partners:
+    """Targets and sources of every rank in every phase.
+
+    Of the first `ranks` and `phases` where given.
+    """
     ranks = schedule.pattern.ranks if ranks is None else min(ranks, schedule.pattern.ranks)
     phases = schedule.phases if phases is None else min(phases, schedule.phases)
     table: Partners = [[([], []) for _ in range(phases)] for _ in range(ranks)]
     for p in range(phases):
         message = schedule.message[schedule.phase(p)]
-        ends = zip(schedule.pattern.source[message].tolist(), schedule.pattern.target[message].tolist(), strict=True)
+        ends = zip(
+            schedule.pattern.source[message].tolist(),
+            schedule.pattern.target[message].tolist(),
+            strict=True,
+        )
         for source, target in sorted(set(ends)):
             if source < ranks:
                 table[source][p][0].append(target)
@@ -130,7 +155,10 @@ def cell(targets: list[int], sources: list[int]) -> str:
 
 
 def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> str:
-    """The table, as many phases as fit into `width` characters and at most `rows` ranks; the rest is counted."""
+    """The table, as many phases as fit into `width` characters and at most `rows` ranks.
+
+    The rest is counted.
+    """
     table = partners_of(schedule, ranks=rows, phases=width // 3)
     label = max(len("rank"), len(str(len(table) - 1)))
     columns: list[list[str]] = []
@@ -143,7 +171,10 @@ def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> st
         columns.append([text.ljust(wide) for text in [str(p), *cells]])
         used += wide + 2
     names = ["rank".rjust(label), *(str(rank).rjust(label) for rank in range(len(table)))]
-    lines = ["  ".join([name, *(column[k] for column in columns)]).rstrip() for k, name in enumerate(names)]
+    lines = [
+        "  ".join([name, *(column[k] for column in columns)]).rstrip()
+        for k, name in enumerate(names)
+    ]
     text = [f"[dim]{escape(lines[0])}[/]", *(escape(line) for line in lines[1:])]
     if schedule.pattern.ranks > len(table):
         text.append(more(schedule.pattern.ranks - len(table), "ranks"))
@@ -153,7 +184,10 @@ def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> st
 
 
 def schedule_text(schedule: Schedule, summary: Summary | None = None) -> str:
-    """Facts, then one row a phase: transfers, largest load at a link and a port, largest transfer, bytes with a bar."""
+    """Facts, then one row a phase.
+
+    Transfers, largest load at a link and a port, largest transfer, bytes with a bar.
+    """
     title = f"[bold]{schedule.method}[/] on [bold]{escape(schedule.machine.name)}[/]"
     lines = [title, "", *fact_lines(schedule_facts(schedule, summary))]
     return "\n".join([*lines, "", *phase_lines(schedule)])
@@ -174,11 +208,20 @@ def phase_lines(schedule: Schedule) -> list[str]:
     head, tail = (schedule.phases, 0) if schedule.phases <= ROWS else (ROWS - 4, 3)
     shown = [*range(head), *range(schedule.phases - tail, schedule.phases)]
     rows = [
-        (str(p), f"{transfers[p]:,}", format_load(loads.link[p]), str(port[p]), format_size(int(largest[p])),
-         format_size(int(carried[p])), bar(float(carried[p]), top))
+        (
+            str(p),
+            f"{transfers[p]:,}",
+            format_load(loads.link[p]),
+            str(port[p]),
+            format_size(int(largest[p])),
+            format_size(int(carried[p])),
+            bar(float(carried[p]), top),
+        )
         for p in shown
-    ]  # fmt: skip
-    lines = table_lines(("phase", "transfers", "link", "port", "largest", "bytes", ""), rows, left=(6,))
+    ]
+    lines = table_lines(
+        ("phase", "transfers", "link", "port", "largest", "bytes", ""), rows, left=(6,)
+    )
     if tail:
         lines.insert(1 + head, more(schedule.phases - head - tail, "phases"))
     return lines

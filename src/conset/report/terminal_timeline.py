@@ -28,9 +28,18 @@ _MOST = 96
 def timeline_text(view: TimelineView, width: int) -> str:
     """What happened when; at most a screenful."""
     timeline = view.timeline
-    title = f"[bold]{format_time(timeline.time_s)}[/] by [bold]{timeline.model}[/], sync {timeline.sync}"
+    title = (
+        f"[bold]{format_time(timeline.time_s)}[/] by [bold]{timeline.model}[/], sync "
+        f"{timeline.sync}"
+    )
     columns = int(np.clip(width - _MARGIN - 2, 24, _MOST))
-    lines = [title, "", *fact_lines(timeline_facts(view), width=20), "", *_rank_lines(view, columns)]
+    lines = [
+        title,
+        "",
+        *fact_lines(timeline_facts(view), width=20),
+        "",
+        *_rank_lines(view, columns),
+    ]
     lines += [*_link_lines(view, columns), _axis(view, columns)]
     return "\n".join(lines)
 
@@ -49,10 +58,14 @@ def timeline_facts(view: TimelineView) -> list[Fact]:
         first = format_time(float(timeline.phase_end_s[0]))
         facts.append(Fact("phases", f"{work.phases:,}, the first ends at {first}"))
     if view.bound is not None and view.describe_bound():
-        facts.append(Fact("bound", f"{view.describe_bound().removeprefix('bound ')}: {view.bound[1]}"))
+        facts.append(
+            Fact("bound", f"{view.describe_bound().removeprefix('bound ')}: {view.bound[1]}")
+        )
     if view.usage is not None:
         what = "links" if view.usage.of_links else "ports"
-        facts.append(Fact(f"{what} in use", f"{view.usage.mean.mean():.1%} of their capacity in the mean"))
+        facts.append(
+            Fact(f"{what} in use", f"{view.usage.mean.mean():.1%} of their capacity in the mean")
+        )
     if view.describe_busiest():
         facts.append(Fact("most work", view.describe_busiest()))
     bottlenecks = view.describe_bottlenecks()
@@ -64,7 +77,9 @@ def _rank_lines(view: TimelineView, columns: int) -> list[str]:
     ranks = len(share)
     block = max(1, -(-ranks // ROWS))
     scale = float(share.max(initial=0.0)) or 1.0
-    lines = [f"  [dim]{escape(caption)}: ░ a quarter … █ {scale:.0%}; {_WAITS} {escape(view.waiting)}[/]"]
+    lines = [
+        f"  [dim]{escape(caption)}: ░ a quarter … █ {scale:.0%}; {_WAITS} {escape(view.waiting)}[/]"
+    ]
     for first in range(0, ranks, block):
         last = min(first + block, ranks)
         mean = _in_columns(share[first:last].mean(axis=0), columns) / scale
@@ -83,7 +98,9 @@ def _link_lines(view: TimelineView, columns: int) -> list[str]:
     what = "links" if view.usage.of_links else "ports"
     lines = ["", f"  [dim]share of their capacity that {what} use: █ all of it[/]"]
     for label, share in (("most", view.usage.largest), ("mean", view.usage.mean)):
-        level = np.ceil(np.clip(_in_columns(share, columns), 0, 1) * 8 - 0.02).clip(0, 8).astype(int)
+        level = (
+            np.ceil(np.clip(_in_columns(share, columns), 0, 1) * 8 - 0.02).clip(0, 8).astype(int)
+        )
         lines.append(f"  {label:>8}  " + "".join(_LEVELS[k] for k in level).rstrip())
     return lines
 
@@ -92,7 +109,9 @@ def _in_columns(values: Floats, columns: int) -> Floats:
     """shape=(columns): the mean of the bins, each counted by its share of a column."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     places = np.linspace(0, values.size, columns + 1)
-    return np.asarray(np.diff(np.interp(places, np.arange(values.size + 1), total)) * columns / values.size)
+    return np.asarray(
+        np.diff(np.interp(places, np.arange(values.size + 1), total)) * columns / values.size
+    )
 
 
 def _axis(view: TimelineView, columns: int) -> str:
@@ -110,21 +129,29 @@ def _axis(view: TimelineView, columns: int) -> str:
 
 
 def simulation_text(timeline: Timeline, machine: Machine) -> str:
-    """What `conset simulate` says: the time, the busiest link, bottlenecks, what the simulation took; plain."""
+    """What `conset simulate` says.
+
+    The time, the busiest link, bottlenecks, what the simulation took; plain.
+    """
     flight = "all" if timeline.in_flight is None else timeline.in_flight
     lines = [
-        f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync {timeline.sync}, "
+        f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync "
+        f"{timeline.sync}, "
         f"in flight {flight}",
-        f"  messages     {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
+        f"  messages     {timeline.messages:,}, mean latency "
+        f"{format_time(timeline.mean_latency_s)}",
     ]
     phases = timeline.phase_end_s.size
     if phases > 1:
         last_s = float(timeline.phase_end_s[-1] - timeline.phase_end_s[-2])
-        lines.append(f"  phases       {phases:,}, removing phase {phases - 1} saves {format_time(last_s)}")
+        lines.append(
+            f"  phases       {phases:,}, removing phase {phases - 1} saves {format_time(last_s)}"
+        )
     if timeline.link_bytes.size and timeline.link_bytes.any():
         link = int(timeline.link_bytes.argmax())
         lines.append(
-            f"  busiest      {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
+            f"  busiest      {machine.topology.link_name(link)}: "
+            f"{format_size(int(timeline.link_bytes[link]))}, "
             f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
         )
     if "with_computation_s" in timeline.figures:
@@ -132,5 +159,7 @@ def simulation_text(timeline: Timeline, machine: Machine) -> str:
     bottlenecks = TimelineView(timeline, machine).describe_bottlenecks()
     if bottlenecks:
         lines.append(f"  bottlenecks  {bottlenecks}")
-    lines.append(f"  took         {format_time(timeline.elapsed_s)} for {count_of(timeline.events, 'event')}")
+    lines.append(
+        f"  took         {format_time(timeline.elapsed_s)} for {count_of(timeline.events, 'event')}"
+    )
     return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""Latency against volume: what programs of stages take over sizes of message, as a table, Markdown and a picture."""
+"""Latency against volume.
+
+What programs of stages take over sizes of message, as a table, Markdown and a picture.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ def tradeoff_title(pattern: str, machine: str) -> str:
 
 def _best(rows: Sequence[StageRow]) -> dict[int, StageRow]:
     """Of each size the row with the least time."""
-    return {size: min((r for r in rows if r.size == size), key=lambda r: r.time_s) for size in sizes_of(rows)}
+    return {
+        size: min((r for r in rows if r.size == size), key=lambda r: r.time_s)
+        for size in sizes_of(rows)
+    }
 
 
 def sizes_of(rows: Sequence[StageRow]) -> list[int]:
@@ -46,9 +52,15 @@ def sizes_of(rows: Sequence[StageRow]) -> list[int]:
 def _cells(row: StageRow, direct_s: float | None) -> tuple[str, ...]:
     ratio = "" if direct_s is None else f"{row.time_s / direct_s:.3f}"
     return (
-        format_size(row.size), row.name, row.combine, f"{row.bundles:,}", f"{row.volume:.3f}",
-        format_time(row.time_s), ratio, format_time(row.bound_s),
-    )  # fmt: skip
+        format_size(row.size),
+        row.name,
+        row.combine,
+        f"{row.bundles:,}",
+        f"{row.volume:.3f}",
+        format_time(row.time_s),
+        ratio,
+        format_time(row.bound_s),
+    )
 
 
 def _direct_s(rows: Sequence[StageRow], size: int) -> float | None:
@@ -73,7 +85,8 @@ def tradeoff_lines(rows: Sequence[StageRow]) -> list[str]:
     by = ", ".join(sorted({row.by for row in rows}))
     return [
         "least: " + ", ".join(f"{name} from {size}" for size, name in changes),
-        f"times by {by}; volume: bytes sent over bytes delivered; the bound is that of any number of stages",
+        f"times by {by}; volume: bytes sent over bytes delivered; the bound is that of any "
+        "number of stages",
     ]
 
 
@@ -88,7 +101,9 @@ def tradeoff_markdown(rows: Sequence[StageRow], *, title: str) -> str:
 
 
 def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -> Figure:
-    """Time over size for each number of stages with the bound; and what each costs in bytes at the smallest size.
+    """Time over size for each number of stages with the bound.
+
+    And what each costs in bytes at the smallest size.
 
     Args:
         rows: of at least one size.
@@ -114,11 +129,26 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
     for name in dict.fromkeys(row.name for row in rows):
         own = [row for row in rows if row.name == name]
         colour, marker = looks[name]
-        axes.plot([row.size for row in own], [row.time_s for row in own], color=colour, marker=marker, markersize=5,
-                  linewidth=1.8, linestyle="--" if marker == ASKED else "-", label=name, zorder=3)  # fmt: skip
+        axes.plot(
+            [row.size for row in own],
+            [row.time_s for row in own],
+            color=colour,
+            marker=marker,
+            markersize=5,
+            linewidth=1.8,
+            linestyle="--" if marker == ASKED else "-",
+            label=name,
+            zorder=3,
+        )
     sizes = sizes_of(rows)
     bound = {row.size: row.bound_s for row in rows}
-    axes.plot(sizes, [bound[size] for size in sizes], color=style.BOUND, linewidth=1.5, label="bound, any stages")
+    axes.plot(
+        sizes,
+        [bound[size] for size in sizes],
+        color=style.BOUND,
+        linewidth=1.5,
+        label="bound, any stages",
+    )
     style.log_axis(axes, "x", "largest message", base=2)
     style.log_axis(axes, "y", "time")
     ticks = _told_apart(sizes)
@@ -152,24 +182,50 @@ def _time_ticks(axes: Axes, low: float, high: float) -> None:
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     ticks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
-    shown = shown if len(shown) <= 10 else [tick for tick in shown if round(np.log10(tick), 9) % 1 == 0]
+    shown = (
+        shown if len(shown) <= 10 else [tick for tick in shown if round(np.log10(tick), 9) % 1 == 0]
+    )
     axes.set_ylim(low, high)
     axes.set_yticks(shown, [format_time(tick) for tick in shown])
 
 
-def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[object, str]]) -> None:
+def _draw_volumes(
+    axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[object, str]]
+) -> None:
     """Volume and time of every program at the smallest size, from direct to most stages."""
     size = sizes_of(rows)[0]
     own = [row for row in rows if row.size == size]
     chain = [row for row in own if looks[row.name][1] != ASKED]
-    axes.plot([r.volume for r in chain], [r.time_s for r in chain], color=style.FAINT, linewidth=1.5, zorder=1)
+    axes.plot(
+        [r.volume for r in chain],
+        [r.time_s for r in chain],
+        color=style.FAINT,
+        linewidth=1.5,
+        zorder=1,
+    )
     for row in own:
         colour, marker = looks[row.name]
-        axes.plot([row.volume], [row.time_s], color=colour, marker=marker, markersize=9, linestyle="none", zorder=3)
+        axes.plot(
+            [row.volume],
+            [row.time_s],
+            color=colour,
+            marker=marker,
+            markersize=9,
+            linestyle="none",
+            zorder=3,
+        )
     bound_s = own[0].bound_s
     axes.axhline(bound_s, color=style.BOUND, linewidth=1.3)
-    axes.text(0.99, bound_s, "bound", transform=axes.get_yaxis_transform(), ha="right", va="top", size=8.5,
-              color=style.BOUND)  # fmt: skip
+    axes.text(
+        0.99,
+        bound_s,
+        "bound",
+        transform=axes.get_yaxis_transform(),
+        ha="right",
+        va="top",
+        size=8.5,
+        color=style.BOUND,
+    )
     most, low, high = max(row.volume for row in own), bound_s, max(row.time_s for row in own)
     room = max(most - 1, 0.5)
     axes.set_xlim(1 - 0.06 * room, most + 0.85 * room)
@@ -185,13 +241,26 @@ def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[o
 
 
 def _name_points(axes: Axes, rows: Sequence[StageRow], x: float) -> None:
-    """Names in a column at the right, in the order of the times, none on another; thin lines lead to them."""
+    """Names in a column at the right, in the order of the times, none on another.
+
+    Thin lines lead to them.
+    """
     low, high = (float(np.log(end)) for end in axes.get_ylim())
     step = (high - low) / LABELS
     ordered = sorted(rows, key=lambda row: row.time_s)
     wanted = np.array([float(np.log(row.time_s)) for row in ordered])
-    place = np.maximum.accumulate(wanted - step * np.arange(len(rows))) + step * np.arange(len(rows))
+    place = np.maximum.accumulate(wanted - step * np.arange(len(rows))) + step * np.arange(
+        len(rows)
+    )
     place -= np.minimum((place - wanted).max() / 2, max(float(place[0]) - low - 2 * step, 0.0))
     for row, y in zip(ordered, np.exp(place).tolist(), strict=True):
         axes.plot([row.volume, x], [row.time_s, y], color=style.FAINT, linewidth=0.8, zorder=0)
-        axes.text(x, y, f" {row.name}, {row.bundles:,} sent", size=8.5, va="center", ha="left", color=style.INK)
+        axes.text(
+            x,
+            y,
+            f" {row.name}, {row.bundles:,} sent",
+            size=8.5,
+            va="center",
+            ha="left",
+            color=style.INK,
+        )

@@ -1,14 +1,15 @@
 """Documents: schedule and program files as they stand, before anything in them is believed.
 
-A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat arrays that say what
-the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
-noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
+A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat
+arrays that say what the file says, whose *structure* alone is checked. `verify` checks documents;
+`to_schedule` turns a sound one into the noun. The written forms: JSON for people
+(`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage
-runs a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open
-together. What a phase needs is in its context, so a switch is due only between phases of different contexts. A program
-that forwards says the messages it delivers, and of every stage its bundles: which bytes of which messages travel
-together.
+A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number
+of times; a stage runs a schedule of the list. Every phase of every schedule belongs to one
+*context*: the connections that are open together. What a phase needs is in its context, so a switch
+is due only between phases of different contexts. A program that forwards says the messages it
+delivers, and of every stage its bundles: which bytes of which messages travel together.
 """
 
 from __future__ import annotations
@@ -62,11 +63,13 @@ class Document:
         channels: shape as `route_nodes`: the channel of each stop, or None.
         in_flight: sends a rank keeps open at once, or `all`; None: not said.
         posting: what the messages of each rank are ordered by inside a phase.
-        min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
-        max_latency_s: what an element of every message may take at most [s], or one number for each (None among them:
-            any time); None: nothing.
+        min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each;
+            None: nothing.
+        max_latency_s: what an element of every message may take at most [s], or one number for each
+            (None among them: any time); None: nothing.
         pattern_name: what the pattern was made from, for people.
-        packed: the messages that are put together from several pieces and taken apart, rising; or None.
+        packed: the messages that are put together from several pieces and taken apart, rising; or
+            None.
     """
 
     machine: str | Mapping[str, Any]
@@ -108,7 +111,8 @@ def machine_of(document: Document) -> Machine:
     """The machine a document names.
 
     Raises:
-        InputError: it cannot be built, or names what is neither a preset nor a bare network: no file is opened.
+        InputError: it cannot be built, or names what is neither a preset nor a bare network: no
+            file is opened.
     """
     return machine_of_record(document.machine)
 
@@ -140,7 +144,8 @@ class BundlesDocument:
         source: shape=(bundles), any integers: the rank that sends each.
         target: shape=(bundles): the rank that receives it.
         size: shape=(bundles): bytes [B].
-        offsets: shape=(bundles + 1), rising: the parts of bundle b are `offsets[b] … offsets[b + 1] - 1`.
+        offsets: shape=(bundles + 1), rising: the parts of bundle b are
+            `offsets[b] … offsets[b + 1] - 1`.
         message: shape=(parts): the message that each part is of.
         first: shape=(parts): its first byte.
         last: shape=(parts): its last byte, which belongs to it.
@@ -183,13 +188,15 @@ class ProgramDocument:
         stages: in the order in which they run.
         contexts: for each schedule, the context of each of its phases.
         schedules: as in schedule files.
-        figures: `phases` (executed), `contexts`, `switches`, `switches_apart` (if every phase had its own context and
-            none ran backwards), `messages` and `bytes` (executed). Of a program that forwards, `messages` and `bytes`
-            are those it delivers, and there are `stages`, `bundles`, `volume` (bytes sent by all stages over bytes
-            delivered) and `staging_bytes` (the most that any rank holds for others between two stages).
+        figures: `phases` (executed), `contexts`, `switches`, `switches_apart` (if every phase had
+            its own context and none ran backwards), `messages` and `bytes` (executed). Of a program
+            that forwards, `messages` and `bytes` are those it delivers, and there are `stages`,
+            `bundles`, `volume` (bytes sent by all stages over bytes delivered) and `staging_bytes`
+            (the most that any rank holds for others between two stages).
         manifest: version, seed, command, input_sha256.
         sync: the policy of the whole.
-        messages: what a program that forwards delivers; None: its stages send messages of their own.
+        messages: what a program that forwards delivers; None: its stages send messages of their
+            own.
         staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
     """
 
@@ -205,25 +212,44 @@ class ProgramDocument:
 
 
 def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
-    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
+    """What a file of `schedule` says, with `figures` as its stated ones.
+
+    Arrays are shared where they can be.
+    """
     pattern = schedule.pattern
     ranks = schedule.source_node, schedule.target_node
     if schedule.placement is not None:
         ranks = pattern.source[schedule.message], pattern.target[schedule.message]
     return Document(
-        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
-        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
-        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
-        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
-        transfer_source=ranks[0], transfer_target=ranks[1],
-        transfer_size=schedule.size, transfer_message=schedule.message,
-        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
-        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
-        in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule), max_latency_s=_latencies(schedule),
+        machine=schedule.machine.to_spec(),
+        method=schedule.method,
+        sync=schedule.sync,
+        limits=schedule.limits.to_object(),
+        limits_asked=schedule.limits_asked,
+        ranks=pattern.ranks,
+        source=pattern.source,
+        target=pattern.target,
+        size=pattern.size,
+        before=pattern.before,
+        placement=schedule.placement,
+        phase_offsets=schedule.phase_offsets,
+        transfer_source=ranks[0],
+        transfer_target=ranks[1],
+        transfer_size=schedule.size,
+        transfer_message=schedule.message,
+        route_offsets=schedule.route_offsets,
+        route_nodes=schedule.route_nodes,
+        timetable=schedule.timetable,
+        figures=figures,
+        manifest=schedule.manifest.to_object(),
+        channels=schedule.channels,
+        in_flight=schedule.in_flight,
+        posting=schedule.posting,
+        min_bandwidth_Bps=_bandwidths(schedule),
+        max_latency_s=_latencies(schedule),
         pattern_name=final_name(pattern.name),
         packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
-    )  # fmt: skip
+    )
 
 
 def final_name(name: str) -> str:

@@ -1,38 +1,46 @@
-"""Linkage tables: what nodes are loaded with so that the connections of a phase are open; what each is guaranteed.
+"""Linkage tables: what nodes are loaded with so that the connections of a phase are open.
 
-A connection takes one channel in every node of its route, both ends included. The gate of the source feeds its first
-channel; at every node a channel is linked to a link and to a channel of the node behind it; the last channel feeds
-the gate of the target. A channel of a node is used once in a phase.
+What each is guaranteed.
 
-Numbers of channels are free, as any of a node may be linked to any of a neighbour: the routes through a node are
-numbered in the order of the phase's transfers, from 0. So tables are a function of the routes; files carry the
-numbers all the same, so that whoever loads a machine, and `verify`, need no rule.
+A connection takes one channel in every node of its route, both ends included. The gate of the
+source feeds its first channel; at every node a channel is linked to a link and to a channel of the
+node behind it; the last channel feeds the gate of the target. A channel of a node is used once in a
+phase.
 
-Guarantees hold while a phase is open, whatever the other connections do. A resource that carries u connections serves
-those that wait in turn, an element (flit) each, so one connection has at least 1/u of its rate:
+Numbers of channels are free, as any of a node may be linked to any of a neighbour: the routes
+through a node are numbered in the order of the phase's transfers, from 0. So tables are a function
+of the routes; files carry the numbers all the same, so that whoever loads a machine, and `verify`,
+need no rule.
+
+Guarantees hold while a phase is open, whatever the other connections do. A resource that carries u
+connections serves those that wait in turn, an element (flit) each, so one connection has at least
+1/u of its rate:
 
     bandwidth  the least over port out, links of the route, port in of rate · width / u
-    latency    hops · hop_s + the sum over the same of u · flit / (rate · width): an element waits once for the others
+    latency    hops · hop_s + the sum over the same of u · flit / (rate · width): an element waits
+               once for the others
 
-Where a node's ports share one rate (`node`), each port has at most that over all connections that end there. A message
-inside a node shares nothing: infinite bandwidth, no latency.
+Where a node's ports share one rate (`node`), each port has at most that over all connections that
+end there. A message inside a node shares nothing: infinite bandwidth, no latency.
 
-The latency is that of elements which come to the gate no faster than the guaranteed bandwidth b. A sender that is
-faster fills the channels in front of the narrowest place, and then an element also waits for those of its own
-connection: with q elements to a channel, in hops + 1 channels, for at most q · (hops + 1) of them, flit / b each
-(`full_latency_s`).
+The latency is that of elements which come to the gate no faster than the guaranteed bandwidth b. A
+sender that is faster fills the channels in front of the narrowest place, and then an element also
+waits for those of its own connection: with q elements to a channel, in hops + 1 channels, for at
+most q · (hops + 1) of them, flit / b each (`full_latency_s`).
 
-Why. Let D be u · flit / (rate · width) of a server, T the sum above, d = flit / b the largest D. As servers take turns,
-each passes an element on within D of when the element is at the head of its queue, its predecessor has been passed on
-and there is room behind. So the n-th element leaves server r no later than the largest of
+Why. Let D be u · flit / (rate · width) of a server, T the sum above, d = flit / b the largest D. As
+servers take turns, each passes an element on within D of when the element is at the head of its
+queue, its predecessor has been passed on and there is room behind. So the n-th element leaves
+server r no later than the largest of
 
     leave(r, n - 1) + D_r     leave(r - 1, n) + hop + D_r     leave(r + 1, n - q) + D_r
 
-Follow the largest ones back: a walk over servers and elements, which is a way from gate to gate, T at most, and
-circles. A circle over one element costs D_r ≤ d; one over q elements, to a neighbour and back, D_r + hop + D_(r+1), at
-most q · d where q ≥ 2 + hop / d. With such queues, j elements add at most j · d: the n-th element of a gate that is
-never empty is out T + n · d after the first one came to it, so the bandwidth is b. Elements that come d apart add
-nothing: T alone. Where the gate is full, those that count are the elements in the channels ahead.
+Follow the largest ones back: a walk over servers and elements, which is a way from gate to gate, T
+at most, and circles. A circle over one element costs D_r ≤ d; one over q elements, to a neighbour
+and back, D_r + hop + D_(r+1), at most q · d where q ≥ 2 + hop / d. With such queues, j elements add
+at most j · d: the n-th element of a gate that is never empty is out T + n · d after the first one
+came to it, so the bandwidth is b. Elements that come d apart add nothing: T alone. Where the gate
+is full, those that count are the elements in the channels ahead.
 
 Source: Feldmann, Stricker, Warfel, Section 2, Principle 2.1; round robin: Section 4.1.2.
 """
@@ -58,11 +66,16 @@ GATE = -1
 
 
 def number_channels(
-    phase_offsets: NDArray[np.int64], route_offsets: NDArray[np.int64], route_nodes: NDArray[np.int32]
+    phase_offsets: NDArray[np.int64],
+    route_offsets: NDArray[np.int64],
+    route_nodes: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """shape=(route_nodes), int32: the channel of each stop; a stop inside a node that sends to itself has none, -1.
+    """shape=(route_nodes), int32: the channel of each stop.
 
-    In a phase the stops at a node are numbered from 0 in the order of transfers: as many channels as routes.
+    A stop inside a node that sends to itself has none, -1.
+
+    In a phase the stops at a node are numbered from 0 in the order of transfers: as many channels
+    as routes.
     """
     length = np.diff(route_offsets)
     phase = np.repeat(np.repeat(np.arange(phase_offsets.size - 1), np.diff(phase_offsets)), length)
@@ -81,8 +94,9 @@ def number_channels(
 class LinkageTable:
     """The rows of one or all nodes, ordered by phase, node and channel; all shape=(rows), int32.
 
-    Row k: in `phase[k]` at `node[k]`, what arrives on `channel[k]` goes over the link to `next_node[k]`, there on
-    `next_channel[k]`, or out of the gate (both `GATE`). It arrives from `from_node[k]`, or from the gate.
+    Row k: in `phase[k]` at `node[k]`, what arrives on `channel[k]` goes over the link to
+    `next_node[k]`, there on `next_channel[k]`, or out of the gate (both `GATE`). It arrives from
+    `from_node[k]`, or from the gate.
 
     Attributes:
         phase: the phase.
@@ -107,14 +121,19 @@ class LinkageTable:
         columns = zip(
             *(getattr(self, name).tolist() for name in self.__dataclass_fields__),
             strict=True,
-        )  # fmt: skip
+        )
         return [
             {
-                "phase": phase, "node": node, "channel": channel, "from": _gate(start), "to": _gate(end),
-                "to_channel": _gate(then), "transfer": transfer,
+                "phase": phase,
+                "node": node,
+                "channel": channel,
+                "from": _gate(start),
+                "to": _gate(end),
+                "to_channel": _gate(then),
+                "transfer": transfer,
             }
             for phase, node, channel, start, end, then, transfer in columns
-        ]  # fmt: skip
+        ]
 
 
 def _gate(value: int) -> int | str:
@@ -128,14 +147,20 @@ def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
         InputError: the schedule has no routes of its own, or there is no such node.
     """
     if schedule.route_offsets is None or schedule.route_nodes is None:
-        raise InputError(f"a linkage table needs the routes of connections, method {schedule.method} chose none")
+        raise InputError(
+            f"a linkage table needs the routes of connections, method {schedule.method} chose none"
+        )
     nodes = schedule.machine.topology.nodes
     if node is not None and not 0 <= node < nodes:
         raise InputError(f"node {node}: must be from 0 to {nodes - 1}")
     channels = schedule.channels
     if channels is None:
-        channels = number_channels(schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes)
-    return link_channels(schedule.phase_of, schedule.route_offsets, schedule.route_nodes, channels, node)
+        channels = number_channels(
+            schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes
+        )
+    return link_channels(
+        schedule.phase_of, schedule.route_offsets, schedule.route_nodes, channels, node
+    )
 
 
 def link_channels(
@@ -184,7 +209,10 @@ class Guarantees:
     latency_s: NDArray[np.float64]
 
     def to_object(self) -> dict[str, Any]:
-        """The worst of all: `{"bandwidth_Bps": …, "latency_s": …}`; null where there is nothing to guarantee."""
+        """The worst of all: `{"bandwidth_Bps": …, "latency_s": …}`.
+
+        Null where there is nothing to guarantee.
+        """
         least = float(self.bandwidth_Bps.min(initial=np.inf))
         return {
             "bandwidth_Bps": least if np.isfinite(least) else None,
@@ -193,13 +221,23 @@ class Guarantees:
 
 
 def guarantees(schedule: Schedule) -> Guarantees:
-    """Least bandwidth and worst latency of every transfer while its phase is open; O(sum of hops log)."""
+    """Least bandwidth and worst latency of every transfer while its phase is open.
+
+    O(sum of hops log).
+    """
     machine, source, target = schedule.machine, schedule.source_node, schedule.target_node
     if schedule.route_offsets is None:
         routes = route_links(machine.topology, machine.routing, source, target)
     else:
         routes = chosen_links(schedule)
-    return shared(machine.topology, machine.costs_for(schedule.method), schedule.phase_of, source, target, routes)
+    return shared(
+        machine.topology,
+        machine.costs_for(schedule.method),
+        schedule.phase_of,
+        source,
+        target,
+        routes,
+    )
 
 
 def shared(
@@ -224,7 +262,9 @@ def shared(
     leaves = source != target
     per_flit = np.zeros(source.size)
     least = np.full(source.size, np.inf)
-    both = _load(np.tile(phase[leaves], 2), np.concatenate([source[leaves], target[leaves]]), topology.nodes)
+    both = _load(
+        np.tile(phase[leaves], 2), np.concatenate([source[leaves], target[leaves]]), topology.nodes
+    )
     for k, (ends, rate) in enumerate(((source, costs.port_out_Bps), (target, costs.port_in_Bps))):
         share = rate / _load(phase[leaves], ends[leaves], topology.nodes)
         share = np.minimum(share, costs.node_Bps / np.split(both, 2)[k])
@@ -233,18 +273,23 @@ def shared(
     hops = np.diff(offsets)
     if links.size:
         transfer = np.repeat(np.arange(source.size), hops)
-        share = link_rates(topology, costs)[links] / _load(phase[transfer], links, topology.link_slots)
+        share = link_rates(topology, costs)[links] / _load(
+            phase[transfer], links, topology.link_slots
+        )
         np.minimum.at(least, transfer, share)
         np.add.at(per_flit, transfer, 1 / share)
     return Guarantees(least, hops * costs.hop.at(costs.flit_B) + per_flit * costs.flit_B)
 
 
 def full_latency_s(schedule: Schedule, queue: int) -> NDArray[np.float64]:
-    """shape=(transfers) [s]: longest time of an element from gate to gate where a sender fills its connection.
+    """shape=(transfers) [s].
+
+    Longest time of an element from gate to gate where a sender fills its connection.
 
     Args:
         schedule: whose phases are open.
-        queue: elements that a channel holds; at least 2 + hop · bandwidth / flit, or bandwidths are not reached.
+        queue: elements that a channel holds; at least 2 + hop · bandwidth / flit, or bandwidths are
+            not reached.
     """
     found = guarantees(schedule)
     channels = np.ones(schedule.transfers, np.int64)
@@ -252,7 +297,9 @@ def full_latency_s(schedule: Schedule, queue: int) -> NDArray[np.float64]:
         channels = np.diff(schedule.route_offsets)
     elif schedule.machine.topology.kind != "crossbar":
         machine = schedule.machine
-        channels += route_hops(machine.topology, machine.routing, schedule.source_node, schedule.target_node)
+        channels += route_hops(
+            machine.topology, machine.routing, schedule.source_node, schedule.target_node
+        )
     costs = schedule.machine.costs_for(schedule.method)
     return found.latency_s + queue * channels * (costs.flit_B / found.bandwidth_Bps)
 

@@ -1,8 +1,10 @@
-"""Loads of a schedule: messages at ports, links and channels in every phase, counted by the C++ core.
+"""Loads of a schedule.
 
-Where routes are not known (`Routing.knowledge`) those of links and channels are expectations over the hash, or the
-parts of messages that switches spread over links: fractions, and the largest of them in a phase is at most the
-expectation of the largest.
+Messages at ports, links and channels in every phase, counted by the C++ core.
+
+Where routes are not known (`Routing.knowledge`) those of links and channels are expectations over
+the hash, or the parts of messages that switches spread over links: fractions, and the largest of
+them in a phase is at most the expectation of the largest.
 """
 
 from __future__ import annotations
@@ -52,11 +54,16 @@ class PhaseLoads:
 
 
 def chosen_links(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, links) of the routes a compiler chose; both empty where the machine's routing is used."""
+    """(offsets, links) of the routes a compiler chose.
+
+    Both empty where the machine's routing is used.
+    """
     if schedule.route_offsets is None or schedule.route_nodes is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
     machine = schedule.machine
-    return links_of_nodes(machine.topology, machine.routing, schedule.route_offsets, schedule.route_nodes)
+    return links_of_nodes(
+        machine.topology, machine.routing, schedule.route_offsets, schedule.route_nodes
+    )
 
 
 @lru_cache(maxsize=4)
@@ -68,14 +75,24 @@ def phase_loads(schedule: Schedule) -> PhaseLoads:
     offsets, links = chosen_links(schedule)
     if not (machine.routing.is_known or offsets.size):
         expected = _core.expect_loads(
-            core_network(topology, machine.routing), schedule.source_node, schedule.target_node,
-            schedule.phase_offsets, width,
-        )  # fmt: skip
-        return PhaseLoads(expected.send, expected.receive, expected.link, expected.channels, expected=True)
+            core_network(topology, machine.routing),
+            schedule.source_node,
+            schedule.target_node,
+            schedule.phase_offsets,
+            width,
+        )
+        return PhaseLoads(
+            expected.send, expected.receive, expected.link, expected.channels, expected=True
+        )
     loads = _core.count_loads(
-        core_network(topology, machine.routing), schedule.source_node, schedule.target_node,
-        offsets, links, schedule.phase_offsets, width,
-    )  # fmt: skip
+        core_network(topology, machine.routing),
+        schedule.source_node,
+        schedule.target_node,
+        offsets,
+        links,
+        schedule.phase_offsets,
+        width,
+    )
     return PhaseLoads(loads.send, loads.receive, loads.link, loads.channels)
 
 
@@ -94,8 +111,18 @@ def loads_list(loads: NDArray[np.int32] | NDArray[np.float64]) -> list[int | flo
 
 
 def figures(schedule: Schedule) -> dict[str, Any]:
-    """`phases`, `load` {send, receive, link, channels, sum} and `phase_bytes`, as in the schedule file."""
+    """`phases`, `load` {send, receive, link, channels, sum} and `phase_bytes`.
+
+    As in the schedule file.
+    """
     loads = phase_loads(schedule)
-    load = {name: as_figure(getattr(loads, name).max(initial=0)) for name in ("send", "receive", "link", "channels")}
+    load = {
+        name: as_figure(getattr(loads, name).max(initial=0))
+        for name in ("send", "receive", "link", "channels")
+    }
     load["sum"] = loads.total
-    return {"phases": schedule.phases, "load": load, "phase_bytes": int(largest_sizes(schedule).sum())}
+    return {
+        "phases": schedule.phases,
+        "load": load,
+        "phase_bytes": int(largest_sizes(schedule).sum()),
+    }

@@ -1,4 +1,6 @@
-"""How a result was made: its manifest, which every file carries so that it can be made again, and a compile's report.
+"""How a result was made.
+
+Its manifest, which every file carries so that it can be made again, and a compile's report.
 
 The report is in no file.
 """
@@ -17,7 +19,9 @@ from conset.base.version import VERSION
 
 @dataclass(frozen=True)
 class Manifest:
-    """What went in; no times and no output paths, so that the same input and seed give the same bytes.
+    """What went in.
+
+    No times and no output paths, so that the same input and seed give the same bytes.
 
     Attributes:
         command: the command in canonical words, outputs left out.

@@ -1,4 +1,7 @@
-"""Paths: the ranks that every message of a pattern visits, stage by stage, and the bundles that follow from them."""
+"""Paths: the ranks that every message of a pattern visits.
+
+Stage by stage, with the bundles that follow from them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,12 @@ class Bundles(ValueObject):
     """What one stage sends: for each pair of ranks the parts that travel between them together.
 
     Attributes:
-        pattern: one message for each bundle, by source, then target; `packed` where it holds several parts.
+        pattern: one message for each bundle, by source, then target; `packed` where it holds
+            several parts.
         offsets: shape=(bundles + 1), int64.
-        parts: int32: those of bundle b are `parts[offsets[b] : offsets[b + 1]]`, in the order in which their bytes
-            travel: by the rank where they are after the next stage, then by target and source, so that what travels on
-            together lies together.
+        parts: int32: those of bundle b are `parts[offsets[b] : offsets[b + 1]]`, in the order in
+            which their bytes travel: by the rank where they are after the next stage, then by
+            target and source, so that what travels on together lies together.
     """
 
     pattern: Pattern
@@ -50,16 +54,19 @@ class Bundles(ValueObject):
 class Paths(ValueObject):
     """Where every message of a pattern is before each stage, and after the last.
 
-    A part is a whole message, or some of its bytes. Bundles follow from positions and are never stored, so that the two
-    cannot disagree: in stage j everything that is at rank p before it and at q != p after it travels together.
+    A part is a whole message, or some of its bytes. Bundles follow from positions and are never
+    stored, so that the two cannot disagree: in stage j everything that is at rank p before it and
+    at q != p after it travels together.
 
     Attributes:
         pattern: the messages as the application has them.
-        positions: shape=(parts, stages + 1), int32: the rank that holds each part before stage j; column 0 its source,
-            the last its target; equal neighbours: it stays.
+        positions: shape=(parts, stages + 1), int32: the rank that holds each part before stage j;
+            column 0 its source, the last its target; equal neighbours: it stays.
         message: shape=(parts), int32, or None: part m is the whole message m.
-        first: shape=(parts), int64 [B]: the byte of its message that a part begins with; None with `message`.
-        size: shape=(parts), int64 [B], above 0; None with `message`. The parts of a message cover it without overlap.
+        first: shape=(parts), int64 [B]: the byte of its message that a part begins with; None with
+            `message`.
+        size: shape=(parts), int64 [B], above 0; None with `message`. The parts of a message cover
+            it without overlap.
         name: how they were found, for people.
     """
 
@@ -89,38 +96,56 @@ class Paths(ValueObject):
             raise InputError(f"positions has shape {shape}: {rule}")
         self._check_positions()
 
-    def _check_parts(self, message: NDArray[np.int32], first: NDArray[np.int64], size: NDArray[np.int64]) -> None:
+    def _check_parts(
+        self, message: NDArray[np.int32], first: NDArray[np.int64], size: NDArray[np.int64]
+    ) -> None:
         if not message.shape == first.shape == size.shape or message.ndim != 1:
-            raise InputError(f"message, first and size have shapes {message.shape}, {first.shape} and {size.shape}")
+            raise InputError(
+                f"message, first and size have shapes {message.shape}, {first.shape} and "
+                f"{size.shape}"
+            )
         check_range("message", message, self.pattern.messages)
         if message.size and size.min() <= 0:
             k = int(np.argmin(size))
             raise InputError(f"size[{k}] = {size[k]}: must be above 0 B")
         order = np.lexsort((first, message))
         held, begin, end = message[order], first[order], (first + size)[order]
-        due = np.where(np.r_[True, held[1:] != held[:-1]][: held.size], 0, np.r_[0, end[:-1]][: held.size])
+        due = np.where(
+            np.r_[True, held[1:] != held[:-1]][: held.size], 0, np.r_[0, end[:-1]][: held.size]
+        )
         wrong = np.flatnonzero(begin != due)
         if wrong.size:
             k = wrong[0]
-            raise InputError(f"first[{order[k]}] = {begin[k]}: byte {due[k]} of message {held[k]} comes next")
+            raise InputError(
+                f"first[{order[k]}] = {begin[k]}: byte {due[k]} of message {held[k]} comes next"
+            )
         total = np.zeros(self.pattern.messages, np.int64)
         np.add.at(total, message, size)
         wrong = np.flatnonzero(total != self.pattern.size)
         if wrong.size:
             m = wrong[0]
-            raise InputError(f"message {m} has {self.pattern.size[m]} bytes, its parts {total[m]}: must agree")
+            raise InputError(
+                f"message {m} has {self.pattern.size[m]} bytes, its parts {total[m]}: must agree"
+            )
 
     def _check_positions(self) -> None:
         at, ranks = self.positions, self.pattern.ranks
         if at.size and (at.min() < 0 or at.max() >= ranks):
             m, j = np.argwhere((at < 0) | (at >= ranks))[0]
-            raise InputError(f"positions[{m}, {j}] = {at[m, j]}: must be a rank from 0 to {ranks - 1}")
-        for column, ends, what in ((0, self.pattern.source, "source"), (-1, self.pattern.target, "target")):
+            raise InputError(
+                f"positions[{m}, {j}] = {at[m, j]}: must be a rank from 0 to {ranks - 1}"
+            )
+        for column, ends, what in (
+            (0, self.pattern.source, "source"),
+            (-1, self.pattern.target, "target"),
+        ):
             own = ends if self.message is None else ends[self.message]
             wrong = np.flatnonzero(at[:, column] != own)
             if wrong.size:
                 m = wrong[0]
-                raise InputError(f"positions[{m}, {column}] = {at[m, column]}: its {what} is rank {own[m]}")
+                raise InputError(
+                    f"positions[{m}, {column}] = {at[m, column]}: its {what} is rank {own[m]}"
+                )
 
     @property
     def stages(self) -> int:
@@ -135,7 +160,11 @@ class Paths(ValueObject):
     @cached_property
     def message_of(self) -> NDArray[np.int32]:
         """shape=(parts), int32: the message of each part."""
-        return frozen(np.arange(self.pattern.messages, dtype=np.int32)) if self.message is None else self.message
+        return (
+            frozen(np.arange(self.pattern.messages, dtype=np.int32))
+            if self.message is None
+            else self.message
+        )
 
     @property
     def size_of(self) -> NDArray[np.int64]:
@@ -145,7 +174,9 @@ class Paths(ValueObject):
     @cached_property
     def first_of(self) -> NDArray[np.int64]:
         """shape=(parts), int64 [B]: the byte of its message that each begins with."""
-        return frozen(np.broadcast_to(np.int64(0), self.parts)) if self.first is None else self.first
+        return (
+            frozen(np.broadcast_to(np.int64(0), self.parts)) if self.first is None else self.first
+        )
 
     def bundles(self, stage: int) -> Bundles:
         """What stage `stage` sends."""
@@ -161,7 +192,8 @@ class Paths(ValueObject):
         target = self.positions[moves, -1]
         p, q = here[moves], there[moves]
         after = self.positions[moves, min(stage + 2, self.stages)]
-        # parts are in the order of their messages, by source and target; ranks below 2^16 sort in linear time
+        # parts are in the order of their messages, by source and target; ranks below 2^16 sort in
+        # linear time
         kind = np.uint16 if self.pattern.ranks < 2**16 else np.int32
         order = np.lexsort([key.astype(kind) for key in (target, after, q, p)])
         p, q, parts = p[order], q[order], moves[order]
@@ -172,12 +204,23 @@ class Paths(ValueObject):
         name = f"stage {stage} of {self.pattern.name}"
         packed = np.diff(offsets) > 1
         return Bundles(
-            Pattern(self.pattern.ranks, rows, q[first], size, packed=packed if packed.any() else None, name=name),
-            offsets, parts,
-        )  # fmt: skip
+            Pattern(
+                self.pattern.ranks,
+                rows,
+                q[first],
+                size,
+                packed=packed if packed.any() else None,
+                name=name,
+            ),
+            offsets,
+            parts,
+        )
 
     def __repr__(self) -> str:
-        return f"Paths({self.name!r}, stages={self.stages}, parts={self.parts}, ranks={self.pattern.ranks})"
+        return (
+            f"Paths({self.name!r}, stages={self.stages}, parts={self.parts}, "
+            f"ranks={self.pattern.ranks})"
+        )
 
 
 def direct(pattern: Pattern) -> Paths:

@@ -1,4 +1,6 @@
-"""Posting: in which order each rank posts its messages, how many are open at once, and which must wait for which.
+"""Posting: the order in which each rank posts its messages.
+
+Also how many are open at once, and which must wait for which.
 
 Receives are posted first, before anything is sent to them.
 """
@@ -31,7 +33,9 @@ MAX_IN_FLIGHT = 999_999_999
 def order_of_transfers(
     before: NDArray[np.int32] | None, message: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(first, second): transfer `first[k]` ends before transfer `second[k]` starts; both empty without an order.
+    """(first, second): transfer `first[k]` ends before transfer `second[k]` starts.
+
+    Both empty without an order.
 
     Every part of a message comes before every part of those behind it.
 
@@ -60,7 +64,9 @@ def order_of_transfers(
 
 
 def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int32]:
-    """shape=(messages), int32: how many must end before each, one after the other; -1 behind or in a cycle.
+    """shape=(messages), int32: how many must end before each, one after the other.
+
+    -1 behind or in a cycle.
 
     Sorted by depth, every message stands behind those before it.
 
@@ -73,7 +79,9 @@ def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int3
     return depths_in_graph(before[:, 0], before[:, 1], messages)
 
 
-def depths_in_graph(tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any]], nodes: int) -> NDArray[np.int32]:
+def depths_in_graph(
+    tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any]], nodes: int
+) -> NDArray[np.int32]:
     """shape=(nodes), int32: the longest way that leads to each; -1 behind or in a cycle.
 
     All of one depth at once: O(nodes + edges) time, a few calls a depth.
@@ -101,7 +109,9 @@ def depths_in_graph(tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any
 def most_posted(
     source: NDArray[np.int32], target: NDArray[np.int32], phase_of: NDArray[np.int32], sync: Sync
 ) -> tuple[int, int]:
-    """(most receives posted at once at any node, that node): all under `none`, else those of a phase or group.
+    """(most receives posted at once at any node, that node).
+
+    All under `none`, else those of a phase or group.
 
     Args:
         source: shape=(messages), int32: nodes; a message inside a node needs no receive.
@@ -112,7 +122,11 @@ def most_posted(
     inside = source != target
     if not inside.any():
         return 0, 0
-    group = np.zeros(phase_of.size, np.int64) if sync.kind == "none" else phase_of.astype(np.int64) // sync.every
+    group = (
+        np.zeros(phase_of.size, np.int64)
+        if sync.kind == "none"
+        else phase_of.astype(np.int64) // sync.every
+    )
     groups = int(group.max()) + 1
     key = target[inside].astype(np.int64) * groups + group[inside]
     if key.max() < 4 * key.size:  # counted without sorting: predictions ask for every candidate
@@ -133,7 +147,9 @@ def check_in_flight(value: Any) -> InFlight:
     if value == "all":
         return "all"
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_IN_FLIGHT:
-        raise InputError(f"in_flight = {value!r:.40}: must be a whole number from 1 to {MAX_IN_FLIGHT}, or 'all'")
+        raise InputError(
+            f"in_flight = {value!r:.40}: must be a whole number from 1 to {MAX_IN_FLIGHT}, or 'all'"
+        )
     return value
 
 
@@ -156,19 +172,24 @@ def order_messages(
     topology: Topology | None = None,
     placement: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int32]:
-    """shape=(messages), int32: the messages by source rank, and of each rank in the order in which it posts them.
+    """shape=(messages), int32.
 
-    Of `pairwise` and `dimension`, which mean a place for the receiver too, first those that come first at all ranks.
+    The messages by source rank, and of each rank in the order in which it posts them.
+
+    Of `pairwise` and `dimension`, which mean a place for the receiver too, first those that come
+    first at all ranks.
 
     - `schedule`: by index.
     - `ascending`: by rising target.
-    - `rotated`: by rising distance (target - source) modulo ranks, so that no two ranks begin with one target.
+    - `rotated`: by rising distance (target - source) modulo ranks, so that no two ranks begin with
+      one target.
     - `random`: drawn with `seed`.
     - `longest-first`: by falling size, equal ones rotated.
-    - `pairwise`: by rising source xor target, so that the two of an exchange have it at one place of their lists, as in
-      pairwise exchange; of a butterfly bit by bit.
-    - `dimension`: of a grid, as routes in dimension order take them: what stays in the dimension that is taken first,
-      by how far up it goes modulo the side (so +x, then -x of neighbours), then what goes one up in the next.
+    - `pairwise`: by rising source xor target, so that the two of an exchange have it at one place
+      of their lists, as in pairwise exchange; of a butterfly bit by bit.
+    - `dimension`: of a grid, as routes in dimension order take them: what stays in the dimension
+      that is taken first, by how far up it goes modulo the side (so +x, then -x of neighbours),
+      then what goes one up in the next.
 
     Args:
         pattern: what is sent.
@@ -199,12 +220,21 @@ def order_messages(
     return np.lexsort(keys).astype(np.int32)
 
 
-def _displacement(pattern: Pattern, topology: Topology | None, placement: NDArray[np.int32] | None) -> NDArray[np.intp]:
-    """shape=(messages): the node as far up from node 0 in every dimension as each message goes, modulo the sides."""
+def _displacement(
+    pattern: Pattern, topology: Topology | None, placement: NDArray[np.int32] | None
+) -> NDArray[np.intp]:
+    """The node as far up from node 0 in every dimension as each message goes, modulo the sides.
+
+    shape=(messages).
+    """
     if topology is None or not (topology.is_box or topology.kind == "hypercube"):
         kind = "none" if topology is None else topology.kind
-        raise InputError(f"posting {BY_DIMENSION}: requires a mesh, torus, ring or hypercube, given {kind}")
-    source, target = (end if placement is None else placement[end] for end in (pattern.source, pattern.target))
+        raise InputError(
+            f"posting {BY_DIMENSION}: requires a mesh, torus, ring or hypercube, given {kind}"
+        )
+    source, target = (
+        end if placement is None else placement[end] for end in (pattern.source, pattern.target)
+    )
     at = topology.coordinates.astype(np.int64)
     steps = (at[target] - at[source]) % np.array(topology.sides)
     return np.asarray(np.ravel_multi_index(tuple(steps.T), topology.sides))

@@ -1,8 +1,9 @@
 """Program: ordered stages, each a schedule that runs a number of times.
 
-Two kinds of programs have one form. *Building blocks* (Feldmann, Stricker, Warfel): the stages send messages of their
-own; phases share open connections, their contexts. *Forwarding*: the stages together deliver one pattern, whose
-messages travel in bundles along paths of ranks. A plain schedule is a program of one stage.
+Two kinds of programs have one form. *Building blocks* (Feldmann, Stricker, Warfel): the stages send
+messages of their own; phases share open connections, their contexts. *Forwarding*: the stages
+together deliver one pattern, whose messages travel in bundles along paths of ranks. A plain
+schedule is a program of one stage.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class Stage:
         name: for people.
         repeat: how often it runs before the next stage, at least 1.
         schedule: index in `Program.schedules`.
-        turns: every second repetition runs the phases backwards, so that none is switched where it begins.
+        turns: every second repetition runs the phases backwards, so that none is switched where it
+            begins.
     """
 
     name: str
@@ -58,9 +60,11 @@ class Program(ValueObject):
         machine: what it was compiled for.
         stages: one after the other.
         schedules: every distinct one once.
-        contexts: for each schedule, the context of each of its phases; connections of a context are open together.
-        paths: where the messages of one pattern are before and after every stage; each stage then runs once, and its
-            schedule sends the bundles of that stage. None: stages send messages of their own.
+        contexts: for each schedule, the context of each of its phases; connections of a context are
+            open together.
+        paths: where the messages of one pattern are before and after every stage; each stage then
+            runs once, and its schedule sends the bundles of that stage. None: stages send messages
+            of their own.
         sync: the policy that the program is meant to run under as a whole.
         staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
         manifest: how it was made.
@@ -90,40 +94,61 @@ class Program(ValueObject):
         sizes = [len(contexts) for contexts in self.contexts]
         if sizes != [schedule.phases for schedule in self.schedules]:
             raise InputError(f"contexts: one for each phase required, given {sizes}")
-        total = sum(stage.repeat * self.schedules[stage.schedule].pattern.bytes for stage in self.stages)
+        total = sum(
+            stage.repeat * self.schedules[stage.schedule].pattern.bytes for stage in self.stages
+        )
         if total > MAX_SIZE_B:
             raise InputError(f"all stages together send {total} B, at most {MAX_SIZE_B} B")
         if self.paths is not None:
             self._check_paths(self.paths)
         elif self.staging_limit_B is not None:
-            raise InputError(f"staging_limit_B = {self.staging_limit_B}: stages with messages of their own hold none")
+            raise InputError(
+                f"staging_limit_B = {self.staging_limit_B}: stages with messages of their "
+                "own hold none"
+            )
 
     def _check_paths(self, paths: Paths) -> None:
         if len(self.stages) != paths.stages:
-            raise InputError(f"a program of {len(self.stages)} stages, paths of {paths.stages}: must agree")
+            raise InputError(
+                f"a program of {len(self.stages)} stages, paths of {paths.stages}: must agree"
+            )
         for k, stage in enumerate(self.stages):
             if stage.repeat != 1 or stage.turns:
                 raise InputError(f"stages[{k}]: a stage that forwards runs once and does not turn")
             if self.schedules[stage.schedule].pattern != paths.bundles(k).pattern:
-                raise InputError(f"stages[{k}]: its schedule does not send the bundles of stage {k}")
+                raise InputError(
+                    f"stages[{k}]: its schedule does not send the bundles of stage {k}"
+                )
         if self.staging_limit_B is not None and staging_bytes(paths) > self.staging_limit_B:
             held = f"a rank holds {staging_bytes(paths)} B for others between two stages"
             raise InputError(f"{held}, staging_limit_B is {self.staging_limit_B} B")
 
     @staticmethod
-    def of_schedules(paths: Paths, schedules: Sequence[Schedule], sync: str, manifest: Manifest) -> Program:
-        """The program whose stage j sends the bundles of stage j of `paths` as `schedules[j]` says."""
+    def of_schedules(
+        paths: Paths, schedules: Sequence[Schedule], sync: str, manifest: Manifest
+    ) -> Program:
+        """The program whose stage j sends the bundles of stage j of `paths` by `schedules[j]`."""
         stages = tuple(Stage(f"stage {k}", 1, k, False) for k in range(len(schedules)))
         ends = np.cumsum([0, *(schedule.phases for schedule in schedules)]).tolist()
         contexts = tuple(tuple(range(begin, end)) for begin, end in pairwise(ends))
-        return Program(schedules[0].machine, stages, tuple(schedules), contexts, paths, sync, manifest)
+        return Program(
+            schedules[0].machine, stages, tuple(schedules), contexts, paths, sync, manifest
+        )
 
     @staticmethod
     def of_schedule(schedule: Schedule) -> Program:
         """A schedule as a program of one stage."""
         stage = Stage(schedule.pattern.name, 1, 0, False)
         contexts = (tuple(range(schedule.phases)),)
-        return Program(schedule.machine, (stage,), (schedule,), contexts, None, schedule.sync, schedule.manifest)
+        return Program(
+            schedule.machine,
+            (stage,),
+            (schedule,),
+            contexts,
+            None,
+            schedule.sync,
+            schedule.manifest,
+        )
 
     @property
     def ranks(self) -> int:
@@ -152,8 +177,13 @@ class Program(ValueObject):
     def switches_apart(self) -> int:
         """Switches if every phase had a context of its own and no stage ran backwards."""
         runs = list(self.runs())
-        inside = sum(stage.repeat * schedule.phases - 1 for stage, schedule, _ in runs if schedule.phases > 1)
-        return inside + sum(one[0].schedule != other[0].schedule or one[1].phases > 1 for one, other in pairwise(runs))
+        inside = sum(
+            stage.repeat * schedule.phases - 1 for stage, schedule, _ in runs if schedule.phases > 1
+        )
+        return inside + sum(
+            one[0].schedule != other[0].schedule or one[1].phases > 1
+            for one, other in pairwise(runs)
+        )
 
     def figures(self) -> dict[str, Any]:
         """As in the file; see `ProgramDocument.figures`."""
@@ -170,13 +200,21 @@ class Program(ValueObject):
             return {**figures, "messages": messages, "bytes": size}
         own = self.paths.pattern
         return {
-            **figures, "messages": own.messages, "bytes": own.bytes, "stages": len(self.stages), "bundles": messages,
-            "volume": size / own.bytes if own.bytes else 1.0, "staging_bytes": staging_bytes(self.paths),
-        }  # fmt: skip
+            **figures,
+            "messages": own.messages,
+            "bytes": own.bytes,
+            "stages": len(self.stages),
+            "bundles": messages,
+            "volume": size / own.bytes if own.bytes else 1.0,
+            "staging_bytes": staging_bytes(self.paths),
+        }
 
 
 def staging_bytes(paths: Paths) -> int:
-    """The most bytes that any rank holds for others between two stages [B]: of what it neither sends first nor gets."""
+    """The most bytes that any rank holds for others between two stages [B].
+
+    Of what it neither sends first nor gets.
+    """
     at, most = paths.positions, 0
     for stage in range(1, paths.stages):
         others = (at[:, stage] != at[:, 0]) & (at[:, stage] != at[:, -1])

@@ -1,10 +1,11 @@
-"""Connections: what a phase holds open, and whether the connections of several phases may be open together.
+"""What a phase holds open, and whether the connections of several phases may be open together.
 
-Two transfers of different phases are one connection where they take the same route between the same nodes: it is open
-once, whoever uses it. Several transfers of one phase that go the same way are several connections: the first of each
-phase are one, the second of each another.
+Two transfers of different phases are one connection where they take the same route between the same
+nodes: it is open once, whoever uses it. Several transfers of one phase that go the same way are
+several connections: the first of each phase are one, the second of each another.
 
-Guarantees are those of a phase (`conset.schedule.linkage`), where all connections of a context are open together.
+Guarantees are those of a phase (`conset.schedule.linkage`), where all connections of a context are
+open together.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ INSIDE = -1
 
 
 def _method_of(schedules: Sequence[Schedule]) -> str:
-    """The method whose rates connections share: of the first schedule that demands some, of the first if none does."""
+    """The method whose rates connections share.
+
+    Of the first schedule that demands some, of the first if none does.
+    """
     asked = (s for s in schedules if s.min_bandwidth_Bps is not None or s.max_latency_s is not None)
     return next(asked, schedules[0]).method
 
@@ -37,7 +41,8 @@ def _method_of(schedules: Sequence[Schedule]) -> str:
 class Connections:
     """The connections of several schedules on one machine, numbered as they are met.
 
-    A resource is a send port, a receive port, the channels of a node or a link, numbered in this order.
+    A resource is a send port, a receive port, the channels of a node or a link, numbered in this
+    order.
     """
 
     def __init__(self, schedules: Sequence[Schedule]) -> None:
@@ -65,7 +70,10 @@ class Connections:
         return self._phases[schedule, phase]
 
     def fit(self, ids: Ids) -> bool:
-        """Whether they may all be open together: under the strictest limits of all, each with what is asked for it."""
+        """Whether they may all be open together.
+
+        Under the strictest limits of all, each with what is asked for it.
+        """
         if not ids:
             return True
         order = sorted(ids)
@@ -73,8 +81,12 @@ class Connections:
             return False
         return self._limits.duplex == "full" or self._exchange(ids)
 
-    def guarantees(self, ids: Sequence[int], method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`, which are open together.
+    def guarantees(
+        self, ids: Sequence[int], method: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`.
+
+        Which are open together.
 
         Under what the machine charges `method`.
         """
@@ -91,24 +103,36 @@ class Connections:
             return True
         asked = np.array([self._asked[k] for k in ids])
         bandwidth, latency = self._shares(ids, self._method)
-        return bool((bandwidth * ROUNDING >= asked[:, 0]).all() and (latency <= asked[:, 1] * ROUNDING).all())
+        return bool(
+            (bandwidth * ROUNDING >= asked[:, 0]).all()
+            and (latency <= asked[:, 1] * ROUNDING).all()
+        )
 
     @cached_property
     def _demanding(self) -> bool:
-        return any(s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules)
+        return any(
+            s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules
+        )
 
-    def _shares(self, ids: Sequence[int], method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _shares(
+        self, ids: Sequence[int], method: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         source, target = np.array([self._ends[k] for k in ids], np.int32).reshape(-1, 2).T
         offsets = np.cumsum([0, *(self._own_links[k].size for k in ids)], dtype=np.int64)
-        routes = offsets, np.concatenate([np.zeros(0, np.int32), *(self._own_links[k] for k in ids)])
+        routes = (
+            offsets,
+            np.concatenate([np.zeros(0, np.int32), *(self._own_links[k] for k in ids)]),
+        )
         costs, together = self._schedules[0].machine.costs_for(method), np.zeros(len(ids), np.int32)
         found = shared(self._topology, costs, together, source, target, routes)
         return found.bandwidth_Bps, found.latency_s
 
     def _capacities(self) -> NDArray[np.float64]:
         limits, nodes = self._limits, self._topology.nodes
-        per_node = [np.full(nodes, np.inf if limit is None else limit) for limit in
-                    (limits.send, limits.receive, limits.channels)]  # fmt: skip
+        per_node = [
+            np.full(nodes, np.inf if limit is None else limit)
+            for limit in (limits.send, limits.receive, limits.channels)
+        ]
         widths = self._topology.widths() * (np.inf if limits.link is None else limits.link)
         return np.concatenate([*per_node, widths])
 
@@ -166,4 +190,6 @@ class Connections:
         for source, target in (self._ends[k] for k in ids):
             sends[source].add(target)
             receives[target].add(source)
-        return all(len(sends[node] | receives[node]) == 1 for node in sends.keys() & receives.keys())
+        return all(
+            len(sends[node] | receives[node]) == 1 for node in sends.keys() & receives.keys()
+        )

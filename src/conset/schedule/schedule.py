@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints, take_rows
+from conset.base.arrays import (
+    ValueObject,
+    check_offsets,
+    check_range,
+    frozen,
+    frozen_ints,
+    take_rows,
+)
 from conset.base.errors import InputError
 from conset.base.units import MAX_SIZE_B
 from conset.machine.limits import Limits
@@ -21,10 +28,12 @@ from conset.schedule.posting import InFlight, check_in_flight, check_posting
 
 @dataclass(frozen=True, eq=False)
 class Schedule(ValueObject):
-    """Phases of transfers, in compressed sparse rows; a transfer is one message of the pattern or a part of one.
+    """Phases of transfers, in compressed sparse rows.
 
-    Phase `p` holds transfers `phase_offsets[p] … phase_offsets[p + 1] - 1`, in the order in which they are posted;
-    transfer `k` carries `size[k]` bytes of message `message[k]`.
+    A transfer is one message of the pattern or a part of one.
+
+    Phase `p` holds transfers `phase_offsets[p] … phase_offsets[p + 1] - 1`, in the order in which
+    they are posted; transfer `k` carries `size[k]` bytes of message `message[k]`.
 
     Attributes:
         pattern: what is sent.
@@ -33,24 +42,27 @@ class Schedule(ValueObject):
         limits: what every phase keeps.
         phase_offsets: shape=(phases + 1), int64.
         message: shape=(transfers), int32.
-        parts: shape=(transfers), int64 [B], the bytes each transfer carries; None where every message is whole.
+        parts: shape=(transfers), int64 [B], the bytes each transfer carries; None where every
+            message is whole.
         placement: shape=(ranks), int32: the node of each rank; None: rank r on node r.
         route_offsets: shape=(transfers + 1), int64, or None where the machine's routing is used.
-        route_nodes: int32: nodes of the route of transfer k are `route_nodes[route_offsets[k] : route_offsets[k + 1]]`,
-            ends included.
-        channels: int32, shape as `route_nodes`: the channel of each stop of a route, where connections are opened; -1
-            for a message inside its node.
-        timetable: shape=(transfers, 2), float64 [s]: start and end counted from the start of the phase; or None.
+        route_nodes: int32: nodes of the route of transfer k are
+            `route_nodes[route_offsets[k] : route_offsets[k + 1]]`, ends included.
+        channels: int32, shape as `route_nodes`: the channel of each stop of a route, where
+            connections are opened; -1 for a message inside its node.
+        timetable: shape=(transfers, 2), float64 [s]: start and end counted from the start of the
+            phase; or None.
         sync: the policy it is meant to run under.
         limits_asked: whether options changed the limits.
         manifest: how it was made.
-        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: not said, the machine's number.
-        posting: what the messages of each rank are ordered by inside a phase (`conset.schedule.posting`); `schedule`:
-            as the method lists them.
-        min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while its phase is open;
-            or None: nothing was asked for.
-        max_latency_s: shape=(messages), float64 [s]: what an element of every message takes at most while its phase is
-            open, infinite: any time; or None: nothing was asked for.
+        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: not said, the
+            machine's number.
+        posting: what the messages of each rank are ordered by inside a phase
+            (`conset.schedule.posting`); `schedule`: as the method lists them.
+        min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while
+            its phase is open; or None: nothing was asked for.
+        max_latency_s: shape=(messages), float64 [s]: what an element of every message takes at most
+            while its phase is open, infinite: any time; or None: nothing was asked for.
         report: how a compile found it; None for one made by hand or read from a file.
     """
 
@@ -101,9 +113,13 @@ class Schedule(ValueObject):
                 raise InputError(f"parts has shape {self.parts.shape}: one per transfer required")
             wrong = np.flatnonzero(self.parts < 0)
             if wrong.size:
-                raise InputError(f"parts[{wrong[0]}] = {self.parts[wrong[0]]}: must be at least 0 B")
+                raise InputError(
+                    f"parts[{wrong[0]}] = {self.parts[wrong[0]]}: must be at least 0 B"
+                )
         if self.parts is None and self.transfers <= self.pattern.messages:
-            distinct = self.pattern.size if self.pattern.size.strides != (0,) else self.pattern.size[:1]
+            distinct = (
+                self.pattern.size if self.pattern.size.strides != (0,) else self.pattern.size[:1]
+            )
             if float(distinct.max(initial=0)) * self.transfers <= MAX_SIZE_B:
                 return
         total = float(self.size.sum(dtype=np.float64))
@@ -114,12 +130,18 @@ class Schedule(ValueObject):
         endpoints, ranks = self.machine.topology.endpoints, self.pattern.ranks
         if self.placement is None:
             if ranks > endpoints:
-                text = f"{ranks} ranks without a placement on the {endpoints} nodes of {self.machine.name}"
+                text = (
+                    f"{ranks} ranks without a placement on the {endpoints} nodes of "
+                    f"{self.machine.name}"
+                )
                 raise InputError(text)
             return
         object.__setattr__(self, "placement", frozen_ints(self.placement, np.int32, "placement"))
         if self.placement.shape != (ranks,):
-            raise InputError(f"placement has shape {self.placement.shape}: one node for each of {ranks} ranks required")
+            raise InputError(
+                f"placement has shape {self.placement.shape}: one node for each of {ranks} "
+                "ranks required"
+            )
         check_range("placement", self.placement, endpoints)
 
     def _check_routes(self) -> None:
@@ -131,19 +153,34 @@ class Schedule(ValueObject):
                 raise InputError("channels: one for each node of the routes required")
         if self.route_offsets is None or self.route_nodes is None:
             return
-        object.__setattr__(self, "route_offsets", frozen_ints(self.route_offsets, np.int64, "route_offsets"))
-        object.__setattr__(self, "route_nodes", frozen_ints(self.route_nodes, np.int32, "route_nodes"))
-        check_offsets("route_offsets", self.route_offsets, self.transfers, self.route_nodes.size, "nodes of routes")
+        object.__setattr__(
+            self, "route_offsets", frozen_ints(self.route_offsets, np.int64, "route_offsets")
+        )
+        object.__setattr__(
+            self, "route_nodes", frozen_ints(self.route_nodes, np.int32, "route_nodes")
+        )
+        check_offsets(
+            "route_offsets",
+            self.route_offsets,
+            self.transfers,
+            self.route_nodes.size,
+            "nodes of routes",
+        )
         empty = np.flatnonzero(np.diff(self.route_offsets) == 0)
         if empty.size:
-            raise InputError(f"route_offsets: the route of transfer {empty[0]} is empty, at least 1 node is required")
+            raise InputError(
+                f"route_offsets: the route of transfer {empty[0]} is empty, at least 1 "
+                "node is required"
+            )
         check_range("route_nodes", self.route_nodes, self.machine.topology.nodes)
 
     def _check_timetable(self, table: NDArray[np.float64]) -> None:
         if table.shape != (self.transfers, 2):
             raise InputError(f"timetable has shape {table.shape}: must be ({self.transfers}, 2)")
         with np.errstate(invalid="ignore"):
-            sound = np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1])
+            sound = (
+                np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1])
+            )
         if not sound.all():
             k = int(np.argmin(sound))
             rule = "must be finite, from 0 on, the end not before the start"
@@ -152,7 +189,10 @@ class Schedule(ValueObject):
 
     def _check_bandwidths(self, rates: NDArray[np.float64]) -> None:
         if rates.shape != (self.pattern.messages,) or not np.all((rates >= 0) & np.isfinite(rates)):
-            rule = f"one finite rate of at least 0 B/s for each of {self.pattern.messages} messages required"
+            rule = (
+                f"one finite rate of at least 0 B/s for each of {self.pattern.messages} "
+                "messages required"
+            )
             raise InputError(f"min_bandwidth_Bps: {rule}")
         object.__setattr__(self, "min_bandwidth_Bps", frozen(rates))
 
@@ -183,7 +223,10 @@ class Schedule(ValueObject):
 
     @cached_property
     def packed(self) -> NDArray[np.bool_] | None:
-        """shape=(transfers), bool: which are put together and taken apart, parts as their messages; None: none."""
+        """shape=(transfers), bool: which are put together and taken apart, parts as their messages.
+
+        None: none.
+        """
         return None if self.pattern.packed is None else frozen(self.pattern.packed[self.message])
 
     def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -206,7 +249,9 @@ class Schedule(ValueObject):
 
     @cached_property
     def posted(self) -> NDArray[np.int32]:
-        """shape=(transfers), int32: the transfers in the order in which ranks post them, phase after phase.
+        """shape=(transfers), int32.
+
+        The transfers in the order in which ranks post them, phase after phase.
 
         In a phase as listed, or where there is a timetable by start, then end, then as listed.
         """
@@ -218,9 +263,13 @@ class Schedule(ValueObject):
     @cached_property
     def phase_of(self) -> NDArray[np.int32]:
         """shape=(transfers), int32: the phase of each transfer."""
-        return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
+        return frozen(
+            np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets))
+        )
 
-    def rearranged(self, transfers: NDArray[np.integer], phase_offsets: NDArray[np.integer]) -> Schedule:
+    def rearranged(
+        self, transfers: NDArray[np.integer], phase_offsets: NDArray[np.integer]
+    ) -> Schedule:
         """Some of the transfers, or all, in this order and in these phases.
 
         Args:
@@ -228,16 +277,22 @@ class Schedule(ValueObject):
             phase_offsets: shape=(phases + 1), up to the number of those chosen.
         """
         changed = replace(
-            self, phase_offsets=frozen_ints(phase_offsets, np.int64, "phase_offsets"), message=self.message[transfers],
+            self,
+            phase_offsets=frozen_ints(phase_offsets, np.int64, "phase_offsets"),
+            message=self.message[transfers],
             parts=None if self.parts is None else self.parts[transfers],
             timetable=None if self.timetable is None else self.timetable[transfers],
-            route_offsets=None, route_nodes=None, channels=None,
-        )  # fmt: skip
+            route_offsets=None,
+            route_nodes=None,
+            channels=None,
+        )
         if self.route_offsets is None or self.route_nodes is None:
             return changed
         offsets, stops = take_rows(self.route_offsets, transfers)
         channels = None if self.channels is None else self.channels[stops]
-        return replace(changed, route_offsets=offsets, route_nodes=self.route_nodes[stops], channels=channels)
+        return replace(
+            changed, route_offsets=offsets, route_nodes=self.route_nodes[stops], channels=channels
+        )
 
     def with_report(self, **changes: Any) -> Schedule:
         """The same schedule with fields of its report changed."""
@@ -245,5 +300,6 @@ class Schedule(ValueObject):
 
     def __repr__(self) -> str:
         return (
-            f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on {self.machine.name})"
+            f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on "
+            f"{self.machine.name})"
         )

@@ -20,7 +20,8 @@ class Sync:
     - `none` (S2): everything is posted in schedule order and waited for at the end.
     - `local`: a rank's own transfers of a phase end before its next phase.
     - `ready` (S1): `local`, and a source sends only after a zero-byte signal from its target.
-    - `barrier`: all transfers of `every` phases end everywhere before the next phase starts anywhere.
+    - `barrier`: all transfers of `every` phases end everywhere before the next phase starts
+      anywhere.
 
     Attributes:
         kind: one of the four.
@@ -42,7 +43,10 @@ class Sync:
         return (phases - 1) // self.every if self.kind == "barrier" and phases > 0 else 0
 
     def groups(self, phases: int) -> int:
-        """Groups of phases that a barrier separates; 1 for the kinds without barriers, 0 without phases."""
+        """Groups of phases that a barrier separates.
+
+        1 for the kinds without barriers, 0 without phases.
+        """
         return self.barriers(phases) + 1 if phases > 0 else 0
 
     def __str__(self) -> str:

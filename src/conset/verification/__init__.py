@@ -5,5 +5,11 @@ from conset.verification.schedule.check import verify_document, verify_schedule
 from conset.verification.verification import RULES, Verification, Violation
 
 __all__ = [
-    "PROGRAM_RULES", "RULES", "Verification", "Violation", "verify_document", "verify_program", "verify_schedule"
-]  # fmt: skip
+    "PROGRAM_RULES",
+    "RULES",
+    "Verification",
+    "Violation",
+    "verify_document",
+    "verify_program",
+    "verify_schedule",
+]

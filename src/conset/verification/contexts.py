@@ -1,8 +1,11 @@
-"""Contexts: what connections that are open together are guaranteed, from the linkage tables of all their phases.
+"""Contexts: the guarantees of connections that are open together.
 
-The tables of a context hold the rows of every phase in it, a row that several phases have once. Connections are
-followed through them, and every port and link is shared by all that come by, whichever phase runs
-(`schedule/guarantees.py`). Where no channels are stated, they are taken along their routes.
+From the linkage tables of all their phases.
+
+The tables of a context hold the rows of every phase in it, a row that several phases have once.
+Connections are followed through them, and every port and link is shared by all that come by,
+whichever phase runs (`schedule/guarantees.py`). Where no channels are stated, they are taken along
+their routes.
 """
 
 from __future__ import annotations
@@ -50,8 +53,11 @@ class Opened:
 
 def context_guarantees(
     connections: Sequence[Opened], machine: Machine, method: str
-) -> Iterator[tuple[float, float]]:  # fmt: skip
-    """(least bandwidth [B/s], longest time of an element [s]) of each of `connections`, which are open together."""
+) -> Iterator[tuple[float, float]]:
+    """(least bandwidth [B/s], longest time of an element [s]) of each of `connections`.
+
+    Which are open together.
+    """
     if all(len(own.channels) == len(own.stops) for own in connections):
         ways = list(_through_tables(connections, machine))
     else:
@@ -66,14 +72,15 @@ def context_guarantees(
         shares = [*map(min, shares, shared), *(float(rates[k]) / users[k] for k in links)]
         yield (
             min(shares),
-            len(links) * float(costs.hop.at(costs.flit_B)) + sum(costs.flit_B / share for share in shares),
+            len(links) * float(costs.hop.at(costs.flit_B))
+            + sum(costs.flit_B / share for share in shares),
         )
 
 
 def _through_tables(
     connections: Sequence[Opened], machine: Machine
-) -> Iterator[tuple[int, int, tuple[int, ...]]]:  # fmt: skip
-    """(node of the gate in, node of the gate out, links) of each, followed through the rows of all."""
+) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """(node of the gate in, node of the gate out, links) of each, through the rows of all."""
     rows: dict[Place, Place | None] = {}
     for own in connections:
         places = list(zip(own.stops, own.channels, strict=True))

@@ -1,8 +1,10 @@
-"""Programs that forward, checked from their file alone: bundles against schedules, and every byte replayed.
+"""Programs that forward, checked from their file alone.
 
-Messages are cut at the ends of all parts that any stage sends, into pieces that always travel as a whole. A piece
-begins at the source of its message; a stage may take it from the rank that holds it and from no other, once; after the
-last stage it has to be at its target.
+Bundles against schedules, and every byte replayed.
+
+Messages are cut at the ends of all parts that any stage sends, into pieces that always travel as a
+whole. A piece begins at the source of its message; a stage may take it from the rank that holds it
+and from no other, once; after the last stage it has to be at its target.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
 
 FORWARDING_RULES: dict[str, str] = {
-    "program-message": "the messages of a program that forwards join two different ranks of its schedules and have "
+    "program-message": "the messages of a program that forwards join two "
+    "different ranks of its schedules and have "
     "bytes, 2^62 together at most",
-    "program-bundle": "a stage has one bundle for each pair of ranks, its bytes are the sum of its parts, and its "
+    "program-bundle": "a stage has one bundle for each pair of ranks, its "
+    "bytes are the sum of its parts, and its "
     "schedule sends it, packed where it holds several",
     "program-part": "a part is a range of bytes of a message, and a stage sends no byte twice",
     "program-path": "a stage sends on only what its sender holds",
     "program-delivery": "after the last stage every byte is at its target",
-    "program-staging": "no rank holds more bytes for others between two stages than the stated limit",
+    "program-staging": (
+        "no rank holds more bytes for others between two stages than the stated limit"
+    ),
 }
 """Rules of programs that forward, beside those of all programs."""
 
@@ -42,7 +48,8 @@ class _Pieces:
     Attributes:
         message: shape=(pieces): rising.
         size: shape=(pieces) [B].
-        spans: for each stage (shape=(parts), shape=(parts)): a part is the pieces from the first to before the second.
+        spans: for each stage (shape=(parts), shape=(parts)): a part is the pieces from the first to
+            before the second.
     """
 
     message: Ints
@@ -51,7 +58,10 @@ class _Pieces:
 
 
 def check_forwarding(document: ProgramDocument) -> list[Violation]:
-    """All rules of programs that forward; of one whose stages send messages of their own, that it has nothing else."""
+    """All rules of programs that forward.
+
+    Of one whose stages send messages of their own, that it has nothing else.
+    """
     found = list(_check_presence(document))
     messages = document.messages
     if messages is None or found:
@@ -64,16 +74,27 @@ def check_forwarding(document: ProgramDocument) -> list[Violation]:
 
 
 def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
-    """The figures that programs which forward have beside or instead of the others; of a sound document."""
-    messages, stages = document.messages, [stage.bundles for stage in document.stages if stage.bundles is not None]
+    """The figures that programs which forward have beside or instead of the others.
+
+    Of a sound document.
+    """
+    messages, stages = (
+        document.messages,
+        [stage.bundles for stage in document.stages if stage.bundles is not None],
+    )
     if messages is None:
         return {}
     own, sent = exact_sum(messages.size), sum(exact_sum(bundles.size) for bundles in stages)
     return {
-        "messages": messages.source.size, "bytes": own, "stages": len(stages),
-        "bundles": sum(bundles.source.size for bundles in stages), "volume": sent / own if own else 1.0,
-        "staging_bytes": max((int(held.max()) for held in _held(document, _cut(document))), default=0),
-    }  # fmt: skip
+        "messages": messages.source.size,
+        "bytes": own,
+        "stages": len(stages),
+        "bundles": sum(bundles.source.size for bundles in stages),
+        "volume": sent / own if own else 1.0,
+        "staging_bytes": max(
+            (int(held.max()) for held in _held(document, _cut(document))), default=0
+        ),
+    }
 
 
 def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
@@ -85,7 +106,11 @@ def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
     for k, stage in enumerate(document.stages):
         where = f"stage {k} '{stage.name}'"
         if forwards != (stage.bundles is not None):
-            text = "has no bundles, the program has messages" if forwards else "has bundles, the program no messages"
+            text = (
+                "has no bundles, the program has messages"
+                if forwards
+                else "has bundles, the program no messages"
+            )
             yield Violation(None, None, "program-stage", f"{where}: {text}")
         if not forwards:
             continue
@@ -93,9 +118,14 @@ def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
             text = f"{where}: forwards, must run once and not turn, repeat = {stage.repeat}"
             yield Violation(None, None, "program-stage", text)
         if document.schedules[stage.schedule].before is not None:
-            yield Violation(None, None, "program-stage", f"{where}: forwards, its schedule orders messages")
+            yield Violation(
+                None, None, "program-stage", f"{where}: forwards, its schedule orders messages"
+            )
     if document.staging_limit_B is not None and not forwards:
-        text = f"staging_limit = {document.staging_limit_B}: the program has no messages that it forwards"
+        text = (
+            f"staging_limit = {document.staging_limit_B}: the program has no messages "
+            "that it forwards"
+        )
         yield Violation(None, None, "program-staging", text)
 
 
@@ -126,14 +156,20 @@ def _check_bundles(document: ProgramDocument) -> list[Violation]:
     texts: list[str] = []
     for k, stage in enumerate(document.stages):
         if stage.bundles is not None:
-            texts += [f"stage {k}{text}" for text in _bundle_texts(stage.bundles, document.schedules[stage.schedule])]
+            texts += [
+                f"stage {k}{text}"
+                for text in _bundle_texts(stage.bundles, document.schedules[stage.schedule])
+            ]
     return [Violation(None, None, "program-bundle", text) for text in texts]
 
 
 def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]:
     source, target, size = bundles.source, bundles.target, bundles.size
     if source.size != schedule.source.size:
-        yield f": {count_of(source.size, 'bundle')}, its schedule sends {count_of(schedule.source.size, 'message')}"
+        yield (
+            f": {count_of(source.size, 'bundle')}, its schedule sends "
+            f"{count_of(schedule.source.size, 'message')}"
+        )
         return
     other = (source != schedule.source) | (target != schedule.target) | (size != schedule.size)
     for b in np.flatnonzero(other).tolist():
@@ -151,7 +187,10 @@ def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]
     packed = np.isin(np.arange(source.size), schedule.packed)
     for b in np.flatnonzero(packed != (held > 1)).tolist():
         said = "packed" if packed[b] else "not packed"
-        yield f"{_named(bundles, b)}: holds {count_of(int(held[b]), 'part')}, its schedule says it is {said}"
+        yield (
+            f"{_named(bundles, b)}: holds {count_of(int(held[b]), 'part')}, its schedule "
+            f"says it is {said}"
+        )
 
 
 def _named(bundles: BundlesDocument, b: int) -> str:
@@ -169,7 +208,9 @@ def _check_parts(document: ProgramDocument) -> Iterator[Violation]:
         yield from found
 
 
-def _check_ranges(k: int, bundles: BundlesDocument, messages: MessagesDocument) -> Iterator[Violation]:
+def _check_ranges(
+    k: int, bundles: BundlesDocument, messages: MessagesDocument
+) -> Iterator[Violation]:
     count, own = messages.size.size, bundles.message
     exists = (own >= 0) & (own < count)
     sizes = np.append(messages.size, 0)[np.where(exists, own, -1)]
@@ -181,7 +222,9 @@ def _check_ranges(k: int, bundles: BundlesDocument, messages: MessagesDocument) 
 
 def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
     order = np.lexsort((bundles.first, bundles.message))
-    message, first, last = (column[order] for column in (bundles.message, bundles.first, bundles.last))
+    message, first, last = (
+        column[order] for column in (bundles.message, bundles.first, bundles.last)
+    )
     overlap = (message[1:] == message[:-1]) & (first[1:] <= last[:-1])
     for i in order[1:][overlap].tolist():
         text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
@@ -205,26 +248,37 @@ def _sums(bundles: BundlesDocument) -> Ints:
 def _part(bundles: BundlesDocument, i: int) -> str:
     """` bundle 3 (0 → 5): bytes 0 to 63 of message 7`."""
     b = int(np.searchsorted(bundles.offsets, i, side="right")) - 1
-    return f"{_named(bundles, b)}: bytes {bundles.first[i]} to {bundles.last[i]} of message {bundles.message[i]}"
+    return (
+        f"{_named(bundles, b)}: bytes {bundles.first[i]} to {bundles.last[i]} of message "
+        f"{bundles.message[i]}"
+    )
 
 
 def _cut(document: ProgramDocument) -> _Pieces:
     """The messages in pieces."""
-    messages, stages = document.messages, [stage.bundles for stage in document.stages if stage.bundles is not None]
+    messages, stages = (
+        document.messages,
+        [stage.bundles for stage in document.stages if stage.bundles is not None],
+    )
     assert messages is not None  # the caller looked
     every = np.arange(messages.size.size)
     if not any(b.first.any() or (b.last + 1 != messages.size[b.message]).any() for b in stages):
         whole = tuple((b.message.astype(np.int64), b.message.astype(np.int64) + 1) for b in stages)
         return _Pieces(every, messages.size.astype(np.int64), whole)
     owner = [every, every, *(column for b in stages for column in (b.message, b.message))]
-    where = [np.zeros_like(every), messages.size, *(column for b in stages for column in (b.first, b.last + 1))]
+    where = [
+        np.zeros_like(every),
+        messages.size,
+        *(column for b in stages for column in (b.first, b.last + 1)),
+    ]
     message, byte = np.concatenate(owner).astype(np.int64), np.concatenate(where).astype(np.int64)
     order = np.lexsort((byte, message))
     ordered = np.stack((message[order], byte[order]))
     fresh = np.ones(order.size, bool)
     fresh[1:] = (np.diff(ordered, axis=1) != 0).any(axis=0)
     cuts = ordered[:, fresh]
-    # the last cut of a message begins no piece; a cut's piece is its number less those last ones before it
+    # the last cut of a message begins no piece; a cut's piece is its number less those last ones
+    # before it
     begins = np.append(cuts[0, 1:] == cuts[0, :-1], False)[: cuts.shape[1]]
     piece_of_cut = np.cumsum(begins) - begins
     piece = np.empty(order.size, np.int64)
@@ -238,7 +292,9 @@ def _cut(document: ProgramDocument) -> _Pieces:
     return _Pieces(cuts[0, begins], size, tuple(spans))
 
 
-def _steps(document: ProgramDocument, pieces: _Pieces) -> Iterator[tuple[BundlesDocument, Ints, Ints]]:
+def _steps(
+    document: ProgramDocument, pieces: _Pieces
+) -> Iterator[tuple[BundlesDocument, Ints, Ints]]:
     """For each stage (bundles, pieces that it sends, the part that each belongs to)."""
     stages = [stage.bundles for stage in document.stages if stage.bundles is not None]
     for bundles, (low, high) in zip(stages, pieces.spans, strict=True):
@@ -263,12 +319,17 @@ def _check_replay(document: ProgramDocument) -> list[Violation]:
 
 def _check_path(
     k: int, bundles: BundlesDocument, part: Ints, at: Ints, sender: NDArray[np.int32] | Ints
-) -> list[Violation]:  # fmt: skip
+) -> list[Violation]:
     """Rule `program-path` in a stage, for pieces of these parts that are at these ranks."""
     wrong = at != sender
     parts, places = np.unique(part[wrong], return_index=True)
     return [
-        Violation(None, None, "program-path", f"stage {k}{_part(bundles, i)}, which rank {holder} holds before it")
+        Violation(
+            None,
+            None,
+            "program-path",
+            f"stage {k}{_part(bundles, i)}, which rank {holder} holds before it",
+        )
         for i, holder in zip(parts.tolist(), at[wrong][places].tolist(), strict=True)
     ]
 
@@ -279,11 +340,13 @@ def _check_delivery(messages: MessagesDocument, pieces: _Pieces, at: Ints) -> li
     ids, places = np.unique(pieces.message[lost], return_index=True)
     return [
         Violation(
-            None, None, "program-delivery",
+            None,
+            None,
+            "program-delivery",
             f"message {m}: ends at rank {rank}, its target is rank {messages.target[m]}",
         )
         for m, rank in zip(ids.tolist(), at[lost][places].tolist(), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation]:
@@ -300,14 +363,19 @@ def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation
 
 
 def _held(document: ProgramDocument, pieces: _Pieces) -> Iterator[Ints]:
-    """shape=(ranks) [B], between each two stages: what ranks hold that they neither sent first nor are to get."""
+    """shape=(ranks) [B], between each two stages.
+
+    What ranks hold that they neither sent first nor are to get.
+    """
     messages = document.messages
     assert messages is not None  # the caller looked
     source, target = messages.source[pieces.message], messages.target[pieces.message]
     at = source.astype(np.int64)
     steps = list(_steps(document, pieces))
     for bundles, sent, part in steps[:-1]:
-        at[sent] = bundles.target[np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]]
+        at[sent] = bundles.target[
+            np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]
+        ]
         relayed = (at != source) & (at != target)
         order = np.argsort(at[relayed], kind="stable")
         ranks, size = at[relayed][order], pieces.size[relayed][order]

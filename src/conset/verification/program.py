@@ -1,10 +1,13 @@
-"""Programs, checked from their file alone: every schedule, the stages, the contexts and the stated figures.
+"""Programs, checked from their file alone.
 
-A context holds the connections of all its phases at once: transfers of different phases that take the same route
-between the same nodes are one connection. Together they must keep the strictest limits of the schedules they come from,
-leave each the bandwidth and the latency that it is to be guaranteed, and where channels are stated, a channel of a node
-belongs to one of them and a connection has the same channels in every phase. Several transfers of one phase that go the
-same way are several connections.
+Every schedule, the stages, the contexts and the stated figures.
+
+A context holds the connections of all its phases at once: transfers of different phases that take
+the same route between the same nodes are one connection. Together they must keep the strictest
+limits of the schedules they come from, leave each the bandwidth and the latency that it is to be
+guaranteed, and where channels are stated, a channel of a node belongs to one of them and a
+connection has the same channels in every phase. Several transfers of one phase that go the same way
+are several connections.
 
 Programs that forward have rules of their own beside these: `forwarding.py`.
 """
@@ -21,7 +24,13 @@ import numpy as np
 
 from conset.base.units import count_of
 from conset.machine.machine import Machine
-from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
+from conset.schedule.document import (
+    MAX_REPEAT,
+    Document,
+    ProgramDocument,
+    StageDocument,
+    machine_of,
+)
 from conset.verification.contexts import ROUNDING, Opened, context_guarantees, link_slots
 from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
 from conset.verification.schedule.check import formula_walk, verify_document
@@ -32,22 +41,38 @@ from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Verification, Violation
 
 PROGRAM_RULES: dict[str, str] = {
-    "program-machine": "all schedules are for the machine, the ranks and the placement of the program",
-    "program-stage": "a stage runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
-    "forbids it, and every schedule is run; all stages forward, once each and 64 at most, or none does; all together "
+    "program-machine": (
+        "all schedules are for the machine, the ranks and the placement of the program"
+    ),
+    "program-stage": "a stage runs a schedule that exists, from 1 to "
+    "2^31 - 1 times, backwards only "
+    "where no order "
+    "forbids it, and every schedule is run; all stages forward, once each and 64 at most, or none "
+    "does; all together "
     "send at most 2^62 bytes",
     "program-context": "every phase of every schedule is in one context",
-    "program-limit": "the connections of a context keep the strictest limits of their schedules together",
-    "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",
-    "program-latency": "connections of a context are guaranteed the latencies that their files say were asked for",
-    "program-channel": "a channel of a node belongs to one connection of a context, the same in all its phases",
+    "program-limit": (
+        "the connections of a context keep the strictest limits of their schedules together"
+    ),
+    "program-bandwidth": (
+        "connections of a context are guaranteed the bandwidths that their files say were asked for"
+    ),
+    "program-latency": (
+        "connections of a context are guaranteed the latencies that their files say were asked for"
+    ),
+    "program-channel": (
+        "a channel of a node belongs to one connection of a context, the same in all its phases"
+    ),
     "program-figures": "the stated figures are the true ones, and there are no others",
     **FORWARDING_RULES,
 }
 """Rules of programs beside those of schedules."""
 
 Route = tuple[int, int, tuple[int, ...], int]
-"""(source node, target node, links, how many of its phase go the same way before it): a connection."""
+"""(source node, target node, links, how many of its phase go the same way before it).
+
+A connection.
+"""
 
 
 @dataclass
@@ -58,7 +83,8 @@ class _Context:
         connections: each once.
         limits: the strictest of the schedules, None: none.
         exchange: whether duplex is `exchange` in one of them.
-        method: whose rates hold: that of the first schedule that demands some, of the first where none does.
+        method: whose rates hold: that of the first schedule that demands some, of the first where
+            none does.
         channels: the connection each (node, channel) belongs to.
     """
 
@@ -70,7 +96,9 @@ class _Context:
 
 
 def verify_program(document: ProgramDocument) -> Verification:
-    """The verdict on what a program file says; violations of its schedules are reported with their number.
+    """The verdict on what a program file says.
+
+    Violations of its schedules are reported with their number.
 
     Raises:
         InputError: the machine cannot be built.
@@ -99,10 +127,15 @@ def _check_machine(document: ProgramDocument) -> Iterator[Violation]:
     first = document.schedules[0]
     for k, schedule in enumerate(document.schedules):
         if schedule.machine != document.machine:
-            text = f"schedule {k} is for {_named(schedule.machine)}, the program for {_named(document.machine)}"
+            text = (
+                f"schedule {k} is for {_named(schedule.machine)}, the program for "
+                f"{_named(document.machine)}"
+            )
             yield Violation(None, None, "program-machine", text)
         if schedule.ranks != first.ranks:
-            text = f"schedule {k} has {count_of(schedule.ranks, 'rank')}, schedule 0 has {first.ranks}"
+            text = (
+                f"schedule {k} has {count_of(schedule.ranks, 'rank')}, schedule 0 has {first.ranks}"
+            )
             yield Violation(None, None, "program-machine", text)
         places = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         if places[0] != places[1]:
@@ -122,14 +155,20 @@ def _check_stages(document: ProgramDocument) -> Iterator[Violation]:
             text = f"{where}: schedule {stage.schedule}, must be from 0 to {count - 1}"
             yield Violation(None, None, "program-stage", text)
         elif stage.turns and document.schedules[stage.schedule].before is not None:
-            yield Violation(None, None, "program-stage", f"{where}: runs backwards, its messages have an order")
+            yield Violation(
+                None, None, "program-stage", f"{where}: runs backwards, its messages have an order"
+            )
         if not 1 <= stage.repeat <= MAX_REPEAT:
             text = f"{where}: repeat = {stage.repeat}, must be from 1 to {MAX_REPEAT}"
             yield Violation(None, None, "program-stage", text)
     for unused in sorted(set(range(count)).difference(stage.schedule for stage in document.stages)):
         yield Violation(None, None, "program-stage", f"schedule {unused}: no stage runs it")
     sizes = [exact_sum(schedule.size) for schedule in document.schedules]
-    total = sum(stage.repeat * sizes[stage.schedule] for stage in document.stages if 0 <= stage.schedule < count)
+    total = sum(
+        stage.repeat * sizes[stage.schedule]
+        for stage in document.stages
+        if 0 <= stage.schedule < count
+    )
     if total > MAX_BYTES:
         text = f"all stages together send {total} B, at most {MAX_BYTES} B"
         yield Violation(None, None, "program-stage", text)
@@ -142,7 +181,9 @@ def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
             f"it has {len(document.schedules)}"
         )
         yield Violation(None, None, "program-context", text)
-    for k, (contexts, schedule) in enumerate(zip(document.contexts, document.schedules, strict=False)):
+    for k, (contexts, schedule) in enumerate(
+        zip(document.contexts, document.schedules, strict=False)
+    ):
         if len(contexts) != schedule.phases:
             text = (
                 f"schedule {k} has {count_of(schedule.phases, 'phase')}, "
@@ -161,8 +202,12 @@ def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violatio
         least = bandwidths_of(schedule.min_bandwidth_Bps, schedule.source.size)
         most = latencies_of(schedule.max_latency_s, schedule.source.size)
         # a phase alone in its context is looked at with its schedule
-        shared = [phase for phase, number in enumerate(document.contexts[k]) if phases_in[number] > 1]
-        for phase, transfer, route, stops in _connections(schedule, machine, shared) if shared else ():
+        shared = [
+            phase for phase, number in enumerate(document.contexts[k]) if phases_in[number] > 1
+        ]
+        for phase, transfer, route, stops in (
+            _connections(schedule, machine, shared) if shared else ()
+        ):
             number, message = document.contexts[k][phase], schedule.transfer_message[transfer]
             context = contexts[number]
             context.method = method
@@ -182,7 +227,11 @@ def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violatio
 
 def _method_of(document: ProgramDocument) -> str:
     """The method whose rates connections share."""
-    asked = (d for d in document.schedules if d.min_bandwidth_Bps is not None or d.max_latency_s is not None)
+    asked = (
+        d
+        for d in document.schedules
+        if d.min_bandwidth_Bps is not None or d.max_latency_s is not None
+    )
     return next(asked, document.schedules[0]).method
 
 
@@ -197,7 +246,10 @@ def _channels(schedule: Document, transfer: int, stops: int) -> tuple[int, ...]:
 def _check_channels(
     context: _Context, route: Route, stops: list[int], channels: tuple[int, ...], machine: Machine
 ) -> Iterator[str]:
-    """Whether the channels are this connection's alone, and those it has in the other phases of its context."""
+    """Whether the channels are this connection's alone.
+
+    And those it has in the other phases of its context.
+    """
     before = context.connections[route].channels
     if before != channels:
         two = f"channels {list(before)} in one phase, {list(channels)} in another"
@@ -206,15 +258,19 @@ def _check_channels(
         owner = context.channels.setdefault((node, channel), route)
         if owner != route:
             yield (
-                f"channel {channel} of {machine.topology.node_name(node)} belongs to the connections "
+                f"channel {channel} of {machine.topology.node_name(node)} belongs to the "
+                "connections "
                 f"{owner[0]} → {owner[1]} and {route[0]} → {route[1]}"
             )
 
 
 def _connections(
     schedule: Document, machine: Machine, phases: list[int]
-) -> Iterator[tuple[int, int, Route, list[int]]]:  # fmt: skip
-    """(phase, transfer, connection, its nodes) of every transfer of some phases that leaves its node."""
+) -> Iterator[tuple[int, int, Route, list[int]]]:
+    """(phase, transfer, connection, its nodes) of the transfers that leave their node.
+
+    In some phases.
+    """
     traffic, _ = put_on_nodes(schedule, machine)
     ends, slots = machine.topology.ends, link_slots(machine)
     walk: Walk | None = None
@@ -227,16 +283,23 @@ def _connections(
         links: list[list[int]] = [[] for _ in range(ids.size)]
         if walk is not None:
             for position, link in zip(
-                *(a.tolist() for a in walk.hops(ids, traffic.source[ids], traffic.target[ids])), strict=True
+                *(a.tolist() for a in walk.hops(ids, traffic.source[ids], traffic.target[ids])),
+                strict=True,
             ):
                 links[position].append(link)
         for i, k in enumerate(ids.tolist()):
             source, target = int(traffic.source[k]), int(traffic.target[k])
             if schedule.route_offsets is not None and schedule.route_nodes is not None:
-                stops = schedule.route_nodes[schedule.route_offsets[k] : schedule.route_offsets[k + 1]].tolist()
+                stops = schedule.route_nodes[
+                    schedule.route_offsets[k] : schedule.route_offsets[k + 1]
+                ].tolist()
                 along = sorted(slots[pair] for pair in pairwise(stops)) if slots else []
             else:
-                stops = [source, *(int(ends[1][link]) for link in links[i])] if links[i] else [source, target]
+                stops = (
+                    [source, *(int(ends[1][link]) for link in links[i])]
+                    if links[i]
+                    else [source, target]
+                )
                 along = sorted(links[i])
             way = source, target, tuple(along)
             yield phase, k, (*way, same[way]), stops
@@ -252,7 +315,9 @@ def _tighten(context: _Context, limits: Mapping[str, Any]) -> None:
 
 def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
     topology = machine.topology
-    counts: dict[str, dict[int, int]] = {name: defaultdict(int) for name in ("send", "receive", "channels", "link")}
+    counts: dict[str, dict[int, int]] = {
+        name: defaultdict(int) for name in ("send", "receive", "channels", "link")
+    }
     partners: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     for source, target, links, _ in context.connections:
         counts["send"][source] += 1
@@ -276,7 +341,8 @@ def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[
     for node, (sends, receives) in sorted(partners.items()):
         if context.exchange and sends and receives and len(sends | receives) > 1:
             text = (
-                f"context {number}: {topology.node_name(node)} sends and receives with {len(sends | receives)} "
+                f"context {number}: {topology.node_name(node)} sends and receives with "
+                f"{len(sends | receives)} "
                 f"partners, duplex exchange allows 1"
             )
             yield Violation(None, None, "program-limit", text)
@@ -290,15 +356,21 @@ def _check_guarantees(number: int, context: _Context, machine: Machine) -> Itera
     for (route, own), (bandwidth, latency) in zip(context.connections.items(), given, strict=True):
         where = f"context {number}: the connection {route[0]} → {route[1]}"
         if bandwidth * ROUNDING < own.bandwidth:
-            text = f"{where} is guaranteed {bandwidth:.6g} B/s, {own.bandwidth:.6g} B/s were asked for"
+            text = (
+                f"{where} is guaranteed {bandwidth:.6g} B/s, {own.bandwidth:.6g} B/s were asked for"
+            )
             yield Violation(None, None, "program-bandwidth", text)
         if latency > own.latency * ROUNDING:
-            text = f"{where} is guaranteed at most {latency:.6g} s, {own.latency:.6g} s were asked for"
+            text = (
+                f"{where} is guaranteed at most {latency:.6g} s, {own.latency:.6g} s were asked for"
+            )
             yield Violation(None, None, "program-latency", text)
 
 
 def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
-    """The figures, by executing the stages phase by phase (one turn of each way, and how often it comes).
+    """The figures, by executing the stages phase by phase.
+
+    One turn of each way, and how often it comes.
 
     Of a program that forwards the rules of `check_forwarding` must hold.
     """
@@ -321,13 +393,21 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
     apart += _apart_between(document)
     count = len({context for contexts in document.contexts for context in contexts})
     return {
-        "phases": phases, "contexts": count, "switches": switches, "switches_apart": apart, "messages": messages,
-        "bytes": size, **forwarding_figures(document),
-    }  # fmt: skip
+        "phases": phases,
+        "contexts": count,
+        "switches": switches,
+        "switches_apart": apart,
+        "messages": messages,
+        "bytes": size,
+        **forwarding_figures(document),
+    }
 
 
 def _passes(stage: StageDocument, phases: int) -> Iterator[tuple[list[int], int]]:
-    """(order of phases, how often in a row) of a stage; forth and back are one order where it turns."""
+    """(order of phases, how often in a row) of a stage.
+
+    Forth and back are one order where it turns.
+    """
     forth = list(range(phases))
     if not stage.turns:
         yield forth, stage.repeat

@@ -9,11 +9,15 @@ from typing import Any
 from conset.base.arrays import ValueObject
 
 RULES: dict[str, str] = {
-    "pattern": "messages join two different ranks that exist, have bytes, 2^62 together at most; ordered ones share a "
+    "pattern": "messages join two different ranks that exist, have "
+    "bytes, 2^62 together at most; ordered "
+    "ones share a "
     "rank, and no order is cyclic",
     "ranks": "the ranks fit the machine",
     "placement": "every rank has a node that may hold ranks",
-    "limits": "the stated limits are no looser than the machine's hard ones, unless they were asked for",
+    "limits": (
+        "the stated limits are no looser than the machine's hard ones, unless they were asked for"
+    ),
     "message-index": "a transfer names a message of the pattern",
     "message-ends": "a transfer joins the ranks of its message",
     "message-missing": "every message is scheduled",
@@ -29,7 +33,9 @@ RULES: dict[str, str] = {
     "channels": "routes through a node in a phase, its own ends included",
     "channel-number": "a stop of a route has a channel of its node, from 0 and below the limit",
     "channel-taken": "a channel of a node is used once in a phase",
-    "linkage": "followed through the linkage tables, a connection comes out at the gate of its target",
+    "linkage": (
+        "followed through the linkage tables, a connection comes out at the gate of its target"
+    ),
     "duplex": "a node that sends and receives in a phase does so with one partner",
     "window-send": "`send` over consecutive phases together",
     "window-receive": "`receive` over consecutive phases together",
@@ -41,11 +47,15 @@ RULES: dict[str, str] = {
     "timetable-send": "a node sends one message at an instant of a timetable",
     "timetable-receive": "a node receives one message at an instant of a timetable",
     "timetable-link": "a link carries one message per unit of width at an instant of a timetable",
-    "order": "what comes before ends in an earlier phase, or earlier in the timetable of the same one",
+    "order": (
+        "what comes before ends in an earlier phase, or earlier in the timetable of the same one"
+    ),
     "in-flight": "sends a rank keeps open are a whole number of at least 1, or all",
     "posting": "every rank's transfers of a phase stand in the order that is named",
     "bandwidth": "a connection is guaranteed the bandwidth that the file says was asked for it",
-    "latency": "an element of a connection takes at most the time that the file says was asked for it",
+    "latency": (
+        "an element of a connection takes at most the time that the file says was asked for it"
+    ),
     "figures": "the stated figures are the true ones",
 }
 """Every rule of the verifier, in words; a violation names one of them."""
@@ -57,7 +67,8 @@ class Violation(ValueObject):
 
     Attributes:
         phase: where, or None where the rule is not about one phase.
-        transfer: position in that phase's list, or None. Of a limit, the first transfer beyond it in list order.
+        transfer: position in that phase's list, or None. Of a limit, the first transfer beyond it
+            in list order.
         rule: a key of `RULES`.
         text: one line for people, both numbers in it.
     """
@@ -69,7 +80,12 @@ class Violation(ValueObject):
 
     def to_object(self) -> dict[str, Any]:
         """`{"phase": …, "transfer": …, "rule": …, "text": …}`."""
-        return {"phase": self.phase, "transfer": self.transfer, "rule": self.rule, "text": self.text}
+        return {
+            "phase": self.phase,
+            "transfer": self.transfer,
+            "rule": self.rule,
+            "text": self.text,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +94,10 @@ class Verification(ValueObject):
 
     Attributes:
         ok: whether no rule is broken.
-        violations: all of them, in the order of phases and transfers; what is not about a phase comes first.
-        figures: the true ones, counted here: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
+        violations: all of them, in the order of phases and transfers; what is not about a phase
+            comes first.
+        figures: the true ones, counted here: `phases`, `load` {send, receive, link, channels, sum},
+            `phase_bytes`.
     """
 
     ok: bool
@@ -97,4 +115,8 @@ class Verification(ValueObject):
 
     def to_object(self) -> dict[str, Any]:
         """As `conset verify --json` prints it, without schema and manifest."""
-        return {"ok": self.ok, "violations": [v.to_object() for v in self.violations], "figures": dict(self.figures)}
+        return {
+            "ok": self.ok,
+            "violations": [v.to_object() for v in self.violations],
+            "figures": dict(self.figures),
+        }

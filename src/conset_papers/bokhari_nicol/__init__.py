@@ -1,1 +1,1 @@
-"""Bokhari and Nicol: Balancing contention and synchronization on the Intel Paragon, IEEE Concurrency 5 (1997)."""
+"""Balancing contention and synchronization on the Intel Paragon, IEEE Concurrency 5 (1997)."""

@@ -1,6 +1,9 @@
-"""The text's experiments: complete exchanges on square meshes of the Paragon, bounded and naive, by one model.
+"""The text's experiments.
 
-The preset's limit on outstanding receives is lifted here: it changes no time, it only forbids; `refusal` asks it.
+Complete exchanges on square meshes of the Paragon, bounded and naive, by one model.
+
+The preset's limit on outstanding receives is lifted here: it changes no time, it only forbids;
+`refusal` asks it.
 """
 
 from __future__ import annotations
@@ -28,15 +31,20 @@ ORDERS = ("ascending", "rotated", "random")
 SEEDS = 5
 """Random orders whose times are averaged."""
 ABOUT = (
-    f"Complete exchange on paragon:NxN, compiled by bounded and by naive, every time simulated by model {MODEL} for "
+    "Complete exchange on paragon:NxN, compiled by bounded and by naive, every time simulated by "
+    f"model {MODEL} for "
     "every size. Bounded: method bounded; steps merge up to link contention n/4, beyond it a "
-    "barrier stands after every k phases (sync barrier:k); a pair is (node contention, link contention). Naive: "
-    "everything posted at once (sync none), each node to 0, 1, 2 ... (ascending), to i+1, i+2 ... (rotated), or in an "
-    f"order of its own (random, mean of seeds 0 to {SEEDS - 1}). 3 lanes, 3 in flight and 3 receives at once, the "
+    "barrier stands after every k phases (sync barrier:k); a pair is (node contention, link "
+    "contention). Naive: "
+    "everything posted at once (sync none), each node to 0, 1, 2 ... (ascending), to i+1, i+2 ... "
+    "(rotated), or in an "
+    f"order of its own (random, mean of seeds 0 to {SEEDS - 1}). 3 lanes, 3 in flight and 3 "
+    "receives at once, the "
     "preset's."
 )
 OVERHEAD_DEPARTURE = (
-    "below 8640 B the text has other overheads that cannot be read; the one of Table 1 (231 us) is used there"
+    "below 8640 B the text has other overheads that cannot be read; the one of Table 1 (231 us) "
+    "is used there"
 )
 
 
@@ -104,7 +112,10 @@ PRESET = Setting()
 
 
 def pairs(side: int, *, new: bool = True) -> tuple[Pair, ...]:
-    """The pairs of a mesh, by growing contention: 1 to n/4 on links, then doubled (or tripled) up to one group."""
+    """The pairs of a mesh, by growing contention.
+
+    1 to n/4 on links, then doubled (or tripled) up to one group.
+    """
     merged = [Pair(side, contention) for contention in range(1, side // 4 + 1)]
     every, grouped = 1, []
     while every < side * side:
@@ -128,7 +139,9 @@ def machine(side: int, costs: str = "") -> Machine:
 @lru_cache(maxsize=64)
 def bounded(side: int, contention: int, size: int = SLICE_B) -> Schedule:
     """The text's schedule, compiled."""
-    return conset.compile(f"alltoall:size={size}", machine(side), method="bounded", contention=contention)
+    return conset.compile(
+        f"alltoall:size={size}", machine(side), method="bounded", contention=contention
+    )
 
 
 @cache
@@ -140,13 +153,19 @@ def bounded_s(pair: Pair, size: int = SLICE_B, setting: Setting = PRESET) -> flo
 
 
 @cache
-def naive_s(side: int, size: int = SLICE_B, order: str = "ascending", setting: Setting = PRESET) -> float:
+def naive_s(
+    side: int, size: int = SLICE_B, order: str = "ascending", setting: Setting = PRESET
+) -> float:
     """The simulated time of posting everything [s]; of random orders the mean."""
     seeds = range(SEEDS) if order == "random" else (0,)
-    work = Workload.of_schedule(conset.compile(f"alltoall:size={size}", machine(side), method="naive"))
+    work = Workload.of_schedule(
+        conset.compile(f"alltoall:size={size}", machine(side), method="naive")
+    )
     on = machine(side, setting.costs)
     times = [
-        conset.simulate(replace(work, order=naive_order(work, order, seed)), on, model=MODEL, **setting.options).time_s
+        conset.simulate(
+            replace(work, order=naive_order(work, order, seed)), on, model=MODEL, **setting.options
+        ).time_s
         for seed in seeds
     ]
     return sum(times) / len(times)
@@ -157,17 +176,26 @@ def naive_order(work: Workload, order: str, seed: int = 0) -> NDArray[np.int32]:
     if order == "random":
         key = np.random.default_rng(seed).permutation(work.messages).astype(np.int32)
     else:
-        key = work.target if order == "ascending" else (work.target - work.source) % np.int32(work.nodes)
+        key = (
+            work.target
+            if order == "ascending"
+            else (work.target - work.source) % np.int32(work.nodes)
+        )
     return np.lexsort((key, work.source)).astype(np.int32)
 
 
 @cache
 def refusal(side: int, pair: Pair | None = None) -> str:
-    """Why the machine as it is cannot run a pair, or naive where None is given; empty where it can."""
+    """Why the machine as it is cannot run a pair, or naive where None is given.
+
+    Empty where it can.
+    """
     on = conset.load_machine(f"paragon:{side}x{side}")
     try:
         if pair is None:
-            conset.simulate(conset.compile("alltoall", on, method="naive"), model=MODEL, sync="none")
+            conset.simulate(
+                conset.compile("alltoall", on, method="naive"), model=MODEL, sync="none"
+            )
         else:
             conset.simulate(bounded(side, pair.contention), on, model=MODEL, sync=pair.sync)
     except InputError as error:

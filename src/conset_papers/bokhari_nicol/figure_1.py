@@ -1,4 +1,4 @@
-"""Figure 1: the mesh of a 4 × 4 Paragon, its row-column routes, and two messages that contend for one edge."""
+"""Figure 1: a 4 × 4 Paragon, its row-column routes, and two messages that contend for an edge."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ SIDE = 4
 PAIRS = ((4, 2), (5, 14))
 """Two messages that share one edge, row-major; those of the text's drawing are lost in the scan."""
 ABOUT = (
-    "The route of every pair of nodes on paragon:4x4, walked node by node, held against the text's rule: first along "
-    "the row of the sender, then along the column of the receiver. Two messages are compiled into one phase and the "
-    "links that both use are counted. The scan has the caption of this drawing, not which two pairs it shows: these "
+    "The route of every pair of nodes on paragon:4x4, walked node by node, held against the "
+    "text's rule: first along "
+    "the row of the sender, then along the column of the receiver. Two messages are compiled into "
+    "one phase and the "
+    "links that both use are counted. The scan has the caption of this drawing, not which two "
+    "pairs it shows: these "
     "are ours."
 )
 DEPARTURES = ("the drawing's own two pairs of processors cannot be read in the scan",)
@@ -31,31 +34,61 @@ def reproduce() -> Item:
     nodes = SIDE * SIDE
     source, target = (ends.astype(np.int32) for ends in np.nonzero(~np.eye(nodes, dtype=bool)))
     offsets, visited = route_nodes(on.topology, on.routing, source, target)
-    routes = [visited[low:high] for low, high in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-    right = sum(np.array_equal(route, row_column(int(s), int(t))) for s, t, route in
-                zip(source, target, routes, strict=True))  # fmt: skip
+    routes = [
+        visited[low:high]
+        for low, high in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ]
+    right = sum(
+        np.array_equal(route, row_column(int(s), int(t)))
+        for s, t, route in zip(source, target, routes, strict=True)
+    )
     pattern = Pattern.from_messages([s for s, _ in PAIRS], [t for _, t in PAIRS], [1, 1], nodes)
     loads = phase_loads(conset.compile(pattern, on, method="naive"))
     shared = _shared(*(row_column(*pair) for pair in PAIRS))
     claims = (
-        Claim("section 2, Figure 1: a message travels along the row of its sender, then along the column of its "
-              "receiver", right == len(routes), f"{right} of {len(routes)} routes"),
-        Claim("section 2: two messages between two different pairs of processors may need the same link",
-              int(loads.link.max()) == 2 and len(shared) == 1,
-              f"{int(loads.link.max())} messages on the busiest link, {len(shared)} of the links is shared"),
-    )  # fmt: skip
-    places = [[f"{node // SIDE},{node % SIDE}" for node in row_column(*pair).tolist()] for pair in PAIRS]
+        Claim(
+            "section 2, Figure 1: a message travels along the row of its sender, then along the "
+            "column of its "
+            "receiver",
+            right == len(routes),
+            f"{right} of {len(routes)} routes",
+        ),
+        Claim(
+            "section 2: two messages between two different pairs of processors may need "
+            "the same link",
+            int(loads.link.max()) == 2 and len(shared) == 1,
+            f"{int(loads.link.max())} messages on the busiest link, {len(shared)} of the "
+            "links is shared",
+        ),
+    )
+    places = [
+        [f"{node // SIDE},{node % SIDE}" for node in row_column(*pair).tolist()] for pair in PAIRS
+    ]
     rows = tuple((nodes[0], nodes[-1], "  ".join(nodes)) for nodes in places)
     return Item(
-        PAPER, "Figure 1", "the mesh, its routes, and contention for an edge", ABOUT, claims=claims,
+        PAPER,
+        "Figure 1",
+        "the mesh, its routes, and contention for an edge",
+        ABOUT,
+        claims=claims,
         tables=(Table("Routes: of the two messages, row,column", ("from", "to", "nodes"), rows),),
-        pictures=(Picture(lambda: picture_routes(
-            SIDE, [row_column(*pair).tolist() for pair in PAIRS], shared,
-            title="Figure 1: two messages that contend for one edge of a 4 x 4 mesh",
-            subtitle="on paragon:4x4, row first; orange: the shared edge; the text's own pairs are lost")),),
+        pictures=(
+            Picture(
+                lambda: picture_routes(
+                    SIDE,
+                    [row_column(*pair).tolist() for pair in PAIRS],
+                    shared,
+                    title="Figure 1: two messages that contend for one edge of a 4 x 4 mesh",
+                    subtitle=(
+                        "on paragon:4x4, row first; orange: the shared edge; the text's own "
+                        "pairs are lost"
+                    ),
+                )
+            ),
+        ),
         departures=DEPARTURES,
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def row_column(source: int, target: int) -> NDArray[np.int64]:
@@ -74,5 +107,7 @@ def _between(first: int, last: int) -> range:
 
 def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Directed edges of both routes."""
-    edges = [set(zip(route[:-1].tolist(), route[1:].tolist(), strict=True)) for route in (one, other)]
+    edges = [
+        set(zip(route[:-1].tolist(), route[1:].tolist(), strict=True)) for route in (one, other)
+    ]
     return sorted(edges[0] & edges[1])

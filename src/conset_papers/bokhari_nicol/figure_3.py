@@ -1,4 +1,4 @@
-"""Figure 3: a complete exchange on four processors turns a matrix from column order into row order."""
+"""Figure 3: a complete exchange on four processors changes a matrix from column to row order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from conset_papers.pictures.grids import picture_exchange
 
 PROCESSORS = 4
 ABOUT = (
-    "alltoall on mesh:2x2 by method bounded; processor j holds column j of a 4 x 4 block matrix, message j → i carries "
+    "alltoall on mesh:2x2 by method bounded; processor j holds column j of a 4 x 4 block matrix, "
+    "message j → i carries "
     "block (i, j), and the schedule's transfers move the blocks phase after phase."
 )
 
@@ -26,29 +27,59 @@ def reproduce() -> Item:
     wanted = before.T
     arrows = np.stack([schedule.pattern.source, schedule.pattern.target], axis=1).astype(np.int64)
     claims = (
-        Claim("(a) to (c), section 3: the exchange turns column order into row order", bool((after == wanted).all()),
-              f"{int((after == wanted).sum())} of {wanted.size} blocks stand on the processor of their row, in "
-              f"{schedule.phases} phases"),
-    )  # fmt: skip
+        Claim(
+            "(a) to (c), section 3: the exchange turns column order into row order",
+            bool((after == wanted).all()),
+            f"{int((after == wanted).sum())} of {wanted.size} blocks stand on the processor of "
+            "their row, in "
+            f"{schedule.phases} phases",
+        ),
+    )
     return Item(
-        PAPER, "Figure 3", "the complete exchange as a transposition", ABOUT, claims=claims, tolerance=0.0,
-        cells=(Cell("4 processors", "messages, N(N-1)", PROCESSORS * (PROCESSORS - 1), schedule.pattern.messages),),
-        pictures=(Picture(lambda: picture_exchange(
-            before, arrows, after, title="Figure 3: complete exchange on 4 processors",
-            subtitle="blocks of a matrix, coloured by the processor that holds them")),),
+        PAPER,
+        "Figure 3",
+        "the complete exchange as a transposition",
+        ABOUT,
+        claims=claims,
+        tolerance=0.0,
+        cells=(
+            Cell(
+                "4 processors",
+                "messages, N(N-1)",
+                PROCESSORS * (PROCESSORS - 1),
+                schedule.pattern.messages,
+            ),
+        ),
+        pictures=(
+            Picture(
+                lambda: picture_exchange(
+                    before,
+                    arrows,
+                    after,
+                    title="Figure 3: complete exchange on 4 processors",
+                    subtitle="blocks of a matrix, coloured by the processor that holds them",
+                )
+            ),
+        ),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def moved_blocks(schedule: Schedule, holder: NDArray[np.int64]) -> NDArray[np.int64]:
-    """shape=(blocks, blocks): who holds block (i, j) after message j → i has carried it, from who holds it before.
+    """shape=(blocks, blocks).
+
+    Who holds block (i, j) after message j → i has carried it, from who holds it before.
 
     Raises:
         ValueError: a transfer would send a block that its sender does not hold.
     """
     holder = holder.copy()
-    for source, target in zip(schedule.source_node.tolist(), schedule.target_node.tolist(), strict=True):
+    for source, target in zip(
+        schedule.source_node.tolist(), schedule.target_node.tolist(), strict=True
+    ):
         if holder[target, source] != source:
-            raise ValueError(f"block ({target}, {source}) is on {holder[target, source]}, not on {source}")
+            raise ValueError(
+                f"block ({target}, {source}) is on {holder[target, source]}, not on {source}"
+            )
         holder[target, source] = target
     return holder

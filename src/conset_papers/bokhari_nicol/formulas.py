@@ -1,8 +1,10 @@
-"""Costs and bounds of a synchronization and a message, twice: as the text prints them, and as the pipeline has them.
+"""Costs and bounds of a synchronization and a message, twice.
 
-Printed: Table 1's formulas, and the bounds drawn with them in Figures 12 to 15; nothing of it comes from the machine's
-preset or from a schedule: it is what those are held against. The pipeline's: predicted from the preset, counted in
-compiled schedules.
+As the text prints them, and as the pipeline has them.
+
+Printed: Table 1's formulas, and the bounds drawn with them in Figures 12 to 15; nothing of it comes
+from the machine's preset or from a schedule: it is what those are held against. The pipeline's:
+predicted from the preset, counted in compiled schedules.
 """
 
 from __future__ import annotations
@@ -24,12 +26,17 @@ FORMULA = "hop=0,per_transfer=0,in_flight=1"
 @lru_cache
 def printed(quantity: str) -> tuple[float, float]:
     """(constant, factor) of `synchronization` or `communication` [us]."""
-    (row,) = (row for row in read_published("bokhari_nicol", "table_1") if row["quantity"] == quantity)
+    (row,) = (
+        row for row in read_published("bokhari_nicol", "table_1") if row["quantity"] == quantity
+    )
     return float(row["constant_us"]), float(row["factor_us"])
 
 
 def barrier_us(side: int, *, of_nodes: bool = False) -> float:
-    """A synchronization of n × n nodes [us]; of_nodes: the other reading, log2 of n² instead of n."""
+    """A synchronization of n × n nodes [us].
+
+    Of_nodes: the other reading, log2 of n² instead of n.
+    """
     constant, factor = printed("synchronization")
     return constant + factor * log2(side * side if of_nodes else side)
 
@@ -40,8 +47,13 @@ def message_us(size: int) -> float:
     return constant + factor * size
 
 
-def printed_bounds_us(side: int, link: int, size: int, *, of_nodes: bool = False) -> tuple[float, float]:
-    """(lower, upper) [us] of n³/4 steps with a barrier after every `link` of them; lower: never fewer than n² steps."""
+def printed_bounds_us(
+    side: int, link: int, size: int, *, of_nodes: bool = False
+) -> tuple[float, float]:
+    """(lower, upper) [us] of n³/4 steps with a barrier after every `link` of them.
+
+    Lower: never fewer than n² steps.
+    """
     steps = side**3 // 4
     groups = -(-steps // link)
     barriers = groups * barrier_us(side, of_nodes=of_nodes)
@@ -63,13 +75,16 @@ def message_s(side: int, size: int) -> float:
 
 def barrier_s(side: int) -> float:
     """The predicted time of one synchronization [s]."""
-    return conset.predict(one_message(side, SLICE_B), sync="barrier", by="formula").terms["synchronization"]
+    return conset.predict(one_message(side, SLICE_B), sync="barrier", by="formula").terms[
+        "synchronization"
+    ]
 
 
 def bounds_us(pair: Pair) -> tuple[float, float]:
     """(lower, upper) [us] of the contention curve from the phases of compiled schedules.
 
-    A node's own steps are the phases at contention n/4: n², its message to itself included, as the text counts.
+    A node's own steps are the phases at contention n/4: n², its message to itself included, as the
+    text counts.
     """
     side = pair.side
     groups = -(-bounded(side, pair.contention).phases // pair.every)

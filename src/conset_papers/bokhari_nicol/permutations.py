@@ -1,4 +1,7 @@
-"""Permutations of a mesh: as the text prints them (row,column of each target) and as phases of a schedule."""
+"""Permutations of a mesh.
+
+As the text prints them (row,column of each target) and as phases of a schedule.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +51,18 @@ def printed_rows(figure: str) -> list[PrintedRow]:
     """The readable rows of `published/<figure>.csv`."""
     rows = []
     for row in read_published("bokhari_nicol", figure):
-        target = np.array([[int(part) for part in cell.split(",")] for cell in row["targets"].split()], np.int64)
+        target = np.array(
+            [[int(part) for part in cell.split(",")] for cell in row["targets"].split()], np.int64
+        )
         rows.append(PrintedRow(int(row.get("permutation", 1)), int(row["row"]), target))
     return rows
 
 
 def is_tile(source: NDArray[np.int64], target: NDArray[np.int64], side: int) -> bool:
-    """Whether a map of coordinates is a cycle u → v → n-1-u → n-1-v → u or back: twice it is the reflection."""
+    """Whether a map of coordinates is a cycle u → v → n-1-u → n-1-v → u or back.
+
+    Twice it is the reflection.
+    """
     step = dict(zip(source.tolist(), target.tolist(), strict=True))
     closed = len(step) == 4 and set(step) == set(step.values())
     return closed and all(step[x] != x and step[step[x]] == side - 1 - x for x in step)
@@ -70,11 +78,16 @@ def phase_matrix(schedule: Schedule) -> NDArray[np.int64]:
 
 def grid_of(schedule: Schedule, phase: int) -> NDArray[np.int64]:
     """shape=(side, side): the target of every node in a phase, `IDLE` where it does not send."""
-    return grid_from(schedule.source_node[schedule.phase(phase)], schedule.target_node[schedule.phase(phase)],
-                     schedule.machine.topology.sides[0])  # fmt: skip
+    return grid_from(
+        schedule.source_node[schedule.phase(phase)],
+        schedule.target_node[schedule.phase(phase)],
+        schedule.machine.topology.sides[0],
+    )
 
 
-def grid_from(source: NDArray[np.integer], target: NDArray[np.integer], side: int) -> NDArray[np.int64]:
+def grid_from(
+    source: NDArray[np.integer], target: NDArray[np.integer], side: int
+) -> NDArray[np.int64]:
     """shape=(side, side): the target of every node, `IDLE` where it does not send."""
     grid = np.full(side * side, IDLE, np.int64)
     grid[source] = target
@@ -82,9 +95,13 @@ def grid_from(source: NDArray[np.integer], target: NDArray[np.integer], side: in
 
 
 def largest_loads(grid: NDArray[np.int64]) -> tuple[int, int]:
-    """(most messages at a port, on a link) of a permutation by itself, over the mesh's own routes."""
+    """(most messages at a port, on a link) of a permutation alone, over the mesh's routes."""
     side = grid.shape[0]
     source = np.flatnonzero(grid.ravel() >= 0)
-    pattern = Pattern.from_messages(source, grid.ravel()[source], np.ones(source.size, np.int64), side * side)
+    pattern = Pattern.from_messages(
+        source, grid.ravel()[source], np.ones(source.size, np.int64), side * side
+    )
     loads = phase_loads(conset.compile(pattern, f"mesh:{side}x{side}", method="naive"))
-    return int(max(loads.send.max(initial=0), loads.receive.max(initial=0))), int(loads.link.max(initial=0))
+    return int(max(loads.send.max(initial=0), loads.receive.max(initial=0))), int(
+        loads.link.max(initial=0)
+    )

@@ -1,8 +1,10 @@
-"""Figures 7 to 10: time over contention, barriers and message size, bounded beside naive, on 4 × 4 to 16 × 16 nodes.
+"""Figures 7 to 10: time over contention, barriers and message size, bounded beside naive.
 
-The text's axis is a list of pairs (node contention, link contention): first steps merge up to link contention n/4, then
-barriers are left out. The plane behind it has two axes, link contention of a phase and phases between barriers; all of
-it is simulated too.
+On 4 × 4 to 16 × 16 nodes.
+
+The text's axis is a list of pairs (node contention, link contention): first steps merge up to link
+contention n/4, then barriers are left out. The plane behind it has two axes, link contention of a
+phase and phases between barriers; all of it is simulated too.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ SAME = 0.02
 """Relative: times that are taken for equal."""
 MS = 1e3
 LIMIT = (
-    "that naive does not run on 16 x 16, nor bounded at (256, 1024), is no result: outstanding_receives = 192 was "
+    "that naive does not run on 16 x 16, nor bounded at (256, 1024), is no result: "
+    "outstanding_receives = 192 was "
     "chosen between what runs (143 receives) and what fails (255) in the text"
 )
 Point = tuple[int, int]
@@ -82,27 +85,60 @@ def reproduce(side: int) -> Item:
     surface, plane = trace_surface(side), trace_plane(side)
     name = NAMES[side]
     title = f"bounded and naive over contention and message size, {side} x {side}"
-    settings = f"model {MODEL}, bounded under barriers, naive under sync none; paragon:{side}x{side}"
+    settings = (
+        f"model {MODEL}, bounded under barriers, naive under sync none; paragon:{side}x{side}"
+    )
     pictures = (
-        Picture(lambda: picture_lines(
-            [_panel(surface, size) for size in SIZES], title=f"{name}: {title}", subtitle=settings, columns=3,
-            width=4.6, height=2.9)),
-        Picture(lambda: picture_heat(
-            [_heat(surface)], title=f"{name}: the surface, time [ms]",
-            subtitle=f"{settings}; the darker the less, surrounded: the least of a size",
-            width=11.5, height=4.4, logarithmic=True), "surface"),
-        Picture(lambda: picture_heat(
-            [_heat_plane(plane, side, size) for size in SIZES], columns=3, width=4.2, logarithmic=True,
-            title=f"{name}: time [ms] over link contention of a phase and phases between barriers",
-            subtitle=f"model {MODEL}, bounded on paragon:{side}x{side}; the darker the less, surrounded: the least",
-            height=1.0 + 0.4 * len(_contentions(side))), "plane"),
-    )  # fmt: skip
+        Picture(
+            lambda: picture_lines(
+                [_panel(surface, size) for size in SIZES],
+                title=f"{name}: {title}",
+                subtitle=settings,
+                columns=3,
+                width=4.6,
+                height=2.9,
+            )
+        ),
+        Picture(
+            lambda: picture_heat(
+                [_heat(surface)],
+                title=f"{name}: the surface, time [ms]",
+                subtitle=f"{settings}; the darker the less, surrounded: the least of a size",
+                width=11.5,
+                height=4.4,
+                logarithmic=True,
+            ),
+            "surface",
+        ),
+        Picture(
+            lambda: picture_heat(
+                [_heat_plane(plane, side, size) for size in SIZES],
+                columns=3,
+                width=4.2,
+                logarithmic=True,
+                title=(
+                    f"{name}: time [ms] over link contention of a phase and phases between barriers"
+                ),
+                subtitle=(
+                    f"model {MODEL}, bounded on paragon:{side}x{side}; the darker the less, "
+                    "surrounded: the least"
+                ),
+                height=1.0 + 0.4 * len(_contentions(side)),
+            ),
+            "plane",
+        ),
+    )
     return Item(
-        PAPER, name, title, ABOUT, claims=(*claims_of(surface), *plane_claims(plane, side)),
-        tables=(_bounded(surface), _naive(surface), _best(surface), _plane(plane, side)), pictures=pictures,
+        PAPER,
+        name,
+        title,
+        ABOUT,
+        claims=(*claims_of(surface), *plane_claims(plane, side)),
+        tables=(_bounded(surface), _naive(surface), _best(surface), _plane(plane, side)),
+        pictures=pictures,
         departures=(OVERHEAD_DEPARTURE, *((LIMIT,) if side == 16 else ())),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _contentions(side: int) -> list[int]:
@@ -117,26 +153,42 @@ def _intervals(side: int) -> list[int]:
 
 def trace_plane(side: int, sizes: tuple[int, ...] = SIZES) -> dict[tuple[Point, int], float]:
     """(point, size) → time, over the whole plane [s]."""
-    at = [((contention, every), size) for size in sizes for contention in _contentions(side)
-          for every in _intervals(side)]  # fmt: skip
+    at = [
+        ((contention, every), size)
+        for size in sizes
+        for contention in _contentions(side)
+        for every in _intervals(side)
+    ]
     found = on_threads(lambda one: bounded_s(Pair(side, *one[0]), one[1]), at)
     return dict(zip(at, found, strict=True))
 
 
 def plane_claims(plane: dict[tuple[Point, int], float], side: int) -> list[Claim]:
-    """Section 7: barriers left out of the contention-free schedule make the schedule of that contention."""
+    """Section 7: the contention-free schedule without some barriers is that of the contention."""
     most = side // 4
-    alike = [((1, every), (every, 1)) for every in _intervals(side) if every > 1 and every in _contentions(side)]
+    alike = [
+        ((1, every), (every, 1))
+        for every in _intervals(side)
+        if every > 1 and every in _contentions(side)
+    ]
     if not alike:
         return []
     sizes = sorted({size for _, size in plane})
-    apart = [(abs(plane[one, size] / plane[other, size] - 1), one, size) for one, other in alike for size in sizes]
+    apart = [
+        (abs(plane[one, size] / plane[other, size] - 1), one, size)
+        for one, other in alike
+        for size in sizes
+    ]
     far, point, size = max(apart)
-    return [Claim(
-        f"section 7: a barrier after every k permutations without contention makes one permutation with contention k "
-        f"(k up to {most}): times differ by at most {SAME:.0%}", far <= SAME,
-        f"by {far:.1%} at most, with k = {point[1]} at {format_bytes(size)}",
-    )]  # fmt: skip
+    return [
+        Claim(
+            "section 7: a barrier after every k permutations without contention makes one "
+            "permutation with contention k "
+            f"(k up to {most}): times differ by at most {SAME:.0%}",
+            far <= SAME,
+            f"by {far:.1%} at most, with k = {point[1]} at {format_bytes(size)}",
+        )
+    ]
 
 
 def trace_surface(side: int, sizes: tuple[int, ...] = SIZES) -> Surface:
@@ -147,9 +199,12 @@ def trace_surface(side: int, sizes: tuple[int, ...] = SIZES) -> Surface:
     naive = on_threads(lambda at: naive_s(side, at[1], at[0]), rivals)
     scott = on_threads(lambda size: scott_s(side, size), sizes)
     return Surface(
-        side, sizes, dict(zip(points, bounded, strict=True)), dict(zip(rivals, naive, strict=True)),
+        side,
+        sizes,
+        dict(zip(points, bounded, strict=True)),
+        dict(zip(rivals, naive, strict=True)),
         dict(zip(sizes, scott, strict=True)),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -161,32 +216,59 @@ def scott_s(side: int, size: int) -> float:
 
 def claims_of(surface: Surface) -> tuple[Claim, ...]:
     """What sections 1 and 7 say of the mesh."""
-    own = _claims_4(surface) if surface.side == 4 else [] if surface.side == 16 else _claims_between(surface)
+    own = (
+        _claims_4(surface)
+        if surface.side == 4
+        else []
+        if surface.side == 16
+        else _claims_between(surface)
+    )
     rivals = () if surface.side == 16 else ORDERS
-    return (*own, _beats_scott(surface), *(_beats_naive(surface, order) for order in rivals), *_beyond(surface))
+    return (
+        *own,
+        _beats_scott(surface),
+        *(_beats_naive(surface, order) for order in rivals),
+        *_beyond(surface),
+    )
 
 
 def _beats_scott(surface: Surface) -> Claim:
     """At every level of contention, not only at the best one, which may be Scott's own."""
     shown = [pair for pair in pairs(surface.side, new=False)[1:] if not refusal(surface.side, pair)]
-    gain = {(pair, size): 1 - surface.bounded[pair, size] / surface.scott[size]
-            for pair in shown for size in surface.sizes}  # fmt: skip
-    lost = [f"{pair.label} at {format_bytes(size)} {-saved:+.0%}" for (pair, size), saved in gain.items() if saved <= 0]
-    return Claim("abstract: bounded is always better than Scott's schedule, at every contention and size", not lost,
-                 f"in {len(gain) - len(lost)} of {len(gain)}, {min(gain.values()):.0%} to {max(gain.values()):.0%} "
-                 "less time" + (f"; slower: {', '.join(lost)}" if lost else ""))  # fmt: skip
+    gain = {
+        (pair, size): 1 - surface.bounded[pair, size] / surface.scott[size]
+        for pair in shown
+        for size in surface.sizes
+    }
+    lost = [
+        f"{pair.label} at {format_bytes(size)} {-saved:+.0%}"
+        for (pair, size), saved in gain.items()
+        if saved <= 0
+    ]
+    return Claim(
+        "abstract: bounded is always better than Scott's schedule, at every contention and size",
+        not lost,
+        f"in {len(gain) - len(lost)} of {len(gain)}, {min(gain.values()):.0%} to "
+        f"{max(gain.values()):.0%} "
+        "less time" + (f"; slower: {', '.join(lost)}" if lost else ""),
+    )
 
 
 def _beats_naive(surface: Surface, order: str) -> Claim:
-    """Holds where naive wins at the smallest sizes, at least one and fewer than half; asserted for ascending order."""
+    """Holds where naive wins at the smallest sizes, at least one and fewer than half.
+
+    Asserted for ascending order.
+    """
     lost = [size for size in surface.sizes if surface.best_s(size) >= surface.naive[order, size]]
     least = surface.sizes[: len(lost)]
     label = ", ".join(format_bytes(size) for size in lost) or "no size"
     return Claim(
-        f"abstract: bounded beats naive for all but the smallest messages, where naive wins; naive in {order} order",
-        0 < len(lost) < len(surface.sizes) / 2 and tuple(lost) == least, f"naive is faster at {label}",
+        "abstract: bounded beats naive for all but the smallest messages, where naive wins; "
+        f"naive in {order} order",
+        0 < len(lost) < len(surface.sizes) / 2 and tuple(lost) == least,
+        f"naive is faster at {label}",
         asserted=order == "ascending",
-    )  # fmt: skip
+    )
 
 
 def _beyond(surface: Surface) -> list[Claim]:
@@ -194,19 +276,26 @@ def _beyond(surface: Surface) -> list[Claim]:
     claims = []
     for pair in (pair for pair in pairs(surface.side) if pair.new):
         won = [size for size in surface.sizes if surface.bounded[pair, size] < surface.best_s(size)]
-        claims.append(Claim(
-            f"beyond the text: {pair.label} is faster than every pair the text could have", bool(won),
-            f"at {', '.join(map(format_bytes, won)) or 'no size'}", asserted=False,
-        ))  # fmt: skip
+        claims.append(
+            Claim(
+                f"beyond the text: {pair.label} is faster than every pair the text could have",
+                bool(won),
+                f"at {', '.join(map(format_bytes, won)) or 'no size'}",
+                asserted=False,
+            )
+        )
     return claims
 
 
 def _claims_4(surface: Surface) -> list[Claim]:
     falls = [size for size in surface.sizes if _falling(surface, size)]
     return [
-        Claim("section 7: performance improves as contention increases", len(falls) == len(surface.sizes),
-              f"from pair to pair at {len(falls)} of {len(surface.sizes)} sizes"),
-    ]  # fmt: skip
+        Claim(
+            "section 7: performance improves as contention increases",
+            len(falls) == len(surface.sizes),
+            f"from pair to pair at {len(falls)} of {len(surface.sizes)} sizes",
+        ),
+    ]
 
 
 def _falling(surface: Surface, size: int) -> bool:
@@ -217,18 +306,31 @@ def _falling(surface: Surface, size: int) -> bool:
 def _claims_between(surface: Surface) -> list[Claim]:
     sizes, side = surface.sizes, surface.side
     first, merged = Pair(side, 1), Pair(side, side // 4)
-    slower = [size for size in sizes if surface.bounded[first, size] > surface.naive["ascending", size]]
+    slower = [
+        size for size in sizes if surface.bounded[first, size] > surface.naive["ascending", size]
+    ]
     drop = [1 - surface.bounded[merged, size] / surface.bounded[first, size] for size in sizes]
     arrested = [size for size in sizes if surface.best(size).node == ARRESTED]
     best = ", ".join(f"{format_bytes(size)} {surface.best(size).label}" for size in sizes)
     return [
-        Claim("section 7: without contention bounded is slower than naive, at most sizes", _most(slower, sizes),
-              f"at {len(slower)} of {len(sizes)} sizes, naive in ascending order"),
-        Claim(f"section 7: the initial drop, contention 1 to {side // 4}, is steep: a third less at the least",
-              min(drop) > 1 / 3, f"{min(drop):.0%} to {max(drop):.0%} less time"),
-        Claim(f"section 7: improvement is arrested at node contention {ARRESTED}: every size has its least time there",
-              len(arrested) == len(sizes), f"at {len(arrested)} of {len(sizes)} sizes; least at: {best}"),
-    ]  # fmt: skip
+        Claim(
+            "section 7: without contention bounded is slower than naive, at most sizes",
+            _most(slower, sizes),
+            f"at {len(slower)} of {len(sizes)} sizes, naive in ascending order",
+        ),
+        Claim(
+            f"section 7: the initial drop, contention 1 to {side // 4}, is steep: a third "
+            "less at the least",
+            min(drop) > 1 / 3,
+            f"{min(drop):.0%} to {max(drop):.0%} less time",
+        ),
+        Claim(
+            f"section 7: improvement is arrested at node contention {ARRESTED}: every size has "
+            "its least time there",
+            len(arrested) == len(sizes),
+            f"at {len(arrested)} of {len(sizes)} sizes; least at: {best}",
+        ),
+    ]
 
 
 def _most(some: list[int], sizes: tuple[int, ...]) -> bool:
@@ -241,16 +343,28 @@ def _bounded(surface: Surface) -> Table:
         runs = "no, limit lifted" if refusal(surface.side, pair) else "yes"
         times = (surface.bounded[pair, size] * MS for size in surface.sizes)
         rows.append((pair.label, "beyond" if pair.new else "yes", runs, *times))
-    columns = ("(node, link)", "in the text", "runs", *(format_bytes(size) for size in surface.sizes))
+    columns = (
+        "(node, link)",
+        "in the text",
+        "runs",
+        *(format_bytes(size) for size in surface.sizes),
+    )
     return Table("Bounded: time [ms] by pair and message size", columns, tuple(rows))
 
 
 def _naive(surface: Surface) -> Table:
     runs = "no, limit lifted" if refusal(surface.side) else "yes"
     rows: list[tuple[Value, ...]] = [
-        (order, runs, *(surface.naive[order, size] * MS for size in surface.sizes)) for order in ORDERS
+        (order, runs, *(surface.naive[order, size] * MS for size in surface.sizes))
+        for order in ORDERS
     ]
-    rows.append(("Scott's schedule, a barrier a phase", "yes", *(surface.scott[size] * MS for size in surface.sizes)))
+    rows.append(
+        (
+            "Scott's schedule, a barrier a phase",
+            "yes",
+            *(surface.scott[size] * MS for size in surface.sizes),
+        )
+    )
     columns = ("naive, in order", "runs", *(format_bytes(size) for size in surface.sizes))
     return Table("Naive: time [ms] by order and message size", columns, tuple(rows))
 
@@ -259,9 +373,18 @@ def _best(surface: Surface) -> Table:
     """Beside naive, by order: positive where bounded is faster."""
     rows: list[tuple[Value, ...]] = []
     for size in surface.sizes:
-        gains = (f"{1 - surface.best_s(size) / surface.naive[order, size]:+.1%}" for order in ORDERS)
-        rows.append((format_bytes(size), surface.best(size).label, surface.best_s(size) * MS, *gains))
-    columns = ("bytes", "best pair of the text", "its time [ms]", *(f"better than naive, {order}" for order in ORDERS))
+        gains = (
+            f"{1 - surface.best_s(size) / surface.naive[order, size]:+.1%}" for order in ORDERS
+        )
+        rows.append(
+            (format_bytes(size), surface.best(size).label, surface.best_s(size) * MS, *gains)
+        )
+    columns = (
+        "bytes",
+        "best pair of the text",
+        "its time [ms]",
+        *(f"better than naive, {order}" for order in ORDERS),
+    )
     return Table("Best: the fastest pair of every size", columns, tuple(rows))
 
 
@@ -269,29 +392,60 @@ def _plane(plane: dict[tuple[Point, int], float], side: int) -> Table:
     sizes = sorted({size for _, size in plane})
     rows: list[tuple[Value, ...]] = [
         (contention, every, *(plane[(contention, every), size] * MS for size in sizes))
-        for contention in _contentions(side) for every in _intervals(side)
-    ]  # fmt: skip
-    columns = ("link contention of a phase", "phases between barriers", *(format_bytes(size) for size in sizes))
-    return Table("Plane: time [ms] by link contention, barrier interval and message size", columns, tuple(rows))
+        for contention in _contentions(side)
+        for every in _intervals(side)
+    ]
+    columns = (
+        "link contention of a phase",
+        "phases between barriers",
+        *(format_bytes(size) for size in sizes),
+    )
+    return Table(
+        "Plane: time [ms] by link contention, barrier interval and message size",
+        columns,
+        tuple(rows),
+    )
 
 
 def _heat(surface: Surface) -> Heat:
     """Sizes up, pairs across, naive at the right; the least of each size is marked."""
     shown = pairs(surface.side)
-    value = np.array([[surface.bounded[pair, size] * MS for pair in shown]
-                      + [surface.naive[order, size] * MS for order in ORDERS] for size in surface.sizes])  # fmt: skip
-    labels = [f"{pair.node}\n{pair.link}" + ("\nnot run" if refusal(surface.side, pair) else "") for pair in shown]
+    value = np.array(
+        [
+            [surface.bounded[pair, size] * MS for pair in shown]
+            + [surface.naive[order, size] * MS for order in ORDERS]
+            for size in surface.sizes
+        ]
+    )
+    labels = [
+        f"{pair.node}\n{pair.link}" + ("\nnot run" if refusal(surface.side, pair) else "")
+        for pair in shown
+    ]
     labels += [f"naive\n{order}" for order in ORDERS]
     rows = [format_bytes(size) for size in surface.sizes]
-    return Heat("", "node contention, link contention; naive", "", labels, rows, value, _least(value))
+    return Heat(
+        "", "node contention, link contention; naive", "", labels, rows, value, _least(value)
+    )
 
 
 def _heat_plane(plane: dict[tuple[Point, int], float], side: int, size: int) -> Heat:
     contentions, intervals = _contentions(side), _intervals(side)
-    value = np.array([[plane[(contention, every), size] * MS for every in intervals] for contention in contentions])
+    value = np.array(
+        [
+            [plane[(contention, every), size] * MS for every in intervals]
+            for contention in contentions
+        ]
+    )
     marked = value == value.min()
-    return Heat(format_bytes(size), "phases between barriers", "contention", [str(every) for every in intervals],
-                [str(contention) for contention in contentions], value, marked)  # fmt: skip
+    return Heat(
+        format_bytes(size),
+        "phases between barriers",
+        "contention",
+        [str(every) for every in intervals],
+        [str(contention) for contention in contentions],
+        value,
+        marked,
+    )
 
 
 def _least(value: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -308,8 +462,18 @@ def _panel(surface: Surface, size: int) -> Panel:
     lines = [Line("bounded", runs, [times[k] for k in runs])]
     lifted = ", limit on receives lifted" if refusal(surface.side) else ""
     ends = (0, len(shown) - 1)
-    lines += [Line(f"naive, {order}{lifted}", ends, [surface.naive[order, size] * MS] * 2) for order in ORDERS]
+    lines += [
+        Line(f"naive, {order}{lifted}", ends, [surface.naive[order, size] * MS] * 2)
+        for order in ORDERS
+    ]
     if fails:
         lines.append(Line("does not run", fails, [times[k] for k in fails], "rings"))
     ticks = (range(len(shown)), [f"{pair.node}\n{pair.link}" for pair in shown])
-    return Panel(format_bytes(size), "node contention, link contention", "time [ms]", lines, log_y=True, ticks=ticks)
+    return Panel(
+        format_bytes(size),
+        "node contention, link contention",
+        "time [ms]",
+        lines,
+        log_y=True,
+        ticks=ticks,
+    )

@@ -1,4 +1,7 @@
-"""Table 2: steps of the bounded-contention complete exchange, for every contention, not only divisors of n/4."""
+"""Table 2: steps of the bounded-contention complete exchange, for every contention.
+
+Not only divisors of n/4.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,44 @@ from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 SIDES = (4, 8, 12, 16, 20, 24, 28, 32)
 ABOUT = (
-    "Complete exchange on mesh:NxN by method bounded at --contention c, compiled for every c up to n/4; phases counted "
+    "Complete exchange on mesh:NxN by method bounded at --contention c, compiled for every c up "
+    "to n/4; phases counted "
     "in the schedules, beside the bound: messages that must cross the middle."
 )
-BELOW = "method bounded on mesh:NxN; the lower bound counts messages that must cross the middle, n³/4c"
-DEPARTURE = "20x20 at c = 2: the text's rule covers divisors of n/4 = 5 only, yet the scan prints 1000 there; it is met"
+BELOW = (
+    "method bounded on mesh:NxN; the lower bound counts messages that must cross the middle, n³/4c"
+)
+DEPARTURE = (
+    "20x20 at c = 2: the text's rule covers divisors of n/4 = 5 only, yet the scan prints 1000 "
+    "there; it is met"
+)
 
 
 def reproduce() -> Item:
-    """Compiles every cell of the table, and those the text leaves blank; counts phases beside the bound."""
+    """Compiles every cell of the table, and those the text leaves blank.
+
+    Counts phases beside the bound.
+    """
     made = {(n, c): _phases(n, c) for n in SIDES for c in range(1, n // 4 + 1)}
-    printed = {(int(row["n"]), int(row["contention"])): row for row in read_published("bokhari_nicol", "table_2")}
+    printed = {
+        (int(row["n"]), int(row["contention"])): row
+        for row in read_published("bokhari_nicol", "table_2")
+    }
     cells = (
-        Cell(f"{n}x{n}", f"c = {c}", float(row["steps"]), made[n, c][0]) for (n, c), row in printed.items()
-    )  # fmt: skip
+        Cell(f"{n}x{n}", f"c = {c}", float(row["steps"]), made[n, c][0])
+        for (n, c), row in printed.items()
+    )
     contentions = range(1, max(SIDES) // 4 + 1)
-    rows = ((f"{n}x{n}", *(made[n, c][0] if (n, c) in made else None for c in contentions)) for n in SIDES)
+    rows = (
+        (f"{n}x{n}", *(made[n, c][0] if (n, c) in made else None for c in contentions))
+        for n in SIDES
+    )
     blank = len(made) - len(printed)
-    above = [f"{n}x{n} at c = {c}: {phases} against {bound}" for (n, c), (phases, bound) in made.items()
-             if phases > bound]  # fmt: skip
+    above = [
+        f"{n}x{n} at c = {c}: {phases} against {bound}"
+        for (n, c), (phases, bound) in made.items()
+        if phases > bound
+    ]
     claim = Claim(
         f"beyond the text: the {blank} blank entries, and all others, are at the lower bound",
         not above,
@@ -35,19 +57,35 @@ def reproduce() -> Item:
     steps = {at: float(row["steps"]) for at, row in printed.items()}
     picture = Picture(
         lambda: picture_lines(
-            [_panel(made, steps)], title="Table 2: phases over contention", subtitle=BELOW, height=5.2
+            [_panel(made, steps)],
+            title="Table 2: phases over contention",
+            subtitle=BELOW,
+            height=5.2,
         )
     )
-    table = Table("Completed: phases for every contention", ("mesh", *(f"c = {c}" for c in contentions)), tuple(rows))
+    table = Table(
+        "Completed: phases for every contention",
+        ("mesh", *(f"c = {c}" for c in contentions)),
+        tuple(rows),
+    )
     return Item(
-        "bokhari-nicol", "Table 2", "steps of the complete exchange at bounded contention", ABOUT,
-        cells=tuple(cells), claims=(claim,), tolerance=0.0, tables=(table,), pictures=(picture,),
+        "bokhari-nicol",
+        "Table 2",
+        "steps of the complete exchange at bounded contention",
+        ABOUT,
+        cells=tuple(cells),
+        claims=(claim,),
+        tolerance=0.0,
+        tables=(table,),
+        pictures=(picture,),
         departures=(DEPARTURE,),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
-def _panel(made: dict[tuple[int, int], tuple[int, int]], printed: dict[tuple[int, int], float]) -> Panel:
+def _panel(
+    made: dict[tuple[int, int], tuple[int, int]], printed: dict[tuple[int, int], float]
+) -> Panel:
     """Marks of every side beside its bound, which is drawn between whole contentions too."""
     lines = []
     for k, n in enumerate(reversed(SIDES)):

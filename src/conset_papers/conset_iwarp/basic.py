@@ -1,10 +1,13 @@
-"""The basic patterns of section 5.1: connections as the compiler routes them, as put by hand, and messages in order.
+"""The basic patterns of section 5.1.
 
-The compiler's own: router `sequential` in as few phases as it finds, with the lists that a compile makes, or with those
-that AS gives to the same phases. By hand, to the text's numbers of phases: torus and butterfly go directly, in
-dimension order: the four neighbours in one phase; the partners along x in one, those along y in another one, ranks by
-Gray code. The complete exchange is either 30 phases of whole translations, the balance that the text's predicted column
-assumes, or the sequential router given 30 phases and a random order. Message passing sends in dimension order, the
+Connections as the compiler routes them, as put by hand, and messages in order.
+
+The compiler's own: router `sequential` in as few phases as it finds, with the lists that a compile
+makes, or with those that AS gives to the same phases. By hand, to the text's numbers of phases:
+torus and butterfly go directly, in dimension order: the four neighbours in one phase; the partners
+along x in one, those along y in another one, ranks by Gray code. The complete exchange is either 30
+phases of whole translations, the balance that the text's predicted column assumes, or the
+sequential router given 30 phases and a random order. Message passing sends in dimension order, the
 complete exchange in random order.
 """
 
@@ -55,9 +58,11 @@ class Basic:
         spec: generator.
         placement: of the ranks.
         posting: order in which a cell posts its messages; pairwise is the butterfly's bit by bit.
-        messages: of a cell, as the text counts them (the complete exchange has one to the cell itself).
+        messages: of a cell, as the text counts them (the complete exchange has one to the cell
+            itself).
         seeds: runs that are averaged of the router that is given its phases.
-        orders: random orders of messages that are averaged; one run of the complete exchange is off by 2 to 5 %.
+        orders: random orders of messages that are averaged; one run of the complete exchange is off
+            by 2 to 5 %.
     """
 
     table: int
@@ -92,31 +97,41 @@ def placement_of(which: Basic, pattern: Pattern, on: Machine) -> NDArray[np.int3
 
 
 def balanced(which: Basic, words: int, on: Machine) -> Schedule:
-    """Phases in which every cell sends and receives equally often, over the machine's own routes."""
+    """Phases in which every cell sends and receives equally often, on the machine's routes."""
     pattern = pattern_of(which, words, on)
     placement = placement_of(which, pattern, on)
     steps = _steps(pattern, placement, on)
     posting = "dimension" if which is ALL_TO_ALL else which.posting
     order = np.empty(pattern.messages, np.int32)
-    order[order_messages(pattern, posting, topology=on.topology, placement=placement)] = np.arange(pattern.messages)
-    phase = _translations(steps, on) if which is ALL_TO_ALL else (steps[:, 1] == 0) & (which is BUTTERFLY)
+    order[order_messages(pattern, posting, topology=on.topology, placement=placement)] = np.arange(
+        pattern.messages
+    )
+    phase = (
+        _translations(steps, on)
+        if which is ALL_TO_ALL
+        else (steps[:, 1] == 0) & (which is BUTTERFLY)
+    )
     phases = Phases.of(phase.astype(np.int32), order)
     return scheduled(pattern, on, phases, placement)
 
 
 def _steps(pattern: Pattern, placement: NDArray[np.int32] | None, on: Machine) -> NDArray[np.int64]:
     """shape=(messages, 2), int64: how far each message goes up in (y, x), modulo the sides."""
-    source, target = (end if placement is None else placement[end] for end in (pattern.source, pattern.target))
+    source, target = (
+        end if placement is None else placement[end] for end in (pattern.source, pattern.target)
+    )
     at = on.topology.coordinates.astype(np.int64)
     steps: NDArray[np.int64] = (at[target] - at[source]) % np.array(on.topology.sides)
     return steps
 
 
 def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
-    """shape=(messages), int64: the phase of each, whole translations in turn, the longest first, there and back.
+    """shape=(messages), int64.
 
-    A translation by h hops takes h + 1 channels of every cell, so 30 phases of 12 have room for all 63: two in each,
-    and three in the last ones, which have the shortest.
+    The phase of each, whole translations in turn, the longest first, there and back.
+
+    A translation by h hops takes h + 1 channels of every cell, so 30 phases of 12 have room for all
+    63: two in each, and three in the last ones, which have the shortest.
     """
     side = np.array(on.topology.sides)
     hops = np.minimum(steps, side - steps).sum(axis=1)
@@ -134,13 +149,16 @@ def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=32)
 def listed(which: Basic, seed: int, phases: int = PHASES, links: bool = False) -> Phases:
-    """The router's phases, transfers in the order of AS; the same for all sizes, as all connections are equal.
+    """The router's phases, transfers in the order of AS.
+
+    The same for all sizes, as all connections are equal.
 
     Args:
         which: the pattern.
         seed: of the router, and of ties.
         phases: how many the router has.
-        links: whether a transfer also keeps others from its links; the text's scheduler knows processors only.
+        links: whether a transfer also keeps others from its links; the text's scheduler knows
+            processors only.
     """
     on = machine(CONNECTIONS)
     pattern = pattern_of(which, 1, on)
@@ -150,12 +168,20 @@ def listed(which: Basic, seed: int, phases: int = PHASES, links: bool = False) -
 
 @lru_cache(maxsize=32)
 def compiled(which: Basic, seed: int) -> Schedule:
-    """What `conset compile --method connections --router sequential` gives for the largest size; lists included."""
+    """What `conset compile --method connections --router sequential` gives for the largest size.
+
+    Lists included.
+    """
     on = machine(CONNECTIONS)
     return conset.compile(
-        pattern_of(which, SIZES[-1], on), on, method="connections", router="sequential", placement=which.placement,
-        seed=seed, sync="barrier",
-    )  # fmt: skip
+        pattern_of(which, SIZES[-1], on),
+        on,
+        method="connections",
+        router="sequential",
+        placement=which.placement,
+        seed=seed,
+        sync="barrier",
+    )
 
 
 @lru_cache(maxsize=32)
@@ -168,11 +194,17 @@ def relisted(which: Basic, seed: int) -> Phases:
 
 
 def messages_of(which: Basic, words: int, on: Machine | None = None, seed: int = 0) -> Workload:
-    """Message passing: everything released at once, cells send in dimension order or in a random one."""
+    """Everything released at once, cells send in dimension order or in a random one."""
     on = on or machine(MESSAGES)
     pattern = pattern_of(which, words, on)
     return Workload.of_schedule(
         conset.compile(
-            pattern, on, method="naive", posting=which.posting, placement=which.placement, seed=seed, sync="none"
+            pattern,
+            on,
+            method="naive",
+            posting=which.posting,
+            placement=which.placement,
+            seed=seed,
+            sync="none",
         )
     )

@@ -1,10 +1,12 @@
-"""The four columns of Tables 1 to 3 by the pipeline: predicted and measured, connections and message passing.
+"""The four columns of Tables 1 to 3 by the pipeline.
 
-Predicted: `conset.predict` where links cost nothing and a phase 520 clocks, as the text computes it. Measured:
-connections by `flow`, phases apart by barriers, one transfer in flight and one received at a cell, in list order;
-message passing by `wormhole`, three pools of one lane, everything released at once. `COMPILED` has the compiler's own
-schedules; `MAIN` those by hand, beside which every further setting changes one assumption, so that a reader sees which
-one decides.
+Predicted and measured, connections and message passing.
+
+Predicted: `conset.predict` where links cost nothing and a phase 520 clocks, as the text computes
+it. Measured: connections by `flow`, phases apart by barriers, one transfer in flight and one
+received at a cell, in list order; message passing by `wormhole`, three pools of one lane,
+everything released at once. `COMPILED` has the compiler's own schedules; `MAIN` those by hand,
+beside which every further setting changes one assumption, so that a reader sees which one decides.
 """
 
 from __future__ import annotations
@@ -31,7 +33,14 @@ from conset_papers.conset_iwarp.basic import (
     placement_of,
     relisted,
 )
-from conset_papers.conset_iwarp.machine import CONNECTIONS, MESSAGES, WORD_B, clocks, machine, scheduled
+from conset_papers.conset_iwarp.machine import (
+    CONNECTIONS,
+    MESSAGES,
+    WORD_B,
+    clocks,
+    machine,
+    scheduled,
+)
 from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
 
@@ -40,10 +49,16 @@ IN_FLIGHT = (1, 2, 3, 4)
 ACCESS_ONLY = "link=none,synchronization=17.2us,hop=0,per_transfer=0"
 """What the predicted columns know of connections: 520 clocks a phase, no links and no latency."""
 ONE_BY_ONE = "link=none,blocking=0,hop=0,in_flight=1"
-"""What they know of message passing: one message of a cell after the other, no links and no latency."""
+"""What they know of message passing.
+
+One message of a cell after the other, no links and no latency.
+"""
 
 RECEIVER_WORKS = "per_transfer=0,receive_overhead=4.8us"
-"""The cost of a transfer as work: it begins when the receiver is free, where latency passes meanwhile."""
+"""The cost of a transfer as work.
+
+It begins when the receiver is free, where latency passes meanwhile.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,8 @@ class Setting:
         receive_order: `list` or `any`.
         phases: of the complete exchange by hand.
         links: whether lists by hand keep transfers from each other's links.
-        made: `by hand`: schedules made to the text's numbers of phases; `compiled`: the compiler's own by router
-            `sequential`; `as`: the same with lists by AS.
+        made: `by hand`: schedules made to the text's numbers of phases; `compiled`: the compiler's
+            own by router `sequential`; `as`: the same with lists by AS.
     """
 
     name: str
@@ -98,7 +113,11 @@ def settings_beside(which: Basic) -> tuple[Setting, ...]:
 def predicted_connections(table: int, words: int) -> float:
     """Of balanced phases by hand: 520 clocks a phase and 2 a word at the busiest port [clocks]."""
     which = BASICS[table - 1]
-    return clocks(conset.predict(balanced(which, words, machine(CONNECTIONS, ACCESS_ONLY)), by="formula").time_s)
+    return clocks(
+        conset.predict(
+            balanced(which, words, machine(CONNECTIONS, ACCESS_ONLY)), by="formula"
+        ).time_s
+    )
 
 
 @lru_cache(maxsize=256)
@@ -106,15 +125,22 @@ def predicted_compiled(table: int, words: int) -> float:
     """Of the compiler's own phases by router `sequential`, mean of the seeds [clocks]."""
     which, setting = BASICS[table - 1], replace(COMPILED, words=ACCESS_ONLY)
     schedules = (schedule_of(which, words, setting, seed) for seed in range(ROUTER_SEEDS))
-    return float(np.mean([clocks(conset.predict(schedule, by="formula").time_s) for schedule in schedules]))
+    return float(
+        np.mean([clocks(conset.predict(schedule, by="formula").time_s) for schedule in schedules])
+    )
 
 
 @lru_cache(maxsize=256)
 def predicted_messages(table: int, words: int) -> float:
-    """800 clocks a message and 2 a word at the busiest port [clocks]; the one to the cell itself costs as any other."""
+    """800 clocks a message and 2 a word at the busiest port [clocks].
+
+    The one to the cell itself costs as any other.
+    """
     which = BASICS[table - 1]
     on = machine(MESSAGES, ONE_BY_ONE)
-    schedule = conset.compile(pattern_of(which, words, on), on, method="naive", placement=which.placement)
+    schedule = conset.compile(
+        pattern_of(which, words, on), on, method="naive", placement=which.placement
+    )
     total = conset.predict(schedule, by="formula").time_s
     if which is ALL_TO_ALL:
         single = conset.Pattern.from_messages([0], [1], [words * WORD_B], on.topology.nodes)
@@ -123,7 +149,10 @@ def predicted_messages(table: int, words: int) -> float:
 
 
 def schedule_of(which: Basic, words: int, setting: Setting = MAIN, seed: int = 0) -> Schedule:
-    """Phases, routes and lists of connections: by hand as the text's machine had them, or as compiled."""
+    """Phases, routes and lists of connections.
+
+    By hand as the text's machine had them, or as compiled.
+    """
     on = machine(CONNECTIONS, setting.words)
     if setting.made == "compiled":
         return replace(compiled(which, seed), pattern=pattern_of(which, words, on), machine=on)
@@ -132,7 +161,9 @@ def schedule_of(which: Basic, words: int, setting: Setting = MAIN, seed: int = 0
         return scheduled(pattern, on, relisted(which, seed), placement_of(which, pattern, on))
     if which is not ALL_TO_ALL:
         return balanced(which, words, on)
-    return scheduled(pattern_of(which, words, on), on, listed(which, seed, setting.phases, setting.links))
+    return scheduled(
+        pattern_of(which, words, on), on, listed(which, seed, setting.phases, setting.links)
+    )
 
 
 def seeds_of(which: Basic, setting: Setting) -> int:
@@ -147,12 +178,15 @@ def connections_by_seed(table: int, words: int, setting: Setting = MAIN) -> tupl
     return tuple(
         clocks(
             conset.simulate(
-                schedule_of(which, words, setting, seed), sync="barrier", in_flight=setting.in_flight,
-                receives=setting.in_flight, receive_order=setting.receive_order,
+                schedule_of(which, words, setting, seed),
+                sync="barrier",
+                in_flight=setting.in_flight,
+                receives=setting.in_flight,
+                receive_order=setting.receive_order,
             ).time_s
         )
         for seed in range(seeds_of(which, setting))
-    )  # fmt: skip
+    )
 
 
 def connections(table: int, words: int, setting: Setting = MAIN) -> float:
@@ -164,7 +198,9 @@ def connections(table: int, words: int, setting: Setting = MAIN) -> float:
 def messages_by_order(
     table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None
 ) -> tuple[float, ...]:
-    """Simulated times of message passing [clocks], one for each random order, one alone where there is none.
+    """Simulated times of message passing, one for each random order [clocks].
+
+    One alone where there is none.
 
     Args:
         table: of the pattern.
@@ -177,22 +213,34 @@ def messages_by_order(
 
     def run(seed: int) -> float:
         timeline = conset.simulate(
-            messages_of(which, words, on, seed), on, model="wormhole", in_flight=in_flight, receives=1, lanes=lanes
+            messages_of(which, words, on, seed),
+            on,
+            model="wormhole",
+            in_flight=in_flight,
+            receives=1,
+            lanes=lanes,
         )
         return clocks(timeline.time_s)
 
     return tuple(on_threads(run, range(which.orders)))
 
 
-def messages(table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None) -> float:
+def messages(
+    table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None
+) -> float:
     """The mean over the orders [clocks]."""
     return float(np.mean(messages_by_order(table, words, in_flight, spec, lanes)))
 
 
 @lru_cache(maxsize=1)
 def best_in_flight() -> int:
-    """The number of messages in flight whose worst cell of Tables 1 to 3 is best; one setting for all twelve."""
-    return min(IN_FLIGHT, key=lambda count: max(abs(error) for error in message_errors(count).values()))
+    """The number of messages in flight whose worst cell of Tables 1 to 3 is best.
+
+    One setting for all twelve.
+    """
+    return min(
+        IN_FLIGHT, key=lambda count: max(abs(error) for error in message_errors(count).values())
+    )
 
 
 def message_errors(in_flight: int) -> dict[tuple[int, int], float]:
@@ -207,7 +255,12 @@ def message_errors(in_flight: int) -> dict[tuple[int, int], float]:
 @lru_cache(maxsize=4)
 def published(table: int) -> dict[int, dict[str, float]]:
     """Words → column → clocks, as the text prints them."""
-    rows = [row for row in read_published("conset_iwarp", "tables_1_to_3") if row["table"] == str(table)]
-    found = {int(row["words"]): {key: float(row[key]) for key in row if key not in ("table", "words")} for row in rows}
+    rows = [
+        row for row in read_published("conset_iwarp", "tables_1_to_3") if row["table"] == str(table)
+    ]
+    found = {
+        int(row["words"]): {key: float(row[key]) for key in row if key not in ("table", "words")}
+        for row in rows
+    }
     assert tuple(found) == SIZES
     return found

@@ -19,8 +19,10 @@ EDGES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 FACTOR = 200
 """Between the amounts of data of two connections of a mesh, section 4.4.2."""
 ABOUT = (
-    "Words of every connection of the regenerated meshes of Table 4, 64 parts by coordinate bisection and, where it is "
-    "installed, by METIS: nodes that two parts have in common. The scan has no numbers, so the axes are ours."
+    "Words of every connection of the regenerated meshes of Table 4, 64 parts by coordinate "
+    "bisection and, where it is "
+    "installed, by METIS: nodes that two parts have in common. The scan has no numbers, so the "
+    "axes are ours."
 )
 
 
@@ -28,14 +30,20 @@ def reproduce() -> Item:
     """Histograms, and the text's words on them."""
     columns = ("mesh", "parts by", "connections", *_groups())
     rows: list[tuple[Value, ...]] = [
-        (name, LABELS[how], exchange(name, how).messages, *_counts(name, how)) for name in MESHES for how in cuts()
+        (name, LABELS[how], exchange(name, how).messages, *_counts(name, how))
+        for name in MESHES
+        for how in cuts()
     ]
     return Item(
-        "conset", "Figure 5", "histogram of words between pairs of processors", ABOUT,
-        claims=(_spread(), _unequal()), tables=(Table("Connections: by number of words", columns, tuple(rows)),),
+        "conset",
+        "Figure 5",
+        "histogram of words between pairs of processors",
+        ABOUT,
+        claims=(_spread(), _unequal()),
+        tables=(Table("Connections: by number of words", columns, tuple(rows)),),
         pictures=(Picture(_picture),),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _bins() -> list[tuple[int, int]]:
@@ -54,14 +62,20 @@ def _counts(name: str, how: str) -> list[int]:
 
 
 def _spread() -> Claim:
-    factors = {(name, how): structure(name, how).words[1] / structure(name, how).words[0]
-               for how in cuts() for name in MESHES}  # fmt: skip
+    factors = {
+        (name, how): structure(name, how).words[1] / structure(name, how).words[0]
+        for how in cuts()
+        for name in MESHES
+    }
     largest = max(factors.values())
-    shown = ", ".join(f"{name} by {LABELS[how]} {factor:.0f}" for (name, how), factor in factors.items())
+    shown = ", ".join(
+        f"{name} by {LABELS[how]} {factor:.0f}" for (name, how), factor in factors.items()
+    )
     return Claim(
         "amounts of data differ by factors of up to 200 (§4.4.2), taken as 100 to 400 at most",
-        FACTOR / 2 <= largest <= FACTOR * 2, f"up to {largest:.0f}: {shown}",
-    )  # fmt: skip
+        FACTOR / 2 <= largest <= FACTOR * 2,
+        f"up to {largest:.0f}: {shown}",
+    )
 
 
 def _unequal() -> Claim:
@@ -71,20 +85,31 @@ def _unequal() -> Claim:
         words = exchange(name).size
         shares.append(float(np.mean(words) / words.max()))
     return Claim(
-        "the amount differs significantly from connection to connection (§4.4.2), taken as a mean below half the most",
-        max(shares) < 0.5, ", ".join(f"{name} {share:.2f}" for name, share in zip(MESHES, shares, strict=True)),
-    )  # fmt: skip
+        "the amount differs significantly from connection to connection (§4.4.2), taken as a mean "
+        "below half the most",
+        max(shares) < 0.5,
+        ", ".join(f"{name} {share:.2f}" for name, share in zip(MESHES, shares, strict=True)),
+    )
 
 
 def _picture() -> Figure:
     from conset_papers.pictures.bars import Bars, picture_bars
 
     panels = [
-        Bars(name, "words of a connection", "connections", _groups(),
-             {f"parts by {LABELS[how]}": [float(count) for count in _counts(name, how)] for how in cuts()})
+        Bars(
+            name,
+            "words of a connection",
+            "connections",
+            _groups(),
+            {
+                f"parts by {LABELS[how]}": [float(count) for count in _counts(name, how)]
+                for how in cuts()
+            },
+        )
         for name in MESHES
-    ]  # fmt: skip
+    ]
     return picture_bars(
-        panels, title="Figure 5: words between pairs of processors",
+        panels,
+        title="Figure 5: words between pairs of processors",
         subtitle="meshes regenerated with the text's numbers of elements and nodes, 64 parts",
-    )  # fmt: skip
+    )

@@ -1,15 +1,20 @@
-"""Finite-element patterns of section 5.2: regenerated meshes, their partitions, compiled exchanges, their times.
+"""Finite-element patterns of section 5.2.
 
-Meshes have the sizes that Table 4 gives; the text's own are lost. m11k: 10,000 random points in the unit square and
-1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the boundary, the density inside as distance^-1.5 to
-a crack from the left edge to the centre. All three are Delaunay triangles, whose number Euler's formula gives:
-2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the only elements of which 20,000 have about 22,451
-nodes. Cells are cut into 64 parts by bisection of the wider coordinate or by METIS; part a sends part b one word for
-every node that both have. A part's matrix has an entry for every pair of nodes that an element of the part has.
+Regenerated meshes, their partitions, compiled exchanges, their times.
 
-A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access). The text's
-compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a phase and
-10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
+Meshes have the sizes that Table 4 gives; the text's own are lost. m11k: 10,000 random points in the
+unit square and 1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the boundary, the
+density inside as distance^-1.5 to a crack from the left edge to the centre. All three are Delaunay
+triangles, whose number Euler's formula gives: 2 · nodes - 2 - nodes on the boundary. q20k:
+hexahedra 40 × 25 × 20, the only elements of which 20,000 have about 22,451 nodes. Cells are cut
+into 64 parts by bisection of the wider coordinate or by METIS; part a sends part b one word for
+every node that both have. A part's matrix has an entry for every pair of nodes that an element of
+the part has.
+
+A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated
+access). The text's compiler is its sequential router with lists by AS, on one line for both ways;
+its prediction is 528 clocks a phase and 10 for each word of the timetable. Today's balances words
+over phases and orders them by an event list.
 """
 
 from __future__ import annotations
@@ -96,7 +101,11 @@ def make_mesh(name: str) -> Mesh:
         return make_box(BOXES[name])
     nodes, boundary = TRIANGLES[name]
     inside = nodes - boundary
-    points = np.random.default_rng(0).random((inside, 2)) if name == "m11k" else _around_crack(inside, nodes)
+    points = (
+        np.random.default_rng(0).random((inside, 2))
+        if name == "m11k"
+        else _around_crack(inside, nodes)
+    )
     return _triangulate(np.concatenate([points, _square(boundary)]))
 
 
@@ -107,7 +116,10 @@ def _triangulate(points: NDArray[np.float64]) -> Mesh:
 
 
 def _square(count: int) -> NDArray[np.float64]:
-    """shape=(count, 2): evenly spaced on the boundary of the unit square, from the lower left corner on."""
+    """Evenly spaced on the boundary of the unit square, from the lower left corner on.
+
+    shape=(count, 2).
+    """
     at = np.arange(count) * 4
     side, step = at // count, at % count / count
     zero, one = np.zeros(count), np.ones(count)
@@ -124,7 +136,9 @@ def _around_crack(count: int, seed: int) -> NDArray[np.float64]:
         points = random.random((1_000_000, 2))
         along = np.clip(points[:, 0], 0.0, 0.5)
         distance = np.hypot(points[:, 0] - along, points[:, 1] - 0.5)
-        kept.append(points[random.random(len(points)) < (NEAREST / np.maximum(distance, NEAREST)) ** 1.5])
+        kept.append(
+            points[random.random(len(points)) < (NEAREST / np.maximum(distance, NEAREST)) ** 1.5]
+        )
     return np.concatenate(kept)[:count]
 
 
@@ -132,9 +146,17 @@ def make_box(sides: tuple[int, int, int]) -> Mesh:
     """A box of unit cubes."""
     nx, ny, nz = sides
     x, y, z = (axis.ravel() for axis in np.meshgrid(*(np.arange(n) for n in sides), indexing="ij"))
-    corners = [((x + i) * (ny + 1) + y + j) * (nz + 1) + z + k for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+    corners = [
+        ((x + i) * (ny + 1) + y + j) * (nz + 1) + z + k
+        for i in (0, 1)
+        for j in (0, 1)
+        for k in (0, 1)
+    ]
     grid = np.meshgrid(*(np.arange(n + 1.0) for n in (nx, ny, nz)), indexing="ij")
-    return Mesh(np.stack([axis.ravel() for axis in grid], axis=1), np.stack(corners, axis=1).astype(np.int64))
+    return Mesh(
+        np.stack([axis.ravel() for axis in grid], axis=1),
+        np.stack(corners, axis=1).astype(np.int64),
+    )
 
 
 def cut(mesh: Mesh, how: str) -> NDArray[np.int64]:
@@ -219,9 +241,13 @@ def structure(name: str, how: str = "bisection") -> Structure:
     elements = np.bincount(parts_of(name, how), minlength=PARTS)
     sent = np.bincount(pattern.source, pattern.size, PARTS).astype(np.int64) // WORD_B
     return Structure(
-        len(mesh.elements), int(np.unique(mesh.elements).size), _ends(elements), _ends(sent),
-        int(np.bincount(pattern.source, minlength=PARTS).max()), _ends(pattern.size // WORD_B),
-    )  # fmt: skip
+        len(mesh.elements),
+        int(np.unique(mesh.elements).size),
+        _ends(elements),
+        _ends(sent),
+        int(np.bincount(pattern.source, minlength=PARTS).max()),
+        _ends(pattern.size // WORD_B),
+    )
 
 
 @lru_cache(maxsize=16)
@@ -235,13 +261,18 @@ def entries(name: str, how: str = "bisection") -> NDArray[np.int64]:
     corners, nodes = mesh.elements.shape[1], len(mesh.points)
     row, column = np.repeat(mesh.elements, corners, axis=1), np.tile(mesh.elements, corners)
     key = np.unique((part[:, None] * nodes + row) * nodes + column)
-    found: NDArray[np.int64] = np.stack([key // nodes**2, key // nodes % nodes, key % nodes], axis=1)
+    found: NDArray[np.int64] = np.stack(
+        [key // nodes**2, key // nodes % nodes, key % nodes], axis=1
+    )
     return found
 
 
 @lru_cache(maxsize=16)
 def operations(name: str, how: str = "bisection") -> int:
-    """Of the busiest part in a product of matrix and vector: an addition and a multiplication for every entry."""
+    """Of the busiest part in a product of matrix and vector.
+
+    An addition and a multiplication for every entry.
+    """
     return 2 * int(np.bincount(entries(name, how)[:, 0], minlength=PARTS).max())
 
 
@@ -271,16 +302,21 @@ def as_the_text(name: str, how: str = "bisection") -> Compiled:
     listed, timed = in_lists(route_as_compiled(pattern, on), pattern, machine(PROCESSORS), 0)
     predicted = clocks(conset.predict(scheduled(pattern, machine(PROCESSORS), timed)).time_s)
     phases = int(timed.offsets.size) - 1
-    return Compiled(scheduled(pattern, on, listed), predicted, (predicted - SETUP * phases) / WORD_CLOCKS)
+    return Compiled(
+        scheduled(pattern, on, listed), predicted, (predicted - SETUP * phases) / WORD_CLOCKS
+    )
 
 
 @lru_cache(maxsize=16)
 def as_today(name: str, how: str = "bisection") -> Compiled:
     """Words balanced over phases, transfers by an event list; predicted with links."""
     schedule = conset.compile(
-        exchange(name, how), machine(CONNECTIONS, SYSTOLIC), method="connections", timetable="event-list",
+        exchange(name, how),
+        machine(CONNECTIONS, SYSTOLIC),
+        method="connections",
+        timetable="event-list",
         sync="barrier",
-    )  # fmt: skip
+    )
     predicted = clocks(conset.predict(schedule).time_s)
     return Compiled(schedule, predicted, (predicted - SETUP * schedule.phases) / WORD_CLOCKS)
 
@@ -288,12 +324,17 @@ def as_today(name: str, how: str = "bisection") -> Compiled:
 @lru_cache(maxsize=16)
 def fewest_phases(name: str, how: str = "bisection") -> tuple[int, int]:
     """(phases of today's compile for few phases, bound)."""
-    schedule = conset.compile(exchange(name, how), CONNECTIONS, method="connections", objective="phases")
+    schedule = conset.compile(
+        exchange(name, how), CONNECTIONS, method="connections", objective="phases"
+    )
     return schedule.phases, conset.bound(schedule).phases
 
 
 def simulated(compiled: Compiled, words: str = "", count: str = "1") -> float:
-    """By `flow`, sync barrier [clocks]; `words` are costs changed beside the access, `count` transfers at once."""
+    """By `flow`, sync barrier [clocks].
+
+    `words` are costs changed beside the access, `count` transfers at once.
+    """
     on = machine(CONNECTIONS, ",".join(filter(None, (SYSTOLIC, words))))
     schedule = replace(compiled.schedule, machine=on)
     return clocks(conset.simulate(schedule, sync="barrier", in_flight=count, receives=count).time_s)
@@ -301,21 +342,31 @@ def simulated(compiled: Compiled, words: str = "", count: str = "1") -> float:
 
 @lru_cache(maxsize=16)
 def predicted_messages(name: str, how: str = "bisection") -> float:
-    """By the formula of Tables 1 to 3, 400 + 400 clocks a message, with 10 clocks a word at the receiver [clocks]."""
+    """By the formula of Tables 1 to 3, 400 + 400 clocks a message.
+
+    With 10 clocks a word at the receiver [clocks].
+    """
     on = machine(MESSAGES, f"{RECEIVING},{ONE_BY_ONE}")
-    return clocks(conset.predict(conset.compile(exchange(name, how), on, method="naive"), by="formula").time_s)
+    return clocks(
+        conset.predict(conset.compile(exchange(name, how), on, method="naive"), by="formula").time_s
+    )
 
 
 @lru_cache(maxsize=64)
 def message_passing(name: str, how: str = "bisection", in_flight: int = 0) -> float:
-    """By `wormhole`, mean of random orders [clocks]; 0 in flight: the best single number of Tables 1 to 3."""
+    """By `wormhole`, mean of random orders [clocks].
+
+    0 in flight: the best single number of Tables 1 to 3.
+    """
     on = machine(MESSAGES, RECEIVING)
     schedule = conset.compile(exchange(name, how), on, method="naive")
     work, count = Workload.of_schedule(schedule), in_flight or best_in_flight()
 
     def run(seed: int) -> float:
         order = np.random.default_rng(seed).permutation(work.messages).astype(np.int32)
-        timeline = conset.simulate(replace(work, order=order), on, model="wormhole", in_flight=count, receives=1)
+        timeline = conset.simulate(
+            replace(work, order=order), on, model="wormhole", in_flight=count, receives=1
+        )
         return clocks(timeline.time_s)
 
     return float(np.mean(on_threads(run, range(ORDERS))))
@@ -324,4 +375,7 @@ def message_passing(name: str, how: str = "bisection", in_flight: int = 0) -> fl
 def printed(table: int) -> dict[str, dict[str, float]]:
     """Mesh → column → number of Table 4, 5 or 6 as the text prints it."""
     rows = read_published("conset_iwarp", f"table_{table}")
-    return {row["mesh"]: {key: float(value) for key, value in row.items() if key != "mesh"} for row in rows}
+    return {
+        row["mesh"]: {key: float(value) for key, value in row.items() if key != "mesh"}
+        for row in rows
+    }

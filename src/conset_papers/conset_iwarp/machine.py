@@ -1,6 +1,9 @@
-"""The text's machine and its compiler: clocks of 50 ns and words of 4 bytes; sequential routes, then lists of cells.
+"""The text's machine and its compiler: clocks of 50 ns and words of 4 bytes.
 
-The compiler (section 4.4) routes connections one by one into phases (APR), then orders the lists of cells (AS).
+Sequential routes, then lists of cells.
+
+The compiler (section 4.4) routes connections one by one into phases (APR), then orders the lists of
+cells (AS).
 """
 
 from __future__ import annotations
@@ -15,7 +18,11 @@ from conset.base.errors import NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
-from conset.methods.phases.connection_routers.sequential import build_router, route_sequential, routed
+from conset.methods.phases.connection_routers.sequential import (
+    build_router,
+    route_sequential,
+    routed,
+)
 from conset.methods.phases.connection_routers.task import Routed, Task, assemble
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.timetables import time_as
@@ -30,7 +37,7 @@ CELLS = 64
 CONNECTIONS = "iwarp:8x8"
 """Connections: 528 clocks a phase, 104 a transfer, 4 a hop, as the preset has them."""
 MESSAGES = "iwarp:8x8,tie=checker"
-"""Message passing: routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
+"""Routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
 CHANNELS = 12
 """Logical channels of a cell for connections, section 5."""
 
@@ -46,17 +53,24 @@ def machine(spec: str, words: str = "") -> Machine:
 
 
 def bandwidth(total_bytes: float, time: float) -> float:
-    """Aggregate bandwidth [MB/s] of `total_bytes` in `time` clocks, as the text computes it in section 5.1."""
+    """Aggregate bandwidth [MB/s] of `total_bytes` in `time` clocks.
+
+    As the text computes it in section 5.1.
+    """
     return total_bytes / time * MHZ
 
 
 def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
-    """Connections in random order, each over the cheapest path of all copies; a node in use n times costs 1 + n.
+    """Connections in random order, each over the cheapest path of all copies.
+
+    A node in use n times costs 1 + n.
 
     Raises:
         NoScheduleError: `phases` copies are too few.
     """
-    task = Task(Problem(pattern, on, Limits(channels=CHANNELS), None, search=SearchOptions(seed=seed)))
+    task = Task(
+        Problem(pattern, on, Limits(channels=CHANNELS), None, search=SearchOptions(seed=seed))
+    )
     router = build_router(task, phases, seed)
     out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
     if out:
@@ -67,7 +81,9 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
 def route_as_compiled(
     pattern: Pattern, on: Machine, *, placement: NDArray[np.int32] | None = None, seed: int = 0
 ) -> Routed:
-    """What `conset compile --method connections --router sequential` finds: phases as few as the router needs.
+    """What `conset compile --method connections --router sequential` finds.
+
+    Phases as few as the router needs.
 
     Args:
         pattern: what is sent.
@@ -79,33 +95,59 @@ def route_as_compiled(
     return route_sequential(Task(Problem(pattern, on, limits, placement, search=search)))
 
 
-def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> tuple[Phases, Phases]:
-    """(phases with routes, the same with the timetable of AS), transfers in the order in which AS starts them.
+def in_lists(
+    found: Routed, pattern: Pattern, scheduler: Machine, seed: int
+) -> tuple[Phases, Phases]:
+    """(phases with routes, the same with the timetable of AS).
+
+    Transfers are in the order in which AS starts them.
 
     Args:
         found: phases and routes.
         pattern: what is sent.
-        scheduler: what AS knows of the machine: a crossbar has processors only, as the text's; with links a transfer
-            keeps others from them. One line for both ways where its nodes are half-duplex.
+        scheduler: what AS knows of the machine: a crossbar has processors only, as the text's; with
+            links a transfer keeps others from them. One line for both ways where its nodes are
+            half-duplex.
         seed: of ties.
     """
     unlisted = assemble(found)
-    known = unlisted if scheduler.topology.kind != "crossbar" else Phases(unlisted.offsets, unlisted.message)
+    known = (
+        unlisted
+        if scheduler.topology.kind != "crossbar"
+        else Phases(unlisted.offsets, unlisted.message)
+    )
     table = time_as(
-        Problem(pattern, scheduler, Limits(), None, search=SearchOptions(seed=seed)), known, method="connections"
+        Problem(pattern, scheduler, Limits(), None, search=SearchOptions(seed=seed)),
+        known,
+        method="connections",
     )
     rank = np.empty(pattern.messages, np.int32)
-    rank[unlisted.message[np.argsort(table[:, 0], kind="stable")]] = np.arange(pattern.messages, dtype=np.int32)
+    rank[unlisted.message[np.argsort(table[:, 0], kind="stable")]] = np.arange(
+        pattern.messages, dtype=np.int32
+    )
     listed = assemble(replace(found, order=rank))
     times = np.empty_like(table)
     times[unlisted.message] = table
-    return listed, replace(known, offsets=listed.offsets, message=listed.message, timetable=times[listed.message])
+    return listed, replace(
+        known, offsets=listed.offsets, message=listed.message, timetable=times[listed.message]
+    )
 
 
-def scheduled(pattern: Pattern, on: Machine, phases: Phases, placement: NDArray[np.int32] | None = None) -> Schedule:
+def scheduled(
+    pattern: Pattern, on: Machine, phases: Phases, placement: NDArray[np.int32] | None = None
+) -> Schedule:
     """Phases as a schedule of connections."""
     return Schedule(
-        pattern, on, "connections", Limits(channels=CHANNELS), phases.offsets, phases.message,
-        route_offsets=phases.route_offsets, route_nodes=phases.route_nodes, channels=phases.channels,
-        timetable=phases.timetable, sync="barrier", placement=placement,
-    )  # fmt: skip
+        pattern,
+        on,
+        "connections",
+        Limits(channels=CHANNELS),
+        phases.offsets,
+        phases.message,
+        route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes,
+        channels=phases.channels,
+        timetable=phases.timetable,
+        sync="barrier",
+        placement=placement,
+    )

@@ -1,7 +1,8 @@
 """The surface router: the complete exchange without the links that close the rings (section 5.1.3).
 
-The text: transfer rates were approximately half of the torus router's, as the bisection is. Whether that is so depends
-on what limits: bounds and schedules near them do halve, message passing that blocks itself has less to lose.
+The text: transfer rates were approximately half of the torus router's, as the bisection is. Whether
+that is so depends on what limits: bounds and schedules near them do halve, message passing that
+blocks itself has less to lose.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ SURFACE = ",routing=no-wrap"
 HALF = (0.4, 0.6)
 """Rates that are approximately half."""
 ABOUT = (
-    "Complete exchange on iwarp:8x8,tie=checker with and without routing=no-wrap: message passing by model wormhole, "
-    "no sync, random order (means of 20 seeds), one lane in each pool; connections by the text's sequential router and "
-    "today's closed form under sync barrier, all of a phase interleaved, by flow; and the bisection: messages that "
+    "Complete exchange on iwarp:8x8,tie=checker with and without routing=no-wrap: message passing "
+    "by model wormhole, "
+    "no sync, random order (means of 20 seeds), one lane in each pool; connections by the text's "
+    "sequential router and "
+    "today's closed form under sync barrier, all of a phase interleaved, by flow; and the "
+    "bisection: messages that "
     "must cross the middle over the links that do. A rate is the torus time over the surface time."
 )
 ROUTERS = {"sequential": "the text's router", "closed-form": "today's closed form"}
@@ -42,30 +46,41 @@ def reproduce() -> Item:
     closed = routed["closed-form"][-1]
     claims = (
         Claim(
-            "without backloops message passing has about half the transfer rate (§5.1.3), taken as 0.4 to 0.6",
+            "without backloops message passing has about half the transfer rate (§5.1.3), taken "
+            "as 0.4 to 0.6",
             HALF[0] <= large <= HALF[1],
-            f"{large:.2f} of the torus rate at 16,384 words, {best} in flight; {_range(rates)} over all settings; "
+            f"{large:.2f} of the torus rate at 16,384 words, {best} in flight; {_range(rates)} "
+            "over all settings; "
             f"{_crossing(CONNECTIONS)} messages for each link across the middle become "
             f"{_crossing(CONNECTIONS + SURFACE)}",
         ),
         Claim(
-            "a schedule near the bounds has about half the rate", HALF[0] <= closed <= HALF[1],
-            f"today's closed form {closed:.2f} at 16,384 words", asserted=False,
+            "a schedule near the bounds has about half the rate",
+            HALF[0] <= closed <= HALF[1],
+            f"today's closed form {closed:.2f} at 16,384 words",
+            asserted=False,
         ),
-    )  # fmt: skip
+    )
     rows: list[tuple[str | float, ...]] = [
         ("message passing", f"{count} in flight", *rates[count]) for count in IN_FLIGHT
     ]
     wide = [_rate(words, best, POOLS) for words in SIZES]
-    rows.append(("message passing", f"{best} in flight, three lanes in the one pool of the surface", *wide))
+    rows.append(
+        ("message passing", f"{best} in flight, three lanes in the one pool of the surface", *wide)
+    )
     rows += [("connections", ROUTERS[router], *routed[router]) for router in ROUTERS]
     columns = ("what", "setting", *(f"{words:,} words" for words in SIZES))
     table = Table("Rates: surface router, torus router = 1", columns, tuple(rows))
     return Item(
-        "conset", "Surface router", "complete exchange without backloops: is the rate halved?", ABOUT,
-        claims=claims, tables=(table,), pictures=(Picture(lambda: _picture(rates, routed)),),
+        "conset",
+        "Surface router",
+        "complete exchange without backloops: is the rate halved?",
+        ABOUT,
+        claims=claims,
+        tables=(table,),
+        pictures=(Picture(lambda: _picture(rates, routed)),),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _range(rates: dict[int, list[float]]) -> str:
@@ -80,7 +95,9 @@ def _rate(words: int, count: int, lanes: int | None = None) -> float:
 
 def _connections_rate(words: int, router: str) -> float:
     torus, surface = (
-        clocks(conset.simulate(_compiled(words, spec, router), in_flight="all", receives="all").time_s)
+        clocks(
+            conset.simulate(_compiled(words, spec, router), in_flight="all", receives="all").time_s
+        )
         for spec in (CONNECTIONS, CONNECTIONS + SURFACE)
     )
     return torus / surface
@@ -89,7 +106,9 @@ def _connections_rate(words: int, router: str) -> float:
 @lru_cache(maxsize=32)
 def _compiled(words: int, spec: str, router: str) -> Schedule:
     on = machine(spec)
-    return conset.compile(pattern_of(ALL_TO_ALL, words, on), on, method="connections", router=router, sync="barrier")
+    return conset.compile(
+        pattern_of(ALL_TO_ALL, words, on), on, method="connections", router=router, sync="barrier"
+    )
 
 
 def _crossing(spec: str) -> int:
@@ -108,10 +127,21 @@ def _picture(rates: dict[int, list[float]], routed: dict[str, list[float]]) -> F
     lines += [Line(f"connections, {ROUTERS[router]}", SIZES, row) for router, row in routed.items()]
     lines.append(Line("the text: approximately half", ends, (0.5, 0.5), "bound"))
     panel = Panel(
-        "", "words of a message", "rate, torus router = 1", lines, log_x=2,
-        ticks=(SIZES, [f"{words:,}" for words in SIZES]), y_limits=(0, 1), legend="outside",
-    )  # fmt: skip
+        "",
+        "words of a message",
+        "rate, torus router = 1",
+        lines,
+        log_x=2,
+        ticks=(SIZES, [f"{words:,}" for words in SIZES]),
+        y_limits=(0, 1),
+        legend="outside",
+    )
     return picture_lines(
-        [panel], title="Complete exchange without the links that close the rings", width=9.0,
-        subtitle="messages: wormhole, no sync, random order; connections: flow, sync barrier, interleaved",
-    )  # fmt: skip
+        [panel],
+        title="Complete exchange without the links that close the rings",
+        width=9.0,
+        subtitle=(
+            "messages: wormhole, no sync, random order; connections: flow, sync "
+            "barrier, interleaved"
+        ),
+    )

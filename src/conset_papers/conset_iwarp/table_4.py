@@ -1,4 +1,7 @@
-"""Table 4: structure of the partitioned finite-element meshes, and their phases, on regenerated meshes."""
+"""Table 4: structure of the partitioned finite-element meshes and their phases.
+
+The meshes are regenerated.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,16 @@ from conset_papers.item import Cell, Claim, Item, Table, Value
 TOLERANCE = 0.15
 """As Table 6, which the text calls fairly accurate where it is off by 3 to 15 %."""
 ABOUT = (
-    "Phases, words and degrees of regenerated meshes in 64 parts by {cuts}, from the text's numbers of nodes, elements "
-    "and nodes on the boundary, which are inputs and no cells. The text's meshes are lost: m11k has 10,000 random "
-    "and 1,000 evenly spaced boundary points, Delaunay; c10k and c100k are denser towards a crack; q20k is 40 × 25 × "
-    "20 hexahedra. A part sends another one a word for every node that both have. Phases on iwarp:8x8 with 12 "
-    "channels, rank r on node r: by the text's router (connections, router sequential, longest first) and ours "
+    "Phases, words and degrees of regenerated meshes in 64 parts by {cuts}, from the text's "
+    "numbers of nodes, elements "
+    "and nodes on the boundary, which are inputs and no cells. The text's meshes are lost: m11k "
+    "has 10,000 random "
+    "and 1,000 evenly spaced boundary points, Delaunay; c10k and c100k are denser towards a "
+    "crack; q20k is 40 × 25 × "
+    "20 hexahedra. A part sends another one a word for every node that both have. Phases on "
+    "iwarp:8x8 with 12 "
+    "channels, rank r on node r: by the text's router (connections, router sequential, longest "
+    "first) and ours "
     "(objective phases), beside the bound."
 )
 BOX = "No box of 20,000 hexahedra has 22,451 nodes, that of 40 × 25 × 20 has 22,386"
@@ -32,19 +40,37 @@ BOX = "No box of 20,000 hexahedra has 22,451 nodes, that of 40 × 25 × 20 has 2
 def reproduce() -> Item:
     """What follows from the meshes beside the text's."""
     cells = tuple(cell for how in cuts() for name in MESHES for cell in _cells(name, how))
-    rows = [row for name in MESHES for row in (_printed_row(name), *(_row(name, how) for how in cuts()))]
+    rows = [
+        row for name in MESHES for row in (_printed_row(name), *(_row(name, how) for how in cuts()))
+    ]
     columns = (
-        "mesh", "source", "elements", "nodes", "elements/proc", "words/proc", "degree", "channels",
+        "mesh",
+        "source",
+        "elements",
+        "nodes",
+        "elements/proc",
+        "words/proc",
+        "degree",
+        "channels",
         "phases, the text's router",
-        "phases, ours", "bound",
-    )  # fmt: skip
+        "phases, ours",
+        "bound",
+    )
     return Item(
-        "conset", "Table 4", "structure and phases of the partitioned finite-element meshes",
+        "conset",
+        "Table 4",
+        "structure and phases of the partitioned finite-element meshes",
         ABOUT.format(cuts=" and ".join(LABELS[how] for how in cuts())),
-        cells=cells, claims=(_bound_claim(), _text_claim()), tolerance=TOLERANCE,
-        tables=(_inputs(), Table("Structure: the text's meshes and regenerated ones", columns, tuple(rows))),
-        departures=_departures(), basis="computed",
-    )  # fmt: skip
+        cells=cells,
+        claims=(_bound_claim(), _text_claim()),
+        tolerance=TOLERANCE,
+        tables=(
+            _inputs(),
+            Table("Structure: the text's meshes and regenerated ones", columns, tuple(rows)),
+        ),
+        departures=_departures(),
+        basis="computed",
+    )
 
 
 def _cells(name: str, how: str) -> list[Cell]:
@@ -57,7 +83,10 @@ def _cells(name: str, how: str) -> list[Cell]:
         "most elements of a processor": ("elements_max", found.elements_of[1]),
         "fewest elements of a processor": ("elements_min", found.elements_of[0]),
     }
-    return [Cell(f"{name}, {LABELS[how]}", column, text[key], value) for column, (key, value) in ours.items()]
+    return [
+        Cell(f"{name}, {LABELS[how]}", column, text[key], value)
+        for column, (key, value) in ours.items()
+    ]
 
 
 def _inputs() -> Table:
@@ -65,36 +94,63 @@ def _inputs() -> Table:
     rows: list[tuple[Value, ...]] = []
     for name in MESHES:
         made = (
-            f"{TRIANGLES[name][1]:,} nodes on the boundary: 2 · nodes - 2 - elements" if name in TRIANGLES else
-            " × ".join(map(str, BOXES[name])) + " cubes: elements, and nearly the nodes"
-        )  # fmt: skip
+            f"{TRIANGLES[name][1]:,} nodes on the boundary: 2 · nodes - 2 - elements"
+            if name in TRIANGLES
+            else " × ".join(map(str, BOXES[name])) + " cubes: elements, and nearly the nodes"
+        )
         text = printed(4)[name]
         rows.append((name, int(text["elements"]), int(text["nodes"]), made))
-    return Table("Inputs: taken from the text, so no cells", ("mesh", "elements", "nodes", "what follows"), tuple(rows))
+    return Table(
+        "Inputs: taken from the text, so no cells",
+        ("mesh", "elements", "nodes", "what follows"),
+        tuple(rows),
+    )
 
 
 def _printed_row(name: str) -> tuple[Value, ...]:
     row = {key: int(value) for key, value in printed(4)[name].items()}
     return (
-        name, "the text", row["elements"], row["nodes"], f"{row['elements_min']}/{row['elements_max']}",
-        f"{row['comm_min']}/{row['comm_max']}", row["degree"], row["channels"], row["phases"], None, None,
-    )  # fmt: skip
+        name,
+        "the text",
+        row["elements"],
+        row["nodes"],
+        f"{row['elements_min']}/{row['elements_max']}",
+        f"{row['comm_min']}/{row['comm_max']}",
+        row["degree"],
+        row["channels"],
+        row["phases"],
+        None,
+        None,
+    )
 
 
 def _row(name: str, how: str) -> tuple[Value, ...]:
     found = structure(name, how)
     elements, words = (f"{low}/{high}" for low, high in (found.elements_of, found.words_of))
     return (
-        name, LABELS[how], found.elements, found.nodes, elements, words, found.degree, CHANNELS,
-        as_the_text(name, how).schedule.phases, *fewest_phases(name, how),
-    )  # fmt: skip
+        name,
+        LABELS[how],
+        found.elements,
+        found.nodes,
+        elements,
+        words,
+        found.degree,
+        CHANNELS,
+        as_the_text(name, how).schedule.phases,
+        *fewest_phases(name, how),
+    )
 
 
 def _departures() -> tuple[str, ...]:
-    over = [printed(4)[name]["comm_max"] / structure(name, how).words_of[1] for how in cuts() for name in MESHES]
+    over = [
+        printed(4)[name]["comm_max"] / structure(name, how).words_of[1]
+        for how in cuts()
+        for name in MESHES
+    ]
     degree = min(structure("c10k", how).degree for how in cuts())
     return (
-        f"The text's largest numbers of words are {min(over):.1f} to {max(over):.1f} times those of today's cuts: its "
+        f"The text's largest numbers of words are {min(over):.1f} to {max(over):.1f} times those "
+        "of today's cuts: its "
         "cuts had longer borders",
         f"Degree 5 of c10k is doubtful: cuts of the regenerated mesh have {degree} or more",
         BOX,
@@ -103,7 +159,9 @@ def _departures() -> tuple[str, ...]:
 
 def _bound_claim() -> Claim:
     found = [(name, how, *fewest_phases(name, how)) for how in cuts() for name in MESHES]
-    shown = ", ".join(f"{name} by {LABELS[how]} {phases} ({bound})" for name, how, phases, bound in found)
+    shown = ", ".join(
+        f"{name} by {LABELS[how]} {phases} ({bound})" for name, how, phases, bound in found
+    )
     return Claim(
         "our router needs the fewest phases there can be",
         all(phases == bound for *_, phases, bound in found),
@@ -115,10 +173,16 @@ def _bound_claim() -> Claim:
 def _text_claim() -> Claim:
     ours = {how: [fewest_phases(name, how)[0] for name in MESHES] for how in cuts()}
     text = [int(printed(4)[name]["phases"]) for name in MESHES]
-    shown = ", ".join(f"{' '.join(map(str, phases))} by {LABELS[how]}" for how, phases in ours.items())
+    shown = ", ".join(
+        f"{' '.join(map(str, phases))} by {LABELS[how]}" for how, phases in ours.items()
+    )
     return Claim(
         "our router needs no more phases than the text's",
-        all(one <= other for phases in ours.values() for one, other in zip(phases, text, strict=True)),
+        all(
+            one <= other
+            for phases in ours.values()
+            for one, other in zip(phases, text, strict=True)
+        ),
         f"{shown}, the text's {' '.join(map(str, text))}",
         asserted=False,
     )

@@ -1,4 +1,7 @@
-"""Table 5: the finite-element kernel on regenerated meshes: what is computed and what is exchanged in a product."""
+"""Table 5: the finite-element kernel on regenerated meshes.
+
+What is computed and what is exchanged in a product.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +49,20 @@ SOLVED = ("m11k", "q20k")
 """Meshes that it solves: a plate and the volume."""
 TIMEOUT_S = 300
 ABOUT = (
-    "Regenerated meshes in 64 parts by {cuts}, their exchange compiled by router sequential with lists by AS, their "
-    "matrices counted. Communication: model flow, sync barrier, one in flight, 10 clocks a word. Bandwidth as in the "
-    "text: 64 times the most words of a processor times 4 B over that time. Operations: an addition and a "
-    "multiplication for every entry of the busiest processor's matrix; the text's are its MFLOPS times its cycles over "
-    "64. Cycles and MFLOPS themselves are the iWarp processor's, of which nothing here is a model: in their place "
-    "stand the same products on this computer, and where the examples and MPI are at hand the columns of the solver in "
-    "examples/finite_elements for {solved}, {ranks} ranks (both printed and in `--json`, in no file)."
+    "Regenerated meshes in 64 parts by {cuts}, their exchange compiled by router sequential with "
+    "lists by AS, their "
+    "matrices counted. Communication: model flow, sync barrier, one in flight, 10 clocks a word. "
+    "Bandwidth as in the "
+    "text: 64 times the most words of a processor times 4 B over that time. Operations: an "
+    "addition and a "
+    "multiplication for every entry of the busiest processor's matrix; the text's are its MFLOPS "
+    "times its cycles over "
+    "64. Cycles and MFLOPS themselves are the iWarp processor's, of which nothing here is a "
+    "model: in their place "
+    "stand the same products on this computer, and where the examples and MPI are at hand the "
+    "columns of the solver in "
+    "examples/finite_elements for {solved}, {ranks} ranks (both printed and in "
+    "`--json`, in no file)."
 )
 
 
@@ -60,12 +70,21 @@ def reproduce() -> Item:
     """Times, bandwidths and operations beside the text's; this computer's own columns."""
     cells = tuple(cell for how in cuts() for name in MESHES for cell in _cells(name, how))
     return Item(
-        "conset", "Table 5", "finite-element kernel: communication, bandwidth and operations",
-        ABOUT.format(cuts=" and ".join(LABELS[how] for how in cuts()), ranks=RANKS, solved=" and ".join(SOLVED)),
-        cells=cells, tolerance=TOLERANCE,
-        tables=(_printed_table(), _regenerated()), departures=_departures(), measured=(_measured(), *_solved()),
+        "conset",
+        "Table 5",
+        "finite-element kernel: communication, bandwidth and operations",
+        ABOUT.format(
+            cuts=" and ".join(LABELS[how] for how in cuts()),
+            ranks=RANKS,
+            solved=" and ".join(SOLVED),
+        ),
+        cells=cells,
+        tolerance=TOLERANCE,
+        tables=(_printed_table(), _regenerated()),
+        departures=_departures(),
+        measured=(_measured(), *_solved()),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def aggregate(most_words: float, time: float) -> float:
@@ -91,14 +110,23 @@ def printed_operations(name: str) -> float:
 
 def _printed_table() -> Table:
     rows: list[tuple[Value, ...]] = [
-        (name, *printed(5)[name].values(), round(printed_operations(name), 1),
-         round(aggregate(printed(4)[name]["comm_max"], printed(5)[name]["comm_clocks"]), 2))
+        (
+            name,
+            *printed(5)[name].values(),
+            round(printed_operations(name), 1),
+            round(aggregate(printed(4)[name]["comm_max"], printed(5)[name]["comm_clocks"]), 2),
+        )
         for name in MESHES
-    ]  # fmt: skip
+    ]
     columns = (
-        "mesh", "comp. cycles", "comp. MFLOPS", "comm. ConSet", "comm. bandwidth", "operations of a product",
+        "mesh",
+        "comp. cycles",
+        "comp. MFLOPS",
+        "comm. ConSet",
+        "comm. bandwidth",
+        "operations of a product",
         "64 · most words · 4 B / comm.",
-    )  # fmt: skip
+    )
     return Table("The text: as printed, and what follows from it", columns, tuple(rows))
 
 
@@ -110,10 +138,13 @@ def _evenness(name: str, how: str) -> float:
 def _departures() -> tuple[str, ...]:
     shares = [_evenness(name, how) for how in cuts() for name in MESHES]
     return (
-        "The text's bandwidth counts the processor with most words 64 times; what all send in the regenerated meshes "
+        "The text's bandwidth counts the processor with most words 64 times; what all send in the "
+        "regenerated meshes "
         f"is {min(shares):.2f} to {max(shares):.2f} of that",
-        "The printed bandwidth of q20k is 0.2 % above 64 · most words · 4 B / time, a slip of the text",
-        "The text's meshes are lost and its cuts had longer borders, so that regenerated ones send fewer words",
+        "The printed bandwidth of q20k is 0.2 % above 64 · most words · 4 B / time, a "
+        "slip of the text",
+        "The text's meshes are lost and its cuts had longer borders, so that regenerated ones "
+        "send fewer words",
     )
 
 
@@ -123,15 +154,33 @@ def _regenerated() -> Table:
         for name in MESHES:
             most, compiled = structure(name, how).words_of[1], as_the_text(name, how)
             time, today = simulated(compiled), simulated(as_today(name, how))
-            rows.append((
-                name, LABELS[how], most, _evenness(name, how), time, aggregate(most, time), today,
-                aggregate(most, today), operations(name, how),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    LABELS[how],
+                    most,
+                    _evenness(name, how),
+                    time,
+                    aggregate(most, time),
+                    today,
+                    aggregate(most, today),
+                    operations(name, how),
+                )
+            )
     columns = (
-        "mesh", "parts by", "most words of a processor", "mean over most", "clocks, the text's compiler", "MB/s",
-        "clocks, ours", "MB/s, ours", "operations of a product",
-    )  # fmt: skip
-    return Table("Regenerated meshes: simulated times and the text's bandwidth figure", columns, tuple(rows))
+        "mesh",
+        "parts by",
+        "most words of a processor",
+        "mean over most",
+        "clocks, the text's compiler",
+        "MB/s",
+        "clocks, ours",
+        "MB/s, ours",
+        "operations of a product",
+    )
+    return Table(
+        "Regenerated meshes: simulated times and the text's bandwidth figure", columns, tuple(rows)
+    )
 
 
 def matrices(name: str, how: str) -> list[csr_array]:
@@ -153,10 +202,19 @@ def _measured() -> Table:
         own = matrices(name, "bisection")
         slowest = max(map(_product_s, own))
         busiest = operations(name, "bisection")
-        rows.append((name, slowest * 1e6, CELLS * busiest / slowest / 1e6, simulated(as_the_text(name))))
-    columns = ("mesh", "comp. of the slowest part [us]", "comp. MFLOPS, 64 times its rate", "comm. ConSet, simulated")
+        rows.append(
+            (name, slowest * 1e6, CELLS * busiest / slowest / 1e6, simulated(as_the_text(name)))
+        )
+    columns = (
+        "mesh",
+        "comp. of the slowest part [us]",
+        "comp. MFLOPS, 64 times its rate",
+        "comm. ConSet, simulated",
+    )
     return Table(
-        "This computer: products of the 64 parts (by bisection) with SciPy, one after the other", columns, tuple(rows)
+        "This computer: products of the 64 parts (by bisection) with SciPy, one after the other",
+        columns,
+        tuple(rows),
     )
 
 
@@ -170,22 +228,41 @@ def _product_s(matrix: csr_array) -> float:
 
 
 def _solved() -> tuple[Table, ...]:
-    """The table's columns by the solver of the examples, a job of `RANKS`; none without examples or mpi4py."""
+    """The table's columns by the solver of the examples, a job of `RANKS`.
+
+    None without examples or mpi4py.
+    """
     if not SOLVER.exists() or find_spec("mpi4py") is None:
         return ()
-    title = f"This computer, the solver: examples/finite_elements in {RANKS} ranks, medians of an iteration"
+    title = (
+        f"This computer, the solver: examples/finite_elements in {RANKS} ranks, medians "
+        "of an iteration"
+    )
     rows: list[tuple[Value, ...]] = []
     try:
         for name in SOLVED:
             found = solve(name)
             own = found["ways"]["conset"]
-            rows.append((
-                name, found["iterations"], own["product_s"] * 1e6, own["mflops"], own["exchange_s"] * 1e6,
-                own["bandwidth_Bps"] / 1e6,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    found["iterations"],
+                    own["product_s"] * 1e6,
+                    own["mflops"],
+                    own["exchange_s"] * 1e6,
+                    own["bandwidth_Bps"] / 1e6,
+                )
+            )
     except (ExecutionError, subprocess.TimeoutExpired) as error:
         title += f"; ended by {error}"
-    columns = ("mesh", "iterations", "comp. [us]", "comp. MFLOPS", "comm. conset [us]", "comm. bandwidth [MB/s]")
+    columns = (
+        "mesh",
+        "iterations",
+        "comp. [us]",
+        "comp. MFLOPS",
+        "comm. conset [us]",
+        "comm. bandwidth [MB/s]",
+    )
     return (Table(title, columns, tuple(rows)),)
 
 
@@ -198,9 +275,15 @@ def solve(name: str, ranks: int = RANKS) -> dict[str, Any]:
     with TemporaryDirectory(prefix="conset-") as folder:
         words = [name, "--parts", str(ranks), "--repeat", "1", "--no-pictures", "-o", folder]
         ended = subprocess.run(
-            [sys.executable, str(SOLVER), *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            [sys.executable, str(SOLVER), *words],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
         )
         if ended.returncode:
-            raise ExecutionError(f"{SOLVER.name} {name}: {ended.stderr.strip() or ended.stdout.strip()}")
+            raise ExecutionError(
+                f"{SOLVER.name} {name}: {ended.stderr.strip() or ended.stdout.strip()}"
+            )
         found: dict[str, Any] = json.loads((Path(folder) / "result.json").read_text())
     return found

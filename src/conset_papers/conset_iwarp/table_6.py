@@ -1,4 +1,7 @@
-"""Table 6: communication times of the finite-element meshes, predicted and measured, on regenerated meshes."""
+"""Table 6: communication times of the finite-element meshes, predicted and measured.
+
+The meshes are regenerated.
+"""
 
 from __future__ import annotations
 
@@ -28,28 +31,42 @@ if TYPE_CHECKING:
 MESSAGE, COPIED = 816, 14
 """Clocks for each neighbour and each word, fitted to the printed predictions of message passing."""
 ACCURATE = 0.15
-"""What the text calls fairly accurate: its own measured times are 3 to 15 % above the predicted ones."""
+"""What the text calls fairly accurate.
+
+Its own measured times are 3 to 15 % above the predicted ones.
+"""
 NO_TRANSFER = "per_transfer=0,hop=0"
 ABOUT = (
-    "Regenerated meshes in 64 parts by {cuts}, compiled by router sequential with lists by AS, predicted by 528 · "
-    "phases + 10 · S and simulated. S is the sum of the phases' timetables, one line a processor for both ways. "
-    "Simulated by model flow on iwarp:8x8, sync barrier, one in flight, a word 10 clocks, 528 a phase, 104 a transfer, "
-    "4 a hop. Message passing: predicted by the formula of Tables 1 to 3 with 10 clocks a word at the receiver, "
-    "simulated by model wormhole, no sync, tie=checker, random order (mean of 20), {count} in flight. Beside: our "
-    "router (words balanced over phases, event list). Clocks of 50 ns. Nothing of the table is an input."
+    "Regenerated meshes in 64 parts by {cuts}, compiled by router sequential with lists by AS, "
+    "predicted by 528 · "
+    "phases + 10 · S and simulated. S is the sum of the phases' timetables, one line a processor "
+    "for both ways. "
+    "Simulated by model flow on iwarp:8x8, sync barrier, one in flight, a word 10 clocks, 528 a "
+    "phase, 104 a transfer, "
+    "4 a hop. Message passing: predicted by the formula of Tables 1 to 3 with 10 clocks a word at "
+    "the receiver, "
+    "simulated by model wormhole, no sync, tie=checker, random order (mean of 20), {count} in "
+    "flight. Beside: our "
+    "router (words balanced over phases, event list). Clocks of 50 ns. Nothing of the "
+    "table is an input."
 )
 
 
 def reproduce() -> Item:
     """All four columns of the regenerated meshes beside the print; the text's claims on them."""
     return Item(
-        "conset", "Table 6", "communication of the finite-element meshes: predicted and measured",
+        "conset",
+        "Table 6",
+        "communication of the finite-element meshes: predicted and measured",
         ABOUT.format(cuts=" and ".join(LABELS[how] for how in cuts()), count=best_in_flight()),
         cells=tuple(cell for how in cuts() for name in MESHES for cell in _cells(name, how)),
-        claims=(_faster(), _accurate()), tolerance=ACCURATE,
-        tables=(_parts_table(), *(_table(how) for how in cuts())), departures=_departures(),
-        pictures=(Picture(_picture),), basis="computed",
-    )  # fmt: skip
+        claims=(_faster(), _accurate()),
+        tolerance=ACCURATE,
+        tables=(_parts_table(), *(_table(how) for how in cuts())),
+        departures=_departures(),
+        pictures=(Picture(_picture),),
+        basis="computed",
+    )
 
 
 def _cells(name: str, how: str) -> list[Cell]:
@@ -63,31 +80,40 @@ def _cells(name: str, how: str) -> list[Cell]:
 
 
 def printed_words(name: str) -> float:
-    """S of the text: what its prediction leaves after the set-up of its phases, in words of 10 clocks."""
+    """What its prediction leaves after the set-up of its phases, in words of 10 clocks."""
     return (printed(6)[name]["conset_predicted"] - SETUP * printed(4)[name]["phases"]) / WORD_CLOCKS
 
 
 def _faster() -> Claim:
     ratios = {
-        how: [message_passing(name, how) / simulated(as_the_text(name, how)) for name in MESHES] for how in cuts()
+        how: [message_passing(name, how) / simulated(as_the_text(name, how)) for name in MESHES]
+        for how in cuts()
     }
-    text = [printed(6)[name]["msgpass_measured"] / printed(6)[name]["conset_measured"] for name in MESHES]
+    text = [
+        printed(6)[name]["msgpass_measured"] / printed(6)[name]["conset_measured"]
+        for name in MESHES
+    ]
     shown = ", ".join(f"{_list(row)} by {LABELS[how]}" for how, row in ratios.items())
     return Claim(
-        "connections are faster than message passing on all meshes (§5.2.1)", min(map(min, ratios.values())) > 1,
+        "connections are faster than message passing on all meshes (§5.2.1)",
+        min(map(min, ratios.values())) > 1,
         f"simulated {shown}; measured {_list(text)} times",
-    )  # fmt: skip
+    )
 
 
 def _accurate() -> Claim:
-    theirs = [printed(6)[name]["conset_measured"] / printed(6)[name]["conset_predicted"] - 1 for name in MESHES]
+    theirs = [
+        printed(6)[name]["conset_measured"] / printed(6)[name]["conset_predicted"] - 1
+        for name in MESHES
+    ]
     ours = {how: [_error(as_the_text(name, how)) for name in MESHES] for how in cuts()}
     bare = [_error(as_the_text(name), NO_TRANSFER) for name in MESHES]
     shown = ", ".join(f"{_percent(row)} by {LABELS[how]}" for how, row in ours.items())
     return Claim(
         "the performance models are fairly accurate (§5.2), taken as within 15 %",
         all(abs(error) <= ACCURATE for row in ours.values() for error in row),
-        f"simulated over predicted {shown}; by bisection without the 104 clocks a transfer and the hops "
+        f"simulated over predicted {shown}; by bisection without the 104 clocks a transfer "
+        "and the hops "
         f"{_percent(bare)}; measured over predicted in the text {_percent(theirs)}",
     )
 
@@ -100,13 +126,16 @@ def _departures() -> tuple[str, ...]:
     over = [printed_words(name) / as_the_text(name, how).words for how in cuts() for name in MESHES]
     fitted = [
         (MESSAGE * printed(4)[name]["degree"] + COPIED * printed(4)[name]["comm_max"])
-        / printed(6)[name]["msgpass_predicted"] - 1
+        / printed(6)[name]["msgpass_predicted"]
+        - 1
         for name in MESHES
-    ]  # fmt: skip
+    ]
     return (
-        f"The text's meshes are lost and its cuts had longer borders: its timetables have {min(over):.1f} to "
+        "The text's meshes are lost and its cuts had longer borders: its timetables have "
+        f"{min(over):.1f} to "
         f"{max(over):.1f} times the words of ours, so that fixed costs weigh more here",
-        "The text's formula of predicted message passing on these meshes is not known; 816 · degree + 14 · words, "
+        "The text's formula of predicted message passing on these meshes is not known; 816 · "
+        "degree + 14 · words, "
         f"fitted to its four cells, is within {100 * max(map(abs, fitted)):.1f} % of them",
     )
 
@@ -117,21 +146,40 @@ def _parts_table() -> Table:
     for name in MESHES:
         most, row = printed(4)[name]["comm_max"], printed(6)[name]
         phases, words = int(printed(4)[name]["phases"]), printed_words(name)
-        rows.append((
-            name, "the text, S from its prediction", phases, most, words, words / most,
-            round((row["conset_measured"] - row["conset_predicted"]) / phases),
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                "the text, S from its prediction",
+                phases,
+                most,
+                words,
+                words / most,
+                round((row["conset_measured"] - row["conset_predicted"]) / phases),
+            )
+        )
         for how in cuts():
             compiled, most = as_the_text(name, how), structure(name, how).words_of[1]
             phases = compiled.schedule.phases
-            rows.append((
-                name, f"regenerated, {LABELS[how]}", phases, most, round(compiled.words), compiled.words / most,
-                round((simulated(compiled) - compiled.predicted) / phases),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    f"regenerated, {LABELS[how]}",
+                    phases,
+                    most,
+                    round(compiled.words),
+                    compiled.words / most,
+                    round((simulated(compiled) - compiled.predicted) / phases),
+                )
+            )
     columns = (
-        "mesh", "source", "phases", "most words of a processor", "S", "S over most words",
+        "mesh",
+        "source",
+        "phases",
+        "most words of a processor",
+        "S",
+        "S over most words",
         "measured or simulated - predicted, a phase",
-    )  # fmt: skip
+    )
     return Table("Phases and words: what 528 · phases + 10 · S is made of", columns, tuple(rows))
 
 
@@ -139,18 +187,39 @@ def _table(how: str) -> Table:
     rows: list[tuple[Value, ...]] = []
     for name in MESHES:
         text, today = as_the_text(name, how), as_today(name, how)
-        times = (text.predicted, simulated(text), simulated(text, NO_TRANSFER), simulated(text, count="all"))
+        times = (
+            text.predicted,
+            simulated(text),
+            simulated(text, NO_TRANSFER),
+            simulated(text, count="all"),
+        )
         todays = (today.predicted, simulated(today), simulated(today, count="all"))
         messages = (message_passing(name, how, count) for count in IN_FLIGHT)
-        rows.append((
-            name, text.schedule.phases, round(text.words), *map(round, times), today.schedule.phases,
-            *map(round, todays), *map(round, messages),
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                text.schedule.phases,
+                round(text.words),
+                *map(round, times),
+                today.schedule.phases,
+                *map(round, todays),
+                *map(round, messages),
+            )
+        )
     columns = (
-        "mesh", "phases", "S", "predicted", "simulated", "nothing per transfer", "interleaved", "phases, ours",
-        "predicted, ours", "simulated, ours", "interleaved, ours",
+        "mesh",
+        "phases",
+        "S",
+        "predicted",
+        "simulated",
+        "nothing per transfer",
+        "interleaved",
+        "phases, ours",
+        "predicted, ours",
+        "simulated, ours",
+        "interleaved, ours",
         *(f"messages, {count} in flight" for count in IN_FLIGHT),
-    )  # fmt: skip
+    )
     return Table(f"Regenerated, parts by {LABELS[how]}: clocks", columns, tuple(rows))
 
 
@@ -160,15 +229,24 @@ def _picture() -> Figure:
 
     cells = {(name, how): _cells(name, how) for how in cuts() for name in MESHES}
     panels = [
-        Bars(first.column, "mesh", "time [clocks]", MESHES,
-             {"the text's meshes": [cells[name, "bisection"][k].published for name in MESHES]}
-             | {f"regenerated, {LABELS[how]}": [cells[name, how][k].ours for name in MESHES] for how in cuts()})
+        Bars(
+            first.column,
+            "mesh",
+            "time [clocks]",
+            MESHES,
+            {"the text's meshes": [cells[name, "bisection"][k].published for name in MESHES]}
+            | {
+                f"regenerated, {LABELS[how]}": [cells[name, how][k].ours for name in MESHES]
+                for how in cuts()
+            },
+        )
         for k, first in enumerate(cells["m11k", "bisection"])
-    ]  # fmt: skip
+    ]
     return picture_bars(
-        panels, title="Table 6: communication of the finite-element meshes",
+        panels,
+        title="Table 6: communication of the finite-element meshes",
         subtitle="measured: simulated for regenerated meshes, by flow and by wormhole",
-    )  # fmt: skip
+    )
 
 
 def _list(values: list[float]) -> str:

@@ -1,9 +1,12 @@
-"""Today's compiles of the basic patterns, beside the text's: predicted, interleaved, and one transfer after the other.
+"""Today's compiles of the basic patterns, beside the text's.
 
-The text's router needs 30 phases for the complete exchange and its ports and links are unevenly loaded. ΣL is the sum
-over phases of the largest load at any port or link; interleaved word by word a schedule takes 528 clocks a phase and
-2 · words · ΣL. One transfer after the other, the order of a cell's list decides: slots without contention
-(closed form, orbits) are listed slot by slot, the others in the order of an event list.
+Predicted, interleaved, and one transfer after the other.
+
+The text's router needs 30 phases for the complete exchange and its ports and links are unevenly
+loaded. ΣL is the sum over phases of the largest load at any port or link; interleaved word by word
+a schedule takes 528 clocks a phase and 2 · words · ΣL. One transfer after the other, the order of a
+cell's list decides: slots without contention (closed form, orbits) are listed slot by slot, the
+others in the order of an event list.
 """
 
 from __future__ import annotations
@@ -17,7 +20,14 @@ from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule
 from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, pattern_of
 from conset_papers.conset_iwarp.columns import connections, published
-from conset_papers.conset_iwarp.machine import CELLS, CONNECTIONS, WORD_B, bandwidth, clocks, machine
+from conset_papers.conset_iwarp.machine import (
+    CELLS,
+    CONNECTIONS,
+    WORD_B,
+    bandwidth,
+    clocks,
+    machine,
+)
 from conset_papers.item import Claim, Item, Picture, Table
 
 if TYPE_CHECKING:
@@ -27,9 +37,12 @@ FORMULA = "hop=0,per_transfer=0"
 """The text's formula has no latency."""
 EXECUTIONS = {"interleaved": "all", "one in flight": "1"}
 ABOUT = (
-    "Complete exchange on iwarp:8x8, 12 channels, method connections by three of its routers; predicted by formula, "
-    "simulated by flow under sync barrier (528 clocks a phase, 104 a transfer, 4 a hop), all connections of a phase "
-    "interleaved or one transfer in flight and one received at a cell. The text's rows: measured, and simulated with "
+    "Complete exchange on iwarp:8x8, 12 channels, method connections by three of its routers; "
+    "predicted by formula, "
+    "simulated by flow under sync barrier (528 clocks a phase, 104 a transfer, 4 a hop), all "
+    "connections of a phase "
+    "interleaved or one transfer in flight and one received at a cell. The text's rows: measured, "
+    "and simulated with "
     "the schedules by hand of Table 3. Clocks of 50 ns."
 )
 
@@ -41,7 +54,8 @@ class Made:
     Attributes:
         router: of method connections; empty: the best of all.
         objective: `time` or `phases`.
-        lists: timetable that orders lists where transfers go one after the other; empty: the schedule's own order.
+        lists: timetable that orders lists where transfers go one after the other; empty: the
+            schedule's own order.
     """
 
     router: str = ""
@@ -65,17 +79,27 @@ def compiled(table: int, words: int, made: Made, lists: bool = False) -> Schedul
     """The schedule; with its lists where transfers go one after the other."""
     which, on = BASICS[table - 1], machine(CONNECTIONS)
     return conset.compile(
-        pattern_of(which, words, on), on, method="connections", placement=which.placement,
-        router=made.router or None, objective=made.objective, timetable=made.lists if lists and made.lists else None,
+        pattern_of(which, words, on),
+        on,
+        method="connections",
+        placement=which.placement,
+        router=made.router or None,
+        objective=made.objective,
+        timetable=made.lists if lists and made.lists else None,
         sync="barrier",
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=256)
 def predicted(table: int, words: int, made: Made, costs: str = FORMULA) -> float:
-    """By formula with some costs changed, interleaved and without latency where none are given [clocks]."""
+    """By formula with some costs changed [clocks].
+
+    Interleaved, and without latency where none are given.
+    """
     return clocks(
-        conset.predict(compiled(table, words, made), machine=machine(CONNECTIONS, costs), by="formula").time_s
+        conset.predict(
+            compiled(table, words, made), machine=machine(CONNECTIONS, costs), by="formula"
+        ).time_s
     )
 
 
@@ -91,21 +115,33 @@ def describe_schedule(table: int, made: Made) -> str:
     """`27 phases, ΣL 79: orbits`."""
     found = figures(compiled(table, SIZES[-1], made))
     plural = "s" if found["phases"] != 1 else ""
-    return f"{found['phases']} phase{plural}, ΣL {found['load']['sum']}: {made.router or 'connections'}"
+    return (
+        f"{found['phases']} phase{plural}, ΣL {found['load']['sum']}: "
+        f"{made.router or 'connections'}"
+    )
 
 
 def today_table(table: int) -> Table:
-    """Times of the text and of today, a row for each schedule and execution, a column for each size."""
+    """Times of the text and of today.
+
+    A row for each schedule and execution, a column for each size.
+    """
     printed = published(table)
     rows: list[tuple[str | float, ...]] = [
         ("the text's", "measured", *(printed[words]["conset_measured"] for words in SIZES)),
-        ("the text's by hand, simulated", "one in flight", *(connections(table, words) for words in SIZES)),
+        (
+            "the text's by hand, simulated",
+            "one in flight",
+            *(connections(table, words) for words in SIZES),
+        ),
     ]
     for made in made_for(table):
         name = describe_schedule(table, made)
         rows.append((name, "predicted", *(predicted(table, words, made) for words in SIZES)))
-        rows += [(name, execution, *(simulated(table, words, made, execution) for words in SIZES))
-                 for execution in EXECUTIONS]  # fmt: skip
+        rows += [
+            (name, execution, *(simulated(table, words, made, execution) for words in SIZES))
+            for execution in EXECUTIONS
+        ]
     columns = ("schedule", "execution", *(f"{words:,} words" for words in SIZES))
     return Table("Compiled today: clocks, beside the text's", columns, tuple(rows))
 
@@ -113,11 +149,15 @@ def today_table(table: int) -> Table:
 def reproduce() -> Item:
     """The complete exchange compiled today: at its bounds, and how much that saves."""
     return Item(
-        "conset", "Schedules of today", "complete exchange compiled today, beside the text's 30 phases", ABOUT,
-        claims=(_fewest(), _least_sum(ORBITS), _least_sum(CLOSED_FORM), _faster(), _ratio()), tables=(today_table(3),),
+        "conset",
+        "Schedules of today",
+        "complete exchange compiled today, beside the text's 30 phases",
+        ABOUT,
+        claims=(_fewest(), _least_sum(ORBITS), _least_sum(CLOSED_FORM), _faster(), _ratio()),
+        tables=(today_table(3),),
         pictures=(Picture(_picture),),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _fewest() -> Claim:
@@ -138,7 +178,9 @@ def _least_sum(made: Made) -> Claim:
 def _faster() -> Claim:
     ratios = [
         published(3)[words]["conset_measured"]
-        / min(simulated(3, words, made, execution) for made in made_for(3) for execution in EXECUTIONS)
+        / min(
+            simulated(3, words, made, execution) for made in made_for(3) for execution in EXECUTIONS
+        )
         for words in SIZES
     ]
     shown = ", ".join(f"{ratio:.1f}×" for ratio in ratios)
@@ -152,7 +194,8 @@ def _ratio() -> Claim:
     measured = published(3)[words]["conset_measured"]
     rate = bandwidth(CELLS * (CELLS - 1) * words * WORD_B, time)
     said = (
-        f"{measured:,.0f} measured, {time:,.0f} simulated interleaved: {measured / time:.1f} times less, "
+        f"{measured:,.0f} measured, {time:,.0f} simulated interleaved: {measured / time:.1f} "
+        "times less, "
         f"{rate:,.0f} MB/s in all; {predicted(3, words, CLOSED_FORM):,.0f} by formula"
     )
     what = "at 16,384 words less than a quarter of the text's measured time"
@@ -163,27 +206,51 @@ def _picture() -> Figure:
     from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     def rates(times: list[float]) -> list[float]:
-        return [bandwidth(CELLS * (CELLS - 1) * words * WORD_B, time) for words, time in zip(SIZES, times, strict=True)]
+        return [
+            bandwidth(CELLS * (CELLS - 1) * words * WORD_B, time)
+            for words, time in zip(SIZES, times, strict=True)
+        ]
 
     theirs = [published(3)[words]["conset_measured"] for words in SIZES]
     lines = [
         Line("the text's, measured", SIZES, rates(theirs), "points", 0),
-        Line("the text's, simulated", SIZES, rates([connections(3, words) for words in SIZES]), "curve", 0),
+        Line(
+            "the text's, simulated",
+            SIZES,
+            rates([connections(3, words) for words in SIZES]),
+            "curve",
+            0,
+        ),
     ]
     for colour, made in enumerate(made_for(3), 1):
         for execution, kind in zip(EXECUTIONS, ("curve", "dashed"), strict=True):
             times = [simulated(3, words, made, execution) for words in SIZES]
-            lines.append(Line(f"{describe_schedule(3, made)}, {execution}", SIZES, rates(times), kind, colour))
+            lines.append(
+                Line(
+                    f"{describe_schedule(3, made)}, {execution}", SIZES, rates(times), kind, colour
+                )
+            )
     limit = bandwidth(CELLS * (CELLS - 1) * WORD_B, 2 * _least_load())
     lines.append(Line("what the links allow", (SIZES[0], SIZES[-1]), (limit, limit), "bound"))
     panel = Panel(
-        "", "words of a message", "aggregate bandwidth [MB/s]", lines, log_x=2,
-        ticks=(SIZES, [f"{words:,}" for words in SIZES]), legend="outside",
-    )  # fmt: skip
+        "",
+        "words of a message",
+        "aggregate bandwidth [MB/s]",
+        lines,
+        log_x=2,
+        ticks=(SIZES, [f"{words:,}" for words in SIZES]),
+        legend="outside",
+    )
     return picture_lines(
-        [panel], title="Complete exchange on a 64 cell iWarp: the text's schedule and today's", width=10.0, height=4.2,
-        subtitle="flow, sync barrier, 528 clocks a phase and 104 a transfer; ΣL: sum of the phases' largest loads",
-    )  # fmt: skip
+        [panel],
+        title="Complete exchange on a 64 cell iWarp: the text's schedule and today's",
+        width=10.0,
+        height=4.2,
+        subtitle=(
+            "flow, sync barrier, 528 clocks a phase and 104 a transfer; ΣL: sum of the phases' "
+            "largest loads"
+        ),
+    )
 
 
 def _least_load() -> float:

@@ -1,4 +1,7 @@
-"""Pictures of bars, series side by side over named groups; and of errors, every cell a dot off its published number."""
+"""Pictures of bars, series side by side over named groups.
+
+And of errors, every cell a dot off its published number.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,18 @@ class Bars:
 
 
 def picture_bars(
-    panels: Sequence[Bars], *, title: str, subtitle: str = "", columns: int = 2, top: float | None = None
+    panels: Sequence[Bars],
+    *,
+    title: str,
+    subtitle: str = "",
+    columns: int = 2,
+    top: float | None = None,
 ) -> Figure:
     """Panels in rows of `columns`; one legend below, colours by the place of a series.
 
     Args:
-        panels: at least one; series of the same place have the same colour, the panel with most of them the legend.
+        panels: at least one; series of the same place have the same colour, the panel with most of
+            them the legend.
         title: of the picture.
         subtitle: a quieter second line.
         columns: panels in a row.
@@ -83,7 +92,9 @@ def _draw_bars(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
     wide = WIDTH / len(panel.series)
     colours = style.colour_map()(np.linspace(0.12, 0.92, most))
     for k, (name, heights) in enumerate(panel.series.items()):
-        axes.bar(at + (k + 0.5) * wide - WIDTH / 2, heights, wide * 0.94, color=colours[k], label=name)
+        axes.bar(
+            at + (k + 0.5) * wide - WIDTH / 2, heights, wide * 0.94, color=colours[k], label=name
+        )
     axes.set_xticks(at, list(panel.groups))
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x)
@@ -100,7 +111,9 @@ def picture_errors(
     title: str,
     subtitle: str = "",
 ) -> Figure:
-    """Errors from left to right about 0; the tolerance as a band; assertions as lines of text below.
+    """Errors from left to right about 0; the tolerance as a band.
+
+    Assertions as lines of text below.
 
     Args:
         cells: (label, relative error, whether it counts).
@@ -113,7 +126,9 @@ def picture_errors(
     figure = style.new_figure(9, 1.3 + 0.19 * lines + 0.34 * len(claims))
     style.headline(figure, title, subtitle)
     if cells and claims:
-        upper, lower = figure.subplots(2, 1, height_ratios=(max(0.19 * lines, 0.6), 0.34 * len(claims)))
+        upper, lower = figure.subplots(
+            2, 1, height_ratios=(max(0.19 * lines, 0.6), 0.34 * len(claims))
+        )
         _draw_cells(upper, cells, tolerance)
         _draw_claims(lower, claims)
     elif cells:
@@ -123,7 +138,9 @@ def picture_errors(
     return figure
 
 
-def _draw_cells(axes: Axes, cells: Sequence[tuple[str, float, bool]], tolerance: float | None) -> None:
+def _draw_cells(
+    axes: Axes, cells: Sequence[tuple[str, float, bool]], tolerance: float | None
+) -> None:
     place = np.arange(len(cells))
     error = 100 * np.array([error for _, error, _ in cells])
     counts = np.array([counts for *_, counts in cells])
@@ -132,8 +149,15 @@ def _draw_cells(axes: Axes, cells: Sequence[tuple[str, float, bool]], tolerance:
     axes.axvline(0, color=style.QUIET, linewidth=0.9)
     axes.hlines(place, 0, error, color=style.ACCENT, linewidth=1.0)
     axes.plot(error[counts], place[counts], "o", color=style.ACCENT, markersize=4.5)
-    axes.plot(error[~counts], place[~counts], "o", color=style.QUIET, markerfacecolor=style.PAPER, markersize=4.5,
-              label="a departure of the text")  # fmt: skip
+    axes.plot(
+        error[~counts],
+        place[~counts],
+        "o",
+        color=style.QUIET,
+        markerfacecolor=style.PAPER,
+        markersize=4.5,
+        label="a departure of the text",
+    )
     labels = [label for label, *_ in cells] if len(cells) <= MAX_LABELS else []
     axes.set_yticks(place if labels else [], labels)
     axes.set_ylim(len(cells) - 0.4, -0.6)

@@ -1,4 +1,7 @@
-"""Pictures of permutations: a complete exchange as a transposition of blocks, and grids of nodes by their targets."""
+"""Pictures of permutations.
+
+A complete exchange as a transposition of blocks, and grids of nodes by their targets.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,12 @@ LABELLED = 8
 
 
 def picture_exchange(
-    before: NDArray[np.int64], arrows: NDArray[np.int64], after: NDArray[np.int64], *, title: str, subtitle: str = ""
+    before: NDArray[np.int64],
+    arrows: NDArray[np.int64],
+    after: NDArray[np.int64],
+    *,
+    title: str,
+    subtitle: str = "",
 ) -> Figure:
     """Three panels.
 
@@ -45,7 +53,10 @@ def picture_exchange(
 
 
 def _shades(count: int, low: float, strength: float) -> NDArray[np.float64]:
-    """shape=(count, 3): pale colours, from place `low` of the colour map on; `strength` 1 is the map's own."""
+    """shape=(count, 3): pale colours, from place `low` of the colour map on.
+
+    `strength` 1 is the map's own.
+    """
     colours = style.colour_map()(np.linspace(low, 1.0, max(count, 2)))[:, :3]
     return np.asarray(1 - (1 - colours) * strength, np.float64)
 
@@ -62,7 +73,9 @@ def _draw_matrix(axes: Axes, holder: NDArray[np.int64], title: str) -> None:
     axes.imshow(_shades(int(holder.max()) + 1, 0.3, 0.66)[holder], interpolation="nearest")
     for (row, column), who in np.ndenumerate(holder):
         axes.text(column, row - 0.08, f"{row},{column}", ha="center", va="bottom", size=10.5)
-        axes.text(column, row + 0.1, f"on {who}", ha="center", va="top", size=8.5, color=style.QUIET)
+        axes.text(
+            column, row + 0.1, f"on {who}", ha="center", va="top", size=8.5, color=style.QUIET
+        )
     _rule_cells(axes, holder.shape, style.PAPER, 2)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -73,11 +86,23 @@ def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
     angle = np.pi / 4 + 2 * np.pi * np.arange(count) / count
     place = np.stack([-np.cos(angle), np.sin(angle)], axis=1)
     for sender, receiver in arrows:
-        line = {"arrowstyle": "-|>", "color": style.ACCENT, "lw": 1.3, "connectionstyle": "arc3,rad=0.13",
-                "shrinkA": 15, "shrinkB": 15}  # fmt: skip
+        line = {
+            "arrowstyle": "-|>",
+            "color": style.ACCENT,
+            "lw": 1.3,
+            "connectionstyle": "arc3,rad=0.13",
+            "shrinkA": 15,
+            "shrinkB": 15,
+        }
         axes.annotate("", place[receiver], place[sender], arrowprops=line)
     axes.scatter(
-        place[:, 0], place[:, 1], s=620, c=_shades(count, 0.3, 0.66), edgecolors=style.QUIET, linewidths=0.8, zorder=3
+        place[:, 0],
+        place[:, 1],
+        s=620,
+        c=_shades(count, 0.3, 0.66),
+        edgecolors=style.QUIET,
+        linewidths=0.8,
+        zorder=3,
     )
     for k, (x, y) in enumerate(place):
         axes.text(x, y, str(k), ha="center", va="center", size=10.5, zorder=4)
@@ -112,19 +137,45 @@ def picture_routes(
         axes.plot([0, side - 1], [k, k], color=style.FAINT, linewidth=3, zorder=0)
         axes.plot([k, k], [0, side - 1], color=style.FAINT, linewidth=3, zorder=0)
     for one, other in shared:
-        axes.plot(column[[one, other]], row[[one, other]], color=style.BOUND, linewidth=9, alpha=0.55, zorder=1)
+        axes.plot(
+            column[[one, other]],
+            row[[one, other]],
+            color=style.BOUND,
+            linewidth=9,
+            alpha=0.55,
+            zorder=1,
+        )
     for k, route in enumerate(routes):
         beside = 0.07 * (k - (len(routes) - 1) / 2)
         nodes = list(route)
         shade = style.colour_map()(0.15 + 0.6 * k / max(len(routes) - 1, 1))
         x, y = column[nodes] + beside, row[nodes] + beside
         axes.plot(
-            x, y, color=shade, linewidth=2, zorder=3, label=f"{_place(nodes[0], side)} → {_place(nodes[-1], side)}"
+            x,
+            y,
+            color=shade,
+            linewidth=2,
+            zorder=3,
+            label=f"{_place(nodes[0], side)} → {_place(nodes[-1], side)}",
         )
-        axes.annotate("", (x[-1], y[-1]), (x[-2], y[-2]), arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 2})
-    axes.scatter(column, row, s=520, c=style.PAPER, edgecolors=style.QUIET, linewidths=0.8, zorder=2)
+        axes.annotate(
+            "",
+            (x[-1], y[-1]),
+            (x[-2], y[-2]),
+            arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 2},
+        )
+    axes.scatter(
+        column, row, s=520, c=style.PAPER, edgecolors=style.QUIET, linewidths=0.8, zorder=2
+    )
     for node in range(side * side):
-        axes.text(column[node] - 0.1, row[node] - 0.2, _place(node, side), ha="right", va="center", size=8.5)
+        axes.text(
+            column[node] - 0.1,
+            row[node] - 0.2,
+            _place(node, side),
+            ha="right",
+            va="center",
+            size=8.5,
+        )
     style.plain(axes)
     axes.set_xlim(-0.6, side - 0.4)
     axes.set_ylim(side - 0.5, -0.6)
@@ -153,9 +204,16 @@ class Grid:
 
 
 def picture_permutations(
-    rows: Sequence[Sequence[Grid]], *, title: str, subtitle: str = "", width: float = 10.0, height: float = 3.5
+    rows: Sequence[Sequence[Grid]],
+    *,
+    title: str,
+    subtitle: str = "",
+    width: float = 10.0,
+    height: float = 3.5,
 ) -> Figure:
-    """Rows of grids as wide as the picture; who sends is coloured (a dot: to itself), who is idle white.
+    """Rows of grids as wide as the picture.
+
+    Who sends is coloured (a dot: to itself), who is idle white.
 
     Args:
         rows: at least one row with at least one grid.

@@ -1,4 +1,7 @@
-"""Picture of values over two quantities: panels of coloured cells with their numbers, a border where a level is met."""
+"""Picture of values over two quantities.
+
+Panels of coloured cells with their numbers, a border where a level is met.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ class Heat:
         columns: labels from the left.
         rows: labels from below.
         value: shape=(rows, columns); NaN: nothing.
-        marked: shape=(rows, columns): what a line surrounds; None: what is above the picture's level.
+        marked: shape=(rows, columns): what a line surrounds; None: what is above the picture's
+            level.
     """
 
     title: str
@@ -62,9 +66,10 @@ def picture_heat(
         columns: panels in a row.
         height: of a row [inch].
         width: of a column [inch].
-        logarithmic: colours by the logarithm, from the least value of a panel to its largest; values are above 0, those
-            below 10 have a digit behind the point.
-        own_scales: each panel has its own scale of colours; else all have one, where it is not logarithmic.
+        logarithmic: colours by the logarithm, from the least value of a panel to its largest;
+            values are above 0, those below 10 have a digit behind the point.
+        own_scales: each panel has its own scale of colours; else all have one, where it is not
+            logarithmic.
     """
     columns = min(columns, len(panels))
     rows = ceil(len(panels) / columns)
@@ -75,7 +80,9 @@ def picture_heat(
     for k, panel in enumerate(panels):
         most = mosts[k] if own_scales else max(mosts)
         share = _logarithmic(panel.value) if logarithmic else np.nan_to_num(panel.value) / most
-        _draw(grid[k // columns][k % columns], panel, np.clip(share, 0, 1), level, digit=logarithmic)
+        _draw(
+            grid[k // columns][k % columns], panel, np.clip(share, 0, 1), level, digit=logarithmic
+        )
     for k in range(len(panels), rows * columns):
         grid[k // columns][k % columns].set_axis_off()
     return figure
@@ -84,18 +91,30 @@ def picture_heat(
 def _logarithmic(value: NDArray[np.float64]) -> NDArray[np.float64]:
     """Shape as `value`: 0.15 where it is least, 1 where it is largest, 0 where there is nothing."""
     low, high = np.log(np.nanmin(value)), np.log(np.nanmax(value))
-    share: NDArray[np.float64] = np.nan_to_num(0.15 + 0.85 * (np.log(value) - low) / max(high - low, 1e-12))
+    share: NDArray[np.float64] = np.nan_to_num(
+        0.15 + 0.85 * (np.log(value) - low) / max(high - low, 1e-12)
+    )
     return share
 
 
-def _draw(axes: Axes, panel: Heat, share: NDArray[np.float64], level: float, *, digit: bool) -> None:
+def _draw(
+    axes: Axes, panel: Heat, share: NDArray[np.float64], level: float, *, digit: bool
+) -> None:
     colours = style.amount_map()(0.75 * share)[..., :3]
     picture = 1 - (1 - colours) * (0.75 * np.minimum(1, share / 0.15))[..., None]
     axes.imshow(picture, aspect="auto", origin="lower", interpolation="nearest")
     for (row, column), value in np.ndenumerate(panel.value):
         if not np.isnan(value):
             colour = style.INK if value > 0 else style.QUIET
-            axes.text(column, row, _format(value, digit=digit), ha="center", va="center", size=8.2, color=colour)
+            axes.text(
+                column,
+                row,
+                _format(value, digit=digit),
+                ha="center",
+                va="center",
+                size=8.2,
+                color=colour,
+            )
     _surround(axes, panel.value > level if panel.marked is None else panel.marked)
     axes.set_xticks(np.arange(len(panel.columns)), list(panel.columns))
     axes.set_yticks(np.arange(len(panel.rows)), list(panel.rows))
@@ -116,6 +135,18 @@ def _surround(axes: Axes, inside: NDArray[np.bool_]) -> None:
     """A line between cells inside and outside, and along the edge of the panel."""
     padded = np.pad(inside, 1)
     for row, column in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]):
-        axes.plot([column - 0.5] * 2, [row - 0.5, row + 0.5], color=style.BOUND, linewidth=1.8, clip_on=False)
+        axes.plot(
+            [column - 0.5] * 2,
+            [row - 0.5, row + 0.5],
+            color=style.BOUND,
+            linewidth=1.8,
+            clip_on=False,
+        )
     for row, column in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]):
-        axes.plot([column - 0.5, column + 0.5], [row - 0.5] * 2, color=style.BOUND, linewidth=1.8, clip_on=False)
+        axes.plot(
+            [column - 0.5, column + 0.5],
+            [row - 0.5] * 2,
+            color=style.BOUND,
+            linewidth=1.8,
+            clip_on=False,
+        )

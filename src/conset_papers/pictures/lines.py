@@ -1,4 +1,7 @@
-"""Pictures of lines, each panel a family of curves over one quantity, and of steps, filled, beside formulas."""
+"""Pictures of lines and of filled steps.
+
+Each panel is a family of curves over one quantity, beside formulas.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,10 @@ class Line:
         name: in the legend; empty: not in it.
         x: where.
         y: how much; as many as `x`.
-        kind: `line` with marks, `points` without a line, `curve` and `dashed` without marks, `rings` around points,
-            `bound` in the colour of bounds, `quiet` dotted.
-        colour: index of its colour, for lines of several panels that belong together; None: its place.
+        kind: `line` with marks, `points` without a line, `curve` and `dashed` without marks,
+            `rings` around points, `bound` in the colour of bounds, `quiet` dotted.
+        colour: index of its colour, for lines of several panels that belong together; None: its
+            place.
     """
 
     name: str
@@ -80,7 +84,9 @@ def picture_lines(
     height: float = 3.6,
     width: float = 5.2,
 ) -> Figure:
-    """Panels in rows of `columns`; each with its legend where it has names the first panel does not have.
+    """Panels in rows of `columns`.
+
+    Each with its legend where it has names the first panel does not have.
 
     Args:
         panels: at least one.
@@ -96,7 +102,9 @@ def picture_lines(
     style.headline(figure, title, subtitle)
     grid = figure.subplots(rows, columns, squeeze=False)
     shown: set[str] = set()
-    most = max(1 + max((_colour(panel, k) for k in range(len(panel.lines))), default=0) for panel in panels)
+    most = max(
+        1 + max((_colour(panel, k) for k in range(len(panel.lines))), default=0) for panel in panels
+    )
     for k, panel in enumerate(panels):
         _draw_lines(grid[k // columns][k % columns], panel, most, shown)
     for k in range(len(panels), rows * columns):
@@ -138,7 +146,9 @@ def _draw_lines(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
     axes.grid(axis="both")
     if names - shown:
         outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-        axes.legend(handlelength=2.6, **(outside if panel.legend == "outside" else {"loc": panel.legend}))
+        axes.legend(
+            handlelength=2.6, **(outside if panel.legend == "outside" else {"loc": panel.legend})
+        )
     shown |= names
 
 
@@ -161,17 +171,34 @@ def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
         axes.plot(line.x, line.y, color=style.QUIET, linewidth=1.2, linestyle=":", label=label)
     elif line.kind == "rings":
         axes.plot(
-            line.x, line.y, "o", color=style.INK, fillstyle="none", markersize=8.5, markeredgewidth=1.0, label=label
+            line.x,
+            line.y,
+            "o",
+            color=style.INK,
+            fillstyle="none",
+            markersize=8.5,
+            markeredgewidth=1.0,
+            label=label,
         )
     elif line.kind in ("curve", "dashed"):
         dash = "-" if line.kind == "curve" else (0, (4, 2))
-        axes.plot(line.x, line.y, color=_shade(colour, most), linewidth=1.5, linestyle=dash, label=label)
+        axes.plot(
+            line.x, line.y, color=_shade(colour, most), linewidth=1.5, linestyle=dash, label=label
+        )
     else:
         shade = _shade(colour, most)
         axes.plot(
-            line.x, line.y, color=shade, linewidth=1.6, marker=MARKS[colour % len(MARKS)], markersize=4.2, label=label,
-            linestyle="none" if line.kind == "points" else DASHES[colour // len(MARKS) % len(DASHES)],
-        )  # fmt: skip
+            line.x,
+            line.y,
+            color=shade,
+            linewidth=1.6,
+            marker=MARKS[colour % len(MARKS)],
+            markersize=4.2,
+            label=label,
+            linestyle="none"
+            if line.kind == "points"
+            else DASHES[colour // len(MARKS) % len(DASHES)],
+        )
 
 
 def _shade(colour: int, most: int) -> tuple[float, float, float, float]:
@@ -201,8 +228,12 @@ class Steps:
     formula: Sequence[float] | None = None
 
 
-def picture_steps(panels: Sequence[Steps], *, title: str, subtitle: str = "", columns: int = 2) -> Figure:
-    """Panels in rows of `columns`; those with the same label of the axis up have the same axis; one legend.
+def picture_steps(
+    panels: Sequence[Steps], *, title: str, subtitle: str = "", columns: int = 2
+) -> Figure:
+    """Panels in rows of `columns`; those with the same label of the axis up have the same axis.
+
+    One legend.
 
     Args:
         panels: at least one.
@@ -217,7 +248,9 @@ def picture_steps(panels: Sequence[Steps], *, title: str, subtitle: str = "", co
     grid = figure.subplots(rows, columns, squeeze=False)
     for k, axes in enumerate(grid.ravel()):
         if k < len(panels):
-            _draw_steps(axes, panels[k], max(_top(panel) for panel in panels if panel.y == panels[k].y))
+            _draw_steps(
+                axes, panels[k], max(_top(panel) for panel in panels if panel.y == panels[k].y)
+            )
         else:
             axes.set_axis_off()
     if any(panel.formula is not None for panel in panels):
@@ -235,7 +268,14 @@ def _draw_steps(axes: Axes, panel: Steps, top: float) -> None:
     edges = np.arange(len(panel.counted) + 1) + 0.5
     axes.stairs(panel.counted, edges, fill=True, color=style.ACCENT, linewidth=0, label=panel.name)
     if panel.formula is not None:
-        axes.stairs(panel.formula, edges, baseline=None, color=style.BOUND, linewidth=1.1, label=panel.formula_name)
+        axes.stairs(
+            panel.formula,
+            edges,
+            baseline=None,
+            color=style.BOUND,
+            linewidth=1.1,
+            label=panel.formula_name,
+        )
     axes.set_xlim(edges[0], edges[-1])
     axes.set_ylim(0, top * 1.06)
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))

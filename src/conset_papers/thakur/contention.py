@@ -1,4 +1,4 @@
-"""Contention: messages on the busiest link in every step, by formula and counted, on the ten meshes."""
+"""Messages on the busiest link in every step, by formula and counted, on the ten meshes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOUT = (
-    "Complete exchange on delta:RxC by methods pex, pex-gen, pex-gen-shift and gen, compiled; messages on every link "
-    "counted in every phase along the machine's XY routes, the busiest link beside the formulas of sections 3.1 and "
-    "3.4. Cells: steps of a mesh in which formula and count are equal, against all its steps, for PEX with floors and "
-    "for the exact formula of GEN, max(min(j, c - j), V) with V = min(k, r - k) where j = 0, else max(min(k, r - k), "
+    "Complete exchange on delta:RxC by methods pex, pex-gen, pex-gen-shift and gen, compiled; "
+    "messages on every link "
+    "counted in every phase along the machine's XY routes, the busiest link beside the formulas "
+    "of sections 3.1 and "
+    "3.4. Cells: steps of a mesh in which formula and count are equal, against all its steps, for "
+    "PEX with floors and "
+    "for the exact formula of GEN, max(min(j, c - j), V) with V = min(k, r - k) where j = 0, else "
+    "max(min(k, r - k), "
     "min(k + 1, r - k - 1)), j = i mod c, k = ⌊i/c⌋."
 )
 PAIRWISE = ("pex-gen", "pex-gen-shift")
-COLUMNS = ("algorithm", "formula", "mesh", "steps", "equal", "too high", "too low", "sum over counted", "most counted",
-           "most by formula")  # fmt: skip
+COLUMNS = (
+    "algorithm",
+    "formula",
+    "mesh",
+    "steps",
+    "equal",
+    "too high",
+    "too low",
+    "sum over counted",
+    "most counted",
+    "most by formula",
+)
 
 
 @dataclass(frozen=True)
@@ -62,23 +76,43 @@ class Comparison:
 
     def row(self) -> tuple[str | float | int, ...]:
         """As in `COLUMNS`."""
-        return (NAMES[self.method], self.formula, mesh_word(self.mesh), self.steps, self.equal, self.high, self.low,
-                float(self.by_formula.sum() / self.counted.sum()), int(self.counted.max()),
-                int(self.by_formula.max()))  # fmt: skip
+        return (
+            NAMES[self.method],
+            self.formula,
+            mesh_word(self.mesh),
+            self.steps,
+            self.equal,
+            self.high,
+            self.low,
+            float(self.by_formula.sum() / self.counted.sum()),
+            int(self.counted.max()),
+            int(self.by_formula.max()),
+        )
 
 
 def reproduce() -> Item:
     """Counts all 25 schedules and holds every formula against them."""
     exact = list(exact_formulas())
     text = list(text_formulas())
-    cells = tuple(Cell(f"{NAMES[c.method]}, {c.formula}", mesh_word(c.mesh), c.steps, c.equal) for c in exact)
-    table = Table("Contention: formulas beside counts", COLUMNS, tuple(c.row() for c in exact + text))
+    cells = tuple(
+        Cell(f"{NAMES[c.method]}, {c.formula}", mesh_word(c.mesh), c.steps, c.equal) for c in exact
+    )
+    table = Table(
+        "Contention: formulas beside counts", COLUMNS, tuple(c.row() for c in exact + text)
+    )
     claims = (_half_a_side(), _steps(), *_text_claims(text))
     return Item(
-        "thakur", "Contention", "messages on the busiest link, by formula and counted", ABOUT,
-        cells=cells, claims=claims, tolerance=0.0, tables=(table,), pictures=(Picture(_draw),),
+        "thakur",
+        "Contention",
+        "messages on the busiest link, by formula and counted",
+        ABOUT,
+        cells=cells,
+        claims=claims,
+        tolerance=0.0,
+        tables=(table,),
+        pictures=(Picture(_draw),),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def exact_formulas() -> Iterator[Comparison]:
@@ -114,10 +148,15 @@ def _half_a_side() -> Claim:
 
 
 def _steps() -> Claim:
-    cases = [("pex", m) for m in POWERS] + [("gen", m) for m in MESHES] + [(p, m) for p in PAIRWISE for m in OTHERS]
+    cases = (
+        [("pex", m) for m in POWERS]
+        + [("gen", m) for m in MESHES]
+        + [(p, m) for p in PAIRWISE for m in OTHERS]
+    )
     right = sum(contention(*case).size == _text_steps(*case) for case in cases)
     return Claim(
-        "PEX and GEN take p − 1 steps, PEX-GEN and PEX-GEN-SHIFT q − 1, q the next power of two (sections 3.1 to 3.4)",
+        "PEX and GEN take p − 1 steps, PEX-GEN and PEX-GEN-SHIFT q − 1, q the next power of two "
+        "(sections 3.1 to 3.4)",
         right == len(cases),
         f"{right} of {len(cases)} schedules",
     )
@@ -132,25 +171,37 @@ def _text_claims(text: list[Comparison]) -> Iterator[Claim]:
     """What the text says of each step, as it stands."""
     ceilings = [c for c in text if c.formula == "ceilings"]
     yield _held(
-        "PEX: f(i) = 2^⌈lg max(i mod c, i/c)⌉ is exact (section 3.1, as scanned); with floors it is",
-        ceilings, _too_high, lambda c: c.equal == c.steps,
-    )  # fmt: skip
+        "PEX: f(i) = 2^⌈lg max(i mod c, i/c)⌉ is exact (section 3.1, as scanned); "
+        "with floors it is",
+        ceilings,
+        _too_high,
+        lambda c: c.equal == c.steps,
+    )
     yield _held(
-        "GEN: f(i) is the sum of a horizontal and a vertical term (section 3.4); they load different links, and it is "
+        "GEN: f(i) is the sum of a horizontal and a vertical term (section 3.4); they load "
+        "different links, and it is "
         "an upper bound only",
-        [c for c in text if c.formula == "sum"], _too_high, lambda c: c.equal == c.steps,
-    )  # fmt: skip
+        [c for c in text if c.formula == "sum"],
+        _too_high,
+        lambda c: c.equal == c.steps,
+    )
     for method in PAIRWISE:
         cases = [c for c in text if c.method == method]
         yield _held(
-            f"{NAMES[method]}: the contention in each step is bounded by that of PEX (sections 3.2, 3.3); it is where "
+            f"{NAMES[method]}: the contention in each step is bounded by that of PEX (sections "
+            "3.2, 3.3); it is where "
             "the columns are a power of two",
-            cases, _above, lambda c: c.low == 0,
-        )  # fmt: skip
+            cases,
+            _above,
+            lambda c: c.low == 0,
+        )
 
 
 def _held(
-    label: str, cases: list[Comparison], figures: Callable[[Comparison], str], holds: Callable[[Comparison], bool]
+    label: str,
+    cases: list[Comparison],
+    figures: Callable[[Comparison], str],
+    holds: Callable[[Comparison], bool],
 ) -> Claim:
     return Claim(label, all(holds(c) for c in cases), "; ".join(figures(c) for c in cases))
 
@@ -168,10 +219,24 @@ def _above(case: Comparison) -> str:
 def _draw() -> Figure:
     from conset_papers.pictures.lines import Steps, picture_steps
 
-    shown = [c for c in text_formulas() if c.mesh in ((16, 16), (16, 14)) and (c.method, c.mesh) != ("gen", (16, 14))]
-    panels = [Steps(f"{NAMES[c.method]} on {mesh_word(c.mesh)}", "messages, busiest link", "counted",
-                    c.counted.tolist(), "by the text's formula", c.by_formula.tolist()) for c in shown]  # fmt: skip
+    shown = [
+        c
+        for c in text_formulas()
+        if c.mesh in ((16, 16), (16, 14)) and (c.method, c.mesh) != ("gen", (16, 14))
+    ]
+    panels = [
+        Steps(
+            f"{NAMES[c.method]} on {mesh_word(c.mesh)}",
+            "messages, busiest link",
+            "counted",
+            c.counted.tolist(),
+            "by the text's formula",
+            c.by_formula.tolist(),
+        )
+        for c in shown
+    ]
     return picture_steps(
-        panels, title="Contention in every step of the complete exchange",
+        panels,
+        title="Contention in every step of the complete exchange",
         subtitle="formulas as scanned; for PEX-GEN and PEX-GEN-SHIFT the bound: PEX with floors",
-    )  # fmt: skip
+    )

@@ -1,4 +1,4 @@
-"""Cross-validation: how far the models are from times of machine sizes that they were not fitted to."""
+"""How far the models are from times of machine sizes that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ FORMS = (THREE, TEXT, SIX)
 MEAN = 0.12
 """What is allowed for the mean error of a machine size that was not seen."""
 ABOUT = (
-    "Every model is fitted to three of the five machine sizes of Tables 2 to 6 and judged on sizes that it has not "
-    "seen. The closed forms (item Fit) are fitted here, on all ten choices of three columns. The words of the "
-    "simulation (overhead, port, node, exchange_weight, link, lanes, receive) are found by benchmarks/fit_delta.py on "
-    "the four choices without the largest machines and kept in a file; every schedule is compiled and simulated with "
+    "Every model is fitted to three of the five machine sizes of Tables 2 to 6 and judged on "
+    "sizes that it has not "
+    "seen. The closed forms (item Fit) are fitted here, on all ten choices of three columns. The "
+    "words of the "
+    "simulation (overhead, port, node, exchange_weight, link, lanes, receive) are found by "
+    "benchmarks/fit_delta.py on "
+    "the four choices without the largest machines and kept in a file; every schedule is compiled "
+    "and simulated with "
     f"them here, {EXECUTED}."
 )
 
@@ -50,13 +54,19 @@ def reproduce() -> Item:
     ours = held_out()
     forms = {name: held_out_form(name) for name in FORMS}
     return Item(
-        "thakur", "Cross-validation", "times of machine sizes that a model was not fitted to", ABOUT,
-        claims=_claims(ours, forms), tables=(_columns(ours, forms), _folds(), _words()),
+        "thakur",
+        "Cross-validation",
+        "times of machine sizes that a model was not fitted to",
+        ABOUT,
+        claims=_claims(ours, forms),
+        tables=(_columns(ours, forms), _folds(), _words()),
         pictures=(Picture(lambda: _draw(ours, forms)),),
-        departures=(f"simulated, furthest off: {describe_worst(printed(), ours)}",
-                    f"simulated, by table: {by_table(ours)}"),
+        departures=(
+            f"simulated, furthest off: {describe_worst(printed(), ours)}",
+            f"simulated, by table: {by_table(ours)}",
+        ),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def closed_form(name: str, fold: Fold) -> Seconds:
@@ -76,13 +86,21 @@ def _claims(ours: Seconds, forms: dict[str, Seconds]) -> tuple[Claim, ...]:
     found = {name: rms_error(times, values) for name, values in forms.items()}
     means = {column: mean_error(_of(column), ours) for column in COLUMNS}
     return (
-        Claim("beyond the text: on sizes not fitted to, the simulation is closer than every closed form (rms)",
-              rms_error(times, ours) < min(found.values()),
-              f"{rms_error(times, ours):.1%} against " + ", ".join(f"{name} {rms:.1%}" for name, rms in found.items())),
-        Claim(f"beyond the text: on no size that it was not fitted to is the simulation off by more than {MEAN:.0%} in "
-              "the mean", max(map(abs, means.values())) <= MEAN,
-              ", ".join(f"column {column} {mean:+.1%}" for column, mean in means.items())),
-    )  # fmt: skip
+        Claim(
+            "beyond the text: on sizes not fitted to, the simulation is closer than every "
+            "closed form (rms)",
+            rms_error(times, ours) < min(found.values()),
+            f"{rms_error(times, ours):.1%} against "
+            + ", ".join(f"{name} {rms:.1%}" for name, rms in found.items()),
+        ),
+        Claim(
+            "beyond the text: on no size that it was not fitted to is the simulation off by more "
+            f"than {MEAN:.0%} in "
+            "the mean",
+            max(map(abs, means.values())) <= MEAN,
+            ", ".join(f"column {column} {mean:+.1%}" for column, mean in means.items()),
+        ),
+    )
 
 
 def _of(column: int) -> list[Time]:
@@ -93,11 +111,19 @@ def _columns(ours: Seconds, forms: dict[str, Seconds]) -> Table:
     rows: list[tuple[Value, ...]] = []
     for column in COLUMNS:
         times = _of(column)
-        values = [round(100 * of(times, each), 1) for each in (ours, *forms.values()) for of in (rms_error, mean_error)]
+        values = [
+            round(100 * of(times, each), 1)
+            for each in (ours, *forms.values())
+            for of in (rms_error, mean_error)
+        ]
         processors = sorted({time.ranks for time in times})
         rows.append((column, ", ".join(map(str, processors)), _name(fold_without(column)), *values))
-    columns = ("column", "processors", "fitted on columns",
-               *(f"{name}: {what} [%]" for name in ("simulated", *forms) for what in ("rms", "mean")))  # fmt: skip
+    columns = (
+        "column",
+        "processors",
+        "fitted on columns",
+        *(f"{name}: {what} [%]" for name in ("simulated", *forms) for what in ("rms", "mean")),
+    )
     return Table("Columns: errors on machine sizes that were not fitted to", columns, tuple(rows))
 
 
@@ -105,16 +131,26 @@ def _folds() -> Table:
     rows: list[tuple[Value, ...]] = []
     for fold in FOLDS:
         seconds = [closed_form(name, fold) for name in FORMS]
-        errors = [round(100 * rms_error(times, each), 1) for each in seconds
-                  for times in (inside(fold), outside(fold))]  # fmt: skip
+        errors = [
+            round(100 * rms_error(times, each), 1)
+            for each in seconds
+            for times in (inside(fold), outside(fold))
+        ]
         rows.append((_name(fold), *errors))
-    columns = ("fitted on columns", *(f"{name}: rms {what} [%]" for name in FORMS for what in ("fitted", "judged")))
+    columns = (
+        "fitted on columns",
+        *(f"{name}: rms {what} [%]" for name in FORMS for what in ("fitted", "judged")),
+    )
     return Table("Folds: the closed forms on all ten choices of three sizes", columns, tuple(rows))
 
 
 def _words() -> Table:
     rows = tuple((_name(fold), words) for fold, words in fitted_words().items())
-    return Table("Words: what benchmarks/fit_delta.py found for the simulation", ("fitted on columns", "words"), rows)
+    return Table(
+        "Words: what benchmarks/fit_delta.py found for the simulation",
+        ("fitted on columns", "words"),
+        rows,
+    )
 
 
 def _name(fold: Fold) -> str:
@@ -123,6 +159,11 @@ def _name(fold: Fold) -> str:
 
 def _draw(ours: Seconds, forms: dict[str, Seconds]) -> Figure:
     return draw_errors(
-        ours, {"simulated": ours, **forms}, title="Errors on machine sizes that the models were not fitted to",
-        subtitle=f"each fitted on three other sizes; complete exchange on delta, {EXECUTED}; dots: simulated",
-    )  # fmt: skip
+        ours,
+        {"simulated": ours, **forms},
+        title="Errors on machine sizes that the models were not fitted to",
+        subtitle=(
+            f"each fitted on three other sizes; complete exchange on delta, {EXECUTED}; "
+            "dots: simulated"
+        ),
+    )

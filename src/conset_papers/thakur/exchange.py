@@ -29,15 +29,23 @@ def delta(mesh: Mesh, settings: str = "") -> Machine:
 
 
 def exchange(mesh: Mesh, size: int, method: str, settings: str = "", **options: Any) -> Schedule:
-    """The complete exchange of messages of `size` bytes, compiled; `options` as in `conset.compile`."""
+    """The complete exchange of messages of `size` bytes, compiled.
+
+    `options` as in `conset.compile`.
+    """
     words = f"alltoall:size={size}"
-    found: Schedule = conset.compile(words, delta(mesh, settings), method=method, sync=SYNC, **options)
+    found: Schedule = conset.compile(
+        words, delta(mesh, settings), method=method, sync=SYNC, **options
+    )
     return found
 
 
 @lru_cache
 def contention(method: str, mesh: Mesh) -> NDArray[np.int32]:
-    """shape=(steps): messages on the busiest link of every step, counted in the compiled schedule."""
+    """Messages on the busiest link of every step, counted in the compiled schedule.
+
+    shape=(steps).
+    """
     return phase_loads(exchange(mesh, 1, method)).link.astype(np.int32)
 
 
@@ -64,8 +72,14 @@ def simulated() -> Seconds:
 
 @lru_cache
 def predicted_table(table: int) -> Seconds:
-    """The cells of one table by conset's own formula for policy `local`, which counts every link, and the preset."""
-    return {time: conset.predict(exchange(time.mesh, time.bytes, time.method)).time_s for time in printed(table)}
+    """The cells of one table by conset's own formula for policy `local`.
+
+    Which counts every link, and the preset.
+    """
+    return {
+        time: conset.predict(exchange(time.mesh, time.bytes, time.method)).time_s
+        for time in printed(table)
+    }
 
 
 def predicted() -> Seconds:

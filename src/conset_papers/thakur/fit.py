@@ -1,18 +1,21 @@
-"""The text's analytical model and its fit: T = Σ over steps of α + L·max(β, f(i)·β_sat), β = 2^γ·β_sat (section 2).
+"""The text's analytical model and its fit.
 
-β is β_ex for the exchanges of PEX, PEX-GEN and PEX-GEN-SHIFT, β_sr for GEN. The text prints neither α nor β; they are
-fitted to its printed times at run time, by least squares of the relative error. With f and γ given a time is linear in
-the three parameters:
+T = Σ over steps of α + L·max(β, f(i)·β_sat), β = 2^γ·β_sat (section 2).
+
+β is β_ex for the exchanges of PEX, PEX-GEN and PEX-GEN-SHIFT, β_sr for GEN. The text prints neither
+α nor β; they are fitted to its printed times at run time, by least squares of the relative error.
+With f and γ given a time is linear in the three parameters:
     T = steps·α + L·Σ max(1, f(i)/2^γ)·β
-so the fit is one linear problem. f is counted in the compiled schedules, or the text's formula: with the corrected
-floors, or with the ceilings its scan shows. Off powers of two the text has no f for PEX-GEN and PEX-GEN-SHIFT but says
-that PEX's bounds it: PEX's formula then stands for it, over q - 1 steps.
+so the fit is one linear problem. f is counted in the compiled schedules, or the text's formula:
+with the corrected floors, or with the ceilings its scan shows. Off powers of two the text has no f
+for PEX-GEN and PEX-GEN-SHIFT but says that PEX's bounds it: PEX's formula then stands for it, over
+q - 1 steps.
 
-The same form with α, β and β_sat of their own for exchanges and for GEN has six parameters: for a given ratio β/β_sat
-it is linear again, and the ratio is the best of a fine grid.
+The same form with α, β and β_sat of their own for exchanges and for GEN has six parameters: for a
+given ratio β/β_sat it is linear again, and the ratio is the best of a fine grid.
 
-Any user can predict with it: it is conset's formula under policy barrier with barriers that cost nothing and links that
-lose nothing beyond being shared. `step_words` gives the words for `--set`.
+Any user can predict with it: it is conset's formula under policy barrier with barriers that cost
+nothing and links that lose nothing beyond being shared. `step_words` gives the words for `--set`.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from conset.base.units import format_size
 from conset.methods.phases.pairwise_exchange import text_gen_contention
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import contention
-from conset_papers.thakur.times import (  # fmt: skip
+from conset_papers.thakur.times import (
     METHODS,
     NAMES,
     Mesh,
@@ -64,11 +67,16 @@ GAMMAS = (0, 1, 2)
 FAR = 0.12
 """`off`: a mean error of a machine size beyond this."""
 ABOUT = (
-    "Section 2's model, T = Σ over steps of α + L·max(β, f(i)·β_sat), fitted to the text's own 125 times: a formula "
-    "with three parameters (β = 2^γ·β_sat, β_ex for exchanges, β_sr for GEN) or six (α, β and β_sat apart for "
-    "exchanges and for GEN), least squares of the relative error. f(i) is counted in the schedules compiled for "
-    "delta:RxC. α is paid in every step, of a processor that idles too. The times are what is fitted, so no cell "
-    "stands here: how far the forms are from times that they have not seen is in item Cross-validation. No "
+    "Section 2's model, T = Σ over steps of α + L·max(β, f(i)·β_sat), fitted to the text's own "
+    "125 times: a formula "
+    "with three parameters (β = 2^γ·β_sat, β_ex for exchanges, β_sr for GEN) or six (α, β and "
+    "β_sat apart for "
+    "exchanges and for GEN), least squares of the relative error. f(i) is counted in the "
+    "schedules compiled for "
+    "delta:RxC. α is paid in every step, of a processor that idles too. The times are what is "
+    "fitted, so no cell "
+    "stands here: how far the forms are from times that they have not seen is in item "
+    "Cross-validation. No "
     "simulation, no preset."
 )
 
@@ -127,7 +135,14 @@ def fit(source: str = "counted", gamma: int = 1, among: tuple[Time, ...] = ()) -
     used = np.array([time in known for time in times])
     parameters = relative_least_squares(rows[used], seconds[used])
     alpha, exchange, shift = (float(value) for value in parameters)
-    return Fit(source, gamma, alpha, exchange, shift, dict(zip(times, (rows @ parameters).tolist(), strict=True)))
+    return Fit(
+        source,
+        gamma,
+        alpha,
+        exchange,
+        shift,
+        dict(zip(times, (rows @ parameters).tolist(), strict=True)),
+    )
 
 
 def relative_least_squares(rows: Floats, seconds: Floats) -> Floats:
@@ -156,8 +171,10 @@ class Step:
     saturated_s: float
 
     def __str__(self) -> str:
-        return (f"α {1e6 * self.alpha_s:.0f} us, β {1e6 * self.beta_s:.3f} us/B, "
-                f"β_sat {1e6 * self.saturated_s:.3f} us/B")  # fmt: skip
+        return (
+            f"α {1e6 * self.alpha_s:.0f} us, β {1e6 * self.beta_s:.3f} us/B, "
+            f"β_sat {1e6 * self.saturated_s:.3f} us/B"
+        )
 
 
 @dataclass(frozen=True)
@@ -181,7 +198,10 @@ RATIOS: Floats = 2.0 ** np.arange(-1, 5 + 1 / 64, 1 / 32)
 
 @lru_cache
 def fit_six(among: tuple[Time, ...] = ()) -> SixFit:
-    """Least squares of the relative errors over some printed times, of all without any; f counted."""
+    """Least squares of the relative errors over some printed times, of all without any.
+
+    F counted.
+    """
     known = set(among or printed())
     seconds: dict[Time, float] = {}
     steps = []
@@ -198,8 +218,12 @@ def fit_six(among: tuple[Time, ...] = ()) -> SixFit:
 
 def _fit_step(times: Sequence[Time]) -> Step:
     printed_s = np.array([time.seconds for time in times])
-    counts = np.array([contention_of("counted", time.method, time.mesh).size for time in times], np.float64)
-    moved = np.array([time.bytes * _moved(time.method, time.mesh) for time in times])  # (times, ratios)
+    counts = np.array(
+        [contention_of("counted", time.method, time.mesh).size for time in times], np.float64
+    )
+    moved = np.array(
+        [time.bytes * _moved(time.method, time.mesh) for time in times]
+    )  # (times, ratios)
     best: tuple[float, Floats, float] | None = None
     for k, ratio in enumerate(RATIOS.tolist()):
         rows = np.stack([counts, moved[:, k]], axis=1)
@@ -230,8 +254,9 @@ def step_of(found: Fit, method: str) -> Step:
 def step_words(step: Step) -> str:
     """Words for `--set` with which `predict --by formula --sync barrier` is the text's model.
 
-    A port takes β a byte, a link β_sat, an overhead α. Nothing else costs anything: no hop, no barrier, no loss on a
-    link but that of sharing it. Messages of a phase are of one size and each processor has one, as in the text.
+    A port takes β a byte, a link β_sat, an overhead α. Nothing else costs anything: no hop, no
+    barrier, no loss on a link but that of sharing it. Messages of a phase are of one size and each
+    processor has one, as in the text.
 
     >>> step_words(Step(158e-6, 0.25e-6, 0.125e-6))
     'overhead=158us,port=4MB/s,node=none,link=8MB/s,hop=0,blocking=0,synchronization=0'
@@ -256,15 +281,23 @@ def reproduce() -> Item:
     times = printed()
     claims = _claims(best)
     return Item(
-        "thakur", "Fit", "the text's analytical model fitted to its 125 times", ABOUT,
-        claims=claims, tables=(_table(), _cells_table(), _words_table()), pictures=(Picture(_draw),),
-        departures=(f"three parameters, furthest off: {describe_worst(times, best.seconds)}",
-                    f"three parameters, by table: {by_table(best.seconds)}",
-                    f"six parameters: exchanges {fit_six().exchange}; GEN {fit_six().shift}: there every step is bound "
-                    "by a link, and any β below β_sat fits alike",
-                    *reported(claims)),
+        "thakur",
+        "Fit",
+        "the text's analytical model fitted to its 125 times",
+        ABOUT,
+        claims=claims,
+        tables=(_table(), _cells_table(), _words_table()),
+        pictures=(Picture(_draw),),
+        departures=(
+            f"three parameters, furthest off: {describe_worst(times, best.seconds)}",
+            f"three parameters, by table: {by_table(best.seconds)}",
+            f"six parameters: exchanges {fit_six().exchange}; GEN {fit_six().shift}: there every "
+            "step is bound "
+            "by a link, and any β below β_sat fits alike",
+            *reported(claims),
+        ),
         basis="formula",
-    )  # fmt: skip
+    )
 
 
 def _claims(best: Fit) -> tuple[Claim, ...]:
@@ -273,30 +306,50 @@ def _claims(best: Fit) -> tuple[Claim, ...]:
     sums = {source: rms_error(times, fit(source).seconds) for source in SOURCES}
     six = fit_six()
     return (
-        Claim("an exchange costs less per byte than a send and a receive with different processors (sections 2 and 4)",
-              best.exchange_s < best.shift_s,
-              f"β_ex {1e6 * best.exchange_s:.3f}, β_sr {1e6 * best.shift_s:.3f} us/B; with six parameters "
-              f"{1e6 * six.exchange.beta_s:.3f} and {1e6 * six.shift.beta_s:.3f}"),
-        Claim("γ = 1, two messages on a link take no longer than one (section 2), explains the times better than γ = 0",
-              by_gamma[1] < by_gamma[0],
-              ", ".join(f"γ = {gamma}: rms {value:.1%}" for gamma, value in by_gamma.items())
-              + "; the tables tell 0 from 2, not 0 from 1"),
-        Claim("the text's formulas for f(i) fit its times as well as the counted contention (section 3)",
-              min(sums["floors"], sums["ceilings"]) <= sums["counted"],
-              ", ".join(f"{SOURCES[source]}: rms {value:.1%}" for source, value in sums.items())),
+        Claim(
+            "an exchange costs less per byte than a send and a receive with different processors "
+            "(sections 2 and 4)",
+            best.exchange_s < best.shift_s,
+            f"β_ex {1e6 * best.exchange_s:.3f}, β_sr {1e6 * best.shift_s:.3f} us/B; with "
+            "six parameters "
+            f"{1e6 * six.exchange.beta_s:.3f} and {1e6 * six.shift.beta_s:.3f}",
+        ),
+        Claim(
+            "γ = 1, two messages on a link take no longer than one (section 2), explains the "
+            "times better than γ = 0",
+            by_gamma[1] < by_gamma[0],
+            ", ".join(f"γ = {gamma}: rms {value:.1%}" for gamma, value in by_gamma.items())
+            + "; the tables tell 0 from 2, not 0 from 1",
+        ),
+        Claim(
+            "the text's formulas for f(i) fit its times as well as the counted "
+            "contention (section 3)",
+            min(sums["floors"], sums["ceilings"]) <= sums["counted"],
+            ", ".join(f"{SOURCES[source]}: rms {value:.1%}" for source, value in sums.items()),
+        ),
         _growth(best),
-    )  # fmt: skip
+    )
 
 
 def _growth(best: Fit) -> Claim:
     """Whether an algorithm's times keep their level from the smallest to the largest machine."""
-    means = [(table, ranks, mean_error(group, best.seconds)) for table in METHODS
-             for ranks, group in grouped(printed(table), lambda time: time.ranks).items()]  # fmt: skip
-    far = [f"{NAMES[METHODS[table]]} on {ranks} {mean:+.1%}" for table, ranks, mean in means if abs(mean) > FAR]
+    means = [
+        (table, ranks, mean_error(group, best.seconds))
+        for table in METHODS
+        for ranks, group in grouped(printed(table), lambda time: time.ranks).items()
+    ]
+    far = [
+        f"{NAMES[METHODS[table]]} on {ranks} {mean:+.1%}"
+        for table, ranks, mean in means
+        if abs(mean) > FAR
+    ]
     return Claim(
-        f"it follows the growth with the machine: no algorithm off by more than {FAR:.0%} in the mean on any mesh",
-        not far, ", ".join(far) or "none", asserted=False,
-    )  # fmt: skip
+        f"it follows the growth with the machine: no algorithm off by more than {FAR:.0%} in the "
+        "mean on any mesh",
+        not far,
+        ", ".join(far) or "none",
+        asserted=False,
+    )
 
 
 def _largest(ours: Seconds) -> float:
@@ -304,14 +357,31 @@ def _largest(ours: Seconds) -> float:
 
 
 def _table() -> Table:
-    columns = ("f(i)", "γ", "α [us]", "β_ex [us/B]", "β_sr [us/B]", "rms [%]", "mean [%]", "largest [%]",
-               *(f"rms Table {table} [%]" for table in METHODS))  # fmt: skip
+    columns = (
+        "f(i)",
+        "γ",
+        "α [us]",
+        "β_ex [us/B]",
+        "β_sr [us/B]",
+        "rms [%]",
+        "mean [%]",
+        "largest [%]",
+        *(f"rms Table {table} [%]" for table in METHODS),
+    )
     six = fit_six()
     steps = (six.exchange, six.shift)
-    alpha, beta, saturated = (" / ".join(f"{1e6 * value:{form}}" for value in values) for values, form in (
-        ([step.alpha_s for step in steps], ".0f"), ([step.beta_s for step in steps], ".3f"),
-        ([step.saturated_s for step in steps], ".3f")))  # fmt: skip
-    title = "Fits: contention and γ; the last with six parameters, α of exchanges / of GEN, β_sat in place of γ"
+    alpha, beta, saturated = (
+        " / ".join(f"{1e6 * value:{form}}" for value in values)
+        for values, form in (
+            ([step.alpha_s for step in steps], ".0f"),
+            ([step.beta_s for step in steps], ".3f"),
+            ([step.saturated_s for step in steps], ".3f"),
+        )
+    )
+    title = (
+        "Fits: contention and γ; the last with six parameters, α of exchanges / of GEN, β_sat "
+        "in place of γ"
+    )
     rows = [_row(fit(s, g)) for s in SOURCES for g in GAMMAS]
     rows.append((SOURCES["counted"], saturated, alpha, *beta.split(" / "), *_percent(six.seconds)))
     return Table(title, columns, tuple(rows))
@@ -319,12 +389,29 @@ def _table() -> Table:
 
 def _cells_table() -> Table:
     three, six = fit().seconds, fit_six().seconds
-    columns = ("table", "mesh", "size", "printed [s]", "three parameters [s]", "six parameters [s]", "error, three [%]",
-               "error, six [%]")  # fmt: skip
+    columns = (
+        "table",
+        "mesh",
+        "size",
+        "printed [s]",
+        "three parameters [s]",
+        "six parameters [s]",
+        "error, three [%]",
+        "error, six [%]",
+    )
     rows = tuple(
-        (t.table, mesh_word(t.mesh), format_size(t.bytes), t.seconds, three[t], six[t],
-         round(100 * error(t, three), 1), round(100 * error(t, six), 1)) for t in printed()
-    )  # fmt: skip
+        (
+            t.table,
+            mesh_word(t.mesh),
+            format_size(t.bytes),
+            t.seconds,
+            three[t],
+            six[t],
+            round(100 * error(t, three), 1),
+            round(100 * error(t, six), 1),
+        )
+        for t in printed()
+    )
     return Table("Times: the forms at the times they are fitted to", columns, rows)
 
 
@@ -337,26 +424,47 @@ def _words_table() -> Table:
         ("six", "pex, pex-gen, pex-gen-shift", step_words(six.exchange)),
         ("six", "gen", step_words(six.shift)),
     )
-    title = "Words: with these, conset predict FILE --by formula --sync barrier --set WORDS is the text's model"
+    title = (
+        "Words: with these, conset predict FILE --by formula --sync barrier --set WORDS is the "
+        "text's model"
+    )
     return Table(title, ("parameters", "method", "words"), rows)
 
 
 def _row(found: Fit) -> tuple[str | float | int, ...]:
-    return (SOURCES[found.source], found.gamma, round(1e6 * found.alpha_s, 1), round(1e6 * found.exchange_s, 4),
-            round(1e6 * found.shift_s, 4), *_percent(found.seconds))  # fmt: skip
+    return (
+        SOURCES[found.source],
+        found.gamma,
+        round(1e6 * found.alpha_s, 1),
+        round(1e6 * found.exchange_s, 4),
+        round(1e6 * found.shift_s, 4),
+        *_percent(found.seconds),
+    )
 
 
 def _percent(ours: Seconds) -> list[float]:
-    values = [rms_error(printed(), ours), mean_error(printed(), ours), _largest(ours),
-              *(rms_error(printed(table), ours) for table in METHODS)]  # fmt: skip
+    values = [
+        rms_error(printed(), ours),
+        mean_error(printed(), ours),
+        _largest(ours),
+        *(rms_error(printed(table), ours) for table in METHODS),
+    ]
     return [round(100 * value, 1) for value in values]
 
 
 def _draw() -> Figure:
     ours = fit().seconds
-    others = {"three parameters, contention counted": ours, "three, the text's f(i)": fit("floors").seconds,
-              "six parameters": fit_six().seconds}  # fmt: skip
+    others = {
+        "three parameters, contention counted": ours,
+        "three, the text's f(i)": fit("floors").seconds,
+        "six parameters": fit_six().seconds,
+    }
     return draw_errors(
-        ours, others, title="The text's analytical model against its 125 times",
-        subtitle="γ = 1, least squares of relative errors over these times; dots: three parameters, contention counted",
-    )  # fmt: skip
+        ours,
+        others,
+        title="The text's analytical model against its 125 times",
+        subtitle=(
+            "γ = 1, least squares of relative errors over these times; dots: three parameters, "
+            "contention counted"
+        ),
+    )

@@ -1,8 +1,11 @@
-"""Folds: machine sizes to fit on and machine sizes to judge on, and what the Delta's words are fitted to on each.
+"""Folds: machine sizes to fit on and machine sizes to judge on.
 
-Every table of the text has five meshes, by growing number of processors: its columns 1 to 5. A fold fits on three of
-them, in all five tables, and is judged on the other two. The words of the simulation for a fold are found by
-`benchmarks/fit_delta.py`, which simulates some hundred settings; it writes `fitted/delta.csv`, read here.
+And what the Delta's parameters are fitted to on each.
+
+Every table of the text has five meshes, by growing number of processors: its columns 1 to 5. A fold
+fits on three of them, in all five tables, and is judged on the other two. The words of the
+simulation for a fold are found by `benchmarks/fit_delta.py`, which simulates some hundred settings;
+it writes `fitted/delta.csv`, read here.
 """
 
 from __future__ import annotations
@@ -48,7 +51,10 @@ def fitted_words() -> dict[Fold, str]:
 
 
 def fold_without(column: int) -> Fold:
-    """The fold of the script's that a column is judged by: the one without it; of the largest machines the first."""
+    """The fold of the script's that a column is judged by: the one without it.
+
+    Of the largest machines the first.
+    """
     return next(fold for fold in SIMULATED if column not in fold)
 
 
@@ -61,7 +67,11 @@ def held_out_column(column: int, table: int) -> Seconds:
 
 def held_out_table(table: int) -> Seconds:
     """Times of a table, every column simulated with words that were fitted without it."""
-    return {time: seconds for column in COLUMNS for time, seconds in held_out_column(column, table).items()}
+    return {
+        time: seconds
+        for column in COLUMNS
+        for time, seconds in held_out_column(column, table).items()
+    }
 
 
 def held_out() -> Seconds:

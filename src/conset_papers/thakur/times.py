@@ -1,7 +1,9 @@
-"""The 125 printed times of Tables 2 to 6, by mesh, size and algorithm, and how far a model is from them.
+"""The 125 printed times of Tables 2 to 6, and how far a model is from them.
 
-The difference in words: the furthest cells, means by table, sentences that do not hold; and as a picture, by number of
-processors and by size of message.
+By mesh, size and algorithm.
+
+The difference in words: the furthest cells, means by table, sentences that do not hold; and as a
+picture, by number of processors and by size of message.
 """
 
 from __future__ import annotations
@@ -34,7 +36,18 @@ OTHERS: tuple[Mesh, ...] = ((4, 5), (6, 8), (16, 9), (16, 14), (16, 30))
 MESHES = POWERS + OTHERS
 SIZES = (256, 1024, 4096, 8192, 16384)
 """Bytes of a message."""
-SHOWN = {16: "16", 20: "", 48: "48", 64: "", 128: "128", 144: "", 224: "", 256: "256", 480: "", 512: "512"}
+SHOWN = {
+    16: "16",
+    20: "",
+    48: "48",
+    64: "",
+    128: "128",
+    144: "",
+    224: "",
+    256: "256",
+    480: "",
+    512: "512",
+}
 """Ticks of the axis of processors; neighbours of the same label would overlap."""
 
 
@@ -81,9 +94,15 @@ def mesh_word(mesh: Mesh) -> str:
 
 @lru_cache
 def printed(*tables: int) -> tuple[Time, ...]:
-    """The cells of some tables, of all without any: table by table, size by size, in the order of the text."""
+    """The cells of some tables, of all without any.
+
+    Table by table, size by size, in the order of the text.
+    """
     rows = read_published("thakur", "tables_2_to_6")
-    times = (Time(int(row["table"]), _mesh(row["mesh"]), int(row["bytes"]), float(row["seconds"])) for row in rows)
+    times = (
+        Time(int(row["table"]), _mesh(row["mesh"]), int(row["bytes"]), float(row["seconds"]))
+        for row in rows
+    )
     return tuple(time for time in times if not tables or time.table in tables)
 
 
@@ -128,24 +147,37 @@ def worst(times: Iterable[Time], ours: Seconds, count: int) -> list[Time]:
 
 
 def reported(claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Claims that do not hold and are not asserted: the text contradicts itself there, or nobody demands them."""
-    return tuple(f"{c.statement}: {c.verdict}: {c.figures}" for c in claims if not (c.asserted or c.holds))
+    """Claims that do not hold and are not asserted.
+
+    The text contradicts itself there, or nobody demands them.
+    """
+    return tuple(
+        f"{c.statement}: {c.verdict}: {c.figures}" for c in claims if not (c.asserted or c.holds)
+    )
 
 
 def describe_worst(times: Iterable[Time], ours: Seconds, count: int = 5) -> str:
     """`PEX on 8x8, 1 KiB −41 % (0.064 s printed), …`."""
-    return "; ".join(f"{time.label} {error(time, ours):+.0%} ({time.seconds:g} s printed)"
-                     for time in worst(times, ours, count))  # fmt: skip
+    return "; ".join(
+        f"{time.label} {error(time, ours):+.0%} ({time.seconds:g} s printed)"
+        for time in worst(times, ours, count)
+    )
 
 
 def by_table(ours: Seconds) -> str:
     """Mean error of each table's cells."""
-    return ", ".join(f"{NAMES[METHODS[table]]} (Table {table}) {mean_error(printed(table), ours):+.1%}"
-                     for table in METHODS)  # fmt: skip
+    return ", ".join(
+        f"{NAMES[METHODS[table]]} (Table {table}) {mean_error(printed(table), ours):+.1%}"
+        for table in METHODS
+    )
 
 
-def draw_errors(ours: Seconds, others: Mapping[str, Seconds], *, title: str, subtitle: str) -> Figure:
-    """Cells of `ours` as points by processors, means of it and of `others` as lines; rms by size beside.
+def draw_errors(
+    ours: Seconds, others: Mapping[str, Seconds], *, title: str, subtitle: str
+) -> Figure:
+    """Cells of `ours` as points by processors, means of it and of `others` as lines.
+
+    Rms by size beside.
 
     Args:
         ours: the model the picture is about.
@@ -155,18 +187,35 @@ def draw_errors(ours: Seconds, others: Mapping[str, Seconds], *, title: str, sub
     """
     from conset_papers.pictures.lines import picture_lines
 
-    return picture_lines([_by_processors(ours, others), _by_size(others)], title=title, subtitle=subtitle)
+    return picture_lines(
+        [_by_processors(ours, others), _by_size(others)], title=title, subtitle=subtitle
+    )
 
 
 def _by_processors(ours: Seconds, others: Mapping[str, Seconds]) -> Panel:
     from conset_papers.pictures.lines import Line, Panel
 
     groups = grouped(printed(), lambda time: time.ranks)
-    cells = Line("its 125 cells", [t.ranks for t in printed()], [100 * error(t, ours) for t in printed()], "points", 0)
+    cells = Line(
+        "its 125 cells",
+        [t.ranks for t in printed()],
+        [100 * error(t, ours) for t in printed()],
+        "points",
+        0,
+    )
     level = Line("", [min(groups), max(groups)], [0, 0], kind="quiet")
     means = _series(groups, others, mean_error)
     ticks = (list(groups), [SHOWN[ranks] for ranks in groups])
-    return Panel("error by machine size", "processors", "%", [*means, level, cells], 2, False, ticks, (-50, 90))
+    return Panel(
+        "error by machine size",
+        "processors",
+        "%",
+        [*means, level, cells],
+        2,
+        False,
+        ticks,
+        (-50, 90),
+    )
 
 
 def _by_size(others: Mapping[str, Seconds]) -> Panel:
@@ -179,9 +228,13 @@ def _by_size(others: Mapping[str, Seconds]) -> Panel:
 
 
 def _series(
-    groups: Mapping[int, list[Time]], others: Mapping[str, Seconds], of: Callable[[list[Time], Seconds], float]
+    groups: Mapping[int, list[Time]],
+    others: Mapping[str, Seconds],
+    of: Callable[[list[Time], Seconds], float],
 ) -> list[Line]:
     from conset_papers.pictures.lines import Line
 
-    return [Line(name, list(groups), [100 * of(times, values) for times in groups.values()], colour=k)
-            for k, (name, values) in enumerate(others.items())]  # fmt: skip
+    return [
+        Line(name, list(groups), [100 * of(times, values) for times in groups.values()], colour=k)
+        for k, (name, values) in enumerate(others.items())
+    ]

@@ -1,4 +1,7 @@
-"""Winners: which of two algorithms is faster, and by how much a model knows better than always saying the same."""
+"""Winners: which of two algorithms is faster.
+
+And by how much a model is better than a constant answer.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,16 @@ from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import EXECUTED, predicted, simulated
 from conset_papers.thakur.fit import fit, fit_six
 from conset_papers.thakur.folds import held_out
-from conset_papers.thakur.times import MESHES, METHODS, NAMES, SIZES, Seconds, Time, mesh_word, pairs
+from conset_papers.thakur.times import (
+    MESHES,
+    METHODS,
+    NAMES,
+    SIZES,
+    Seconds,
+    Time,
+    mesh_word,
+    pairs,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,12 +32,18 @@ RIVALS = {"GEN or PEX": PEX, "GEN or PEX-GEN-SHIFT": SHIFT}
 CLOSE = 1.2
 """Printed times closer than this are within what the models miss."""
 ABOUT = (
-    f"Ratios of two times on the same mesh at the same size, complete exchanges on delta:RxC, {EXECUTED}, with costs "
-    "fitted to the printed times of three other machine sizes (item Cross-validation): GEN over PEX (Tables 5 and 2) "
-    "and GEN over PEX-GEN-SHIFT (Tables 6 and 4). A winner is right where the ratio is on the printed one's side of 1; "
-    "cells printed equal have none. How many are right says nothing by itself: always naming the algorithm that wins "
-    "more often is right as often as it wins. Skill is the share of what this constant guess misses that a model gets "
-    "right beyond it, (right − constant) / (all − constant): 1 is perfect, 0 knows nothing, less is worse than it."
+    "Ratios of two times on the same mesh at the same size, complete exchanges on delta:RxC, "
+    f"{EXECUTED}, with costs "
+    "fitted to the printed times of three other machine sizes (item Cross-validation): GEN over "
+    "PEX (Tables 5 and 2) "
+    "and GEN over PEX-GEN-SHIFT (Tables 6 and 4). A winner is right where the ratio is on the "
+    "printed one's side of 1; "
+    "cells printed equal have none. How many are right says nothing by itself: always naming the "
+    "algorithm that wins "
+    "more often is right as often as it wins. Skill is the share of what this constant guess "
+    "misses that a model gets "
+    "right beyond it, (right − constant) / (all − constant): 1 is perfect, 0 knows nothing, less "
+    "is worse than it."
 )
 
 
@@ -33,36 +51,55 @@ def reproduce() -> Item:
     """Ratios as cells, skill as claims."""
     ours = held_out()
     cells = tuple(
-        Cell(f"GEN over {NAMES[rival.method]}, {mesh_word(gen.mesh)}", format_size(gen.bytes),
-             gen.seconds / rival.seconds, ours[gen] / ours[rival])
-        for tables in RIVALS.values() for gen, rival in pairs(*tables)
-    )  # fmt: skip
+        Cell(
+            f"GEN over {NAMES[rival.method]}, {mesh_word(gen.mesh)}",
+            format_size(gen.bytes),
+            gen.seconds / rival.seconds,
+            ours[gen] / ours[rival],
+        )
+        for tables in RIVALS.values()
+        for gen, rival in pairs(*tables)
+    )
     claims = tuple(_skilled(name, tables, ours) for name, tables in RIVALS.items())
     return Item(
-        "thakur", "Winners", "which algorithm is faster: GEN or PEX, GEN or PEX-GEN-SHIFT", ABOUT,
-        cells=cells, claims=claims, tables=(_models(),), pictures=(Picture(_draw),),
+        "thakur",
+        "Winners",
+        "which algorithm is faster: GEN or PEX, GEN or PEX-GEN-SHIFT",
+        ABOUT,
+        cells=cells,
+        claims=claims,
+        tables=(_models(),),
+        pictures=(Picture(_draw),),
         departures=(
             f"GEN or PEX, wrong: {_missed(ours)}",
             "times closer than about 20 % decide no winner: no model is that exact",
         ),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _skilled(name: str, tables: tuple[int, int], ours: Seconds) -> Claim:
     right = _right(ours, tables)
     return Claim(
-        f"beyond the text: {name}: the simulation tells more than always naming {constant_name(tables)}",
+        f"beyond the text: {name}: the simulation tells more than always naming "
+        f"{constant_name(tables)}",
         skill(ours, tables) > 0,
-        f"skill {skill(ours, tables):+.2f}: right in {sum(right)} of {len(right)} pairs, always naming "
-        f"{constant_name(tables)} in {constant_right(tables)}; where printed times differ by more than 20 %: "
+        f"skill {skill(ours, tables):+.2f}: right in {sum(right)} of {len(right)} pairs, "
+        "always naming "
+        f"{constant_name(tables)} in {constant_right(tables)}; where printed times differ by "
+        "more than 20 %: "
         f"{_clear(ours, tables)}",
     )
 
 
 def constant_right(tables: tuple[int, int], least: float = 1.0) -> int:
-    """Pairs in which the constant guess is right: the algorithm that wins more often in all decided pairs."""
-    gen_wins = [gen.seconds < rival.seconds for gen, rival in decided(*tables) if _apart(gen, rival) > least]
+    """Pairs in which the constant guess is right.
+
+    The algorithm that wins more often in all decided pairs.
+    """
+    gen_wins = [
+        gen.seconds < rival.seconds for gen, rival in decided(*tables) if _apart(gen, rival) > least
+    ]
     return sum(gen_wins) if _names_gen(tables) else len(gen_wins) - sum(gen_wins)
 
 
@@ -77,7 +114,9 @@ def _names_gen(tables: tuple[int, int]) -> bool:
 
 
 def skill(ours: Seconds, tables: tuple[int, int], least: float = 1.0) -> float:
-    """(right − constant) / (all − constant) over decided pairs whose printed ratio is above `least`; at most 1.
+    """(right − constant) / (all − constant) over decided pairs; at most 1.
+
+    Pairs whose printed ratio is above `least`.
 
     0 where the guess misses nothing.
     """
@@ -101,8 +140,11 @@ def shift_winners(ours: Seconds) -> list[bool]:
 
 
 def _right(ours: Seconds, tables: tuple[int, int], least: float = 1.0) -> list[bool]:
-    return [(ours[gen] < ours[rival]) == (gen.seconds < rival.seconds) for gen, rival in decided(*tables)
-            if gen in ours and rival in ours and _apart(gen, rival) > least]  # fmt: skip
+    return [
+        (ours[gen] < ours[rival]) == (gen.seconds < rival.seconds)
+        for gen, rival in decided(*tables)
+        if gen in ours and rival in ours and _apart(gen, rival) > least
+    ]
 
 
 def _apart(gen: Time, rival: Time) -> float:
@@ -115,9 +157,17 @@ def _clear(ours: Seconds, tables: tuple[int, int]) -> str:
 
 
 def _missed(ours: Seconds) -> str:
-    wrong = [(gen, rival) for (gen, rival), hit in zip(decided(*PEX), winners(ours), strict=True) if not hit]
-    return ", ".join(f"{mesh_word(gen.mesh)} {format_size(gen.bytes)} (printed {gen.seconds / rival.seconds:.2f}, "
-                     f"simulated {ours[gen] / ours[rival]:.2f})" for gen, rival in wrong)  # fmt: skip
+    wrong = [
+        (gen, rival)
+        for (gen, rival), hit in zip(decided(*PEX), winners(ours), strict=True)
+        if not hit
+    ]
+    return ", ".join(
+        f"{mesh_word(gen.mesh)} {format_size(gen.bytes)} (printed "
+        f"{gen.seconds / rival.seconds:.2f}, "
+        f"simulated {ours[gen] / ours[rival]:.2f})"
+        for gen, rival in wrong
+    )
 
 
 def _models() -> Table:
@@ -129,22 +179,40 @@ def _models() -> Table:
         "six parameters, in sample": fit_six().seconds,
         "conset's formula": predicted(),
     }
-    columns = ("model", *(f"{name}: {what}" for name in RIVALS
-                          for what in ("right", "skill", "apart by 20 %", "skill apart")))  # fmt: skip
-    rows = [(name, *(value for tables in RIVALS.values() for value in _figures(ours, tables)))
-            for name, ours in models.items()]  # fmt: skip
-    constant = (f"{constant_right(tables, least)} of {sum(_apart(*pair) > least for pair in decided(*tables))}"
-                for tables in RIVALS.values() for least in (1.0, CLOSE))  # fmt: skip
+    columns = (
+        "model",
+        *(
+            f"{name}: {what}"
+            for name in RIVALS
+            for what in ("right", "skill", "apart by 20 %", "skill apart")
+        ),
+    )
+    rows = [
+        (name, *(value for tables in RIVALS.values() for value in _figures(ours, tables)))
+        for name, ours in models.items()
+    ]
+    constant = (
+        f"{constant_right(tables, least)} of "
+        f"{sum(_apart(*pair) > least for pair in decided(*tables))}"
+        for tables in RIVALS.values()
+        for least in (1.0, CLOSE)
+    )
     one, two, three, four = constant
     names = [f"always {constant_name(tables)}" for tables in RIVALS.values()]
     rows.append((f"{names[0]}; {names[1]}", one, 0.0, two, 0.0, three, 0.0, four, 0.0))
-    return Table("Models: winners that are right, and skill over the constant guess", columns, tuple(rows))
+    return Table(
+        "Models: winners that are right, and skill over the constant guess", columns, tuple(rows)
+    )
 
 
 def _figures(ours: Seconds, tables: tuple[int, int]) -> tuple[str | float, ...]:
     right = _right(ours, tables)
-    return (f"{sum(right)} of {len(right)}", round(skill(ours, tables), 2), _clear(ours, tables),
-            round(skill(ours, tables, CLOSE), 2))  # fmt: skip
+    return (
+        f"{sum(right)} of {len(right)}",
+        round(skill(ours, tables), 2),
+        _clear(ours, tables),
+        round(skill(ours, tables, CLOSE), 2),
+    )
 
 
 def _draw() -> Figure:
@@ -156,13 +224,28 @@ def _draw() -> Figure:
     for tables, name in ((PEX, "GEN over PEX"), (SHIFT, "GEN over PEX-GEN-SHIFT")):
         both = pairs(*tables)
         lines = [Line("", [SIZES[0], SIZES[-1]], [1, 1], kind="quiet")]
-        for k, mesh in enumerate(mesh for mesh in MESHES if any(gen.mesh == mesh for gen, _ in both)):
+        for k, mesh in enumerate(
+            mesh for mesh in MESHES if any(gen.mesh == mesh for gen, _ in both)
+        ):
             column = [pair for pair in both if pair[0].mesh == mesh]
             sizes = [gen.bytes for gen, _ in column]
             lines.append(
-                Line(mesh_word(mesh), sizes, [gen.seconds / rival.seconds for gen, rival in column], "points", k)
+                Line(
+                    mesh_word(mesh),
+                    sizes,
+                    [gen.seconds / rival.seconds for gen, rival in column],
+                    "points",
+                    k,
+                )
             )
-            lines.append(Line("", sizes, [ours[gen] / ours[rival] for gen, rival in column], "curve", k))
-        panels.append(Panel(name, "message size", "ratio of times", lines, 2, False, ticks, (0.4, 1.6)))
-    return picture_lines(panels, title="Which algorithm is faster: below 1 it is GEN",
-                         subtitle=f"marks printed; lines {EXECUTED}, costs fitted to other machine sizes")  # fmt: skip
+            lines.append(
+                Line("", sizes, [ours[gen] / ours[rival] for gen, rival in column], "curve", k)
+            )
+        panels.append(
+            Panel(name, "message size", "ratio of times", lines, 2, False, ticks, (0.4, 1.6))
+        )
+    return picture_lines(
+        panels,
+        title="Which algorithm is faster: below 1 it is GEN",
+        subtitle=f"marks printed; lines {EXECUTED}, costs fitted to other machine sizes",
+    )

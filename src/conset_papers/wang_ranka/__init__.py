@@ -1,1 +1,1 @@
-"""Wang and Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Supercomputing 1994."""
+"""Scheduling of unstructured communication on the Intel iPSC/860, Supercomputing 1994."""

@@ -1,16 +1,20 @@
-"""Figures 10 and 11: scheduling time over communication time for RS_N and RS_NL, and the reuses at which they pay.
+"""Figures 10 and 11: scheduling time over communication time for RS_N and RS_NL.
 
-Steps of scheduling are counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed: a measured time
-is that of today's processor and differs from run to run; a number of steps does neither. A step takes as long as
-RS_N's largest ratio in the text says on the iPSC/860; here, as much as compiles of RS_N grow with the steps. The ratio
-of the two is the one factor by which a time measured here is that of a node of 1990; nothing is compared without it.
-One step is an entry of a row
-that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an entry of Tsend,
-Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is done once, in
-parallel, for as long as its messages take (Section 4.2 gives its order only).
+And the reuses at which they pay.
 
-This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.phases.random_schedule` makes the schedules.
-PATHS is reset with every permutation, as there; Figure 4 resets it once, so that links would stay claimed for ever.
+Steps of scheduling are counted in the text's own pseudo-code (Figures 3 and 4), run as it is
+printed: a measured time is that of today's processor and differs from run to run; a number of steps
+does neither. A step takes as long as RS_N's largest ratio in the text says on the iPSC/860; here,
+as much as compiles of RS_N grow with the steps. The ratio of the two is the one factor by which a
+time measured here is that of a node of 1990; nothing is compared without it. One step is an entry
+of a row that is looked at (is it active, is its target free), a link of a path that is looked at or
+marked, an entry of Tsend, Trecv or of the marks that is set back, or the turn of a row. Not
+counted: compressing COM, which is done once, in parallel, for as long as its messages take (Section
+4.2 gives its order only).
+
+This is the text's algorithm as a yardstick, not the compiler's:
+`conset.methods.phases.random_schedule` makes the schedules. PATHS is reset with every permutation,
+as there; Figure 4 resets it once, so that links would stay claimed for ever.
 """
 
 from __future__ import annotations
@@ -54,18 +58,27 @@ CLOCK_HZ = 40e6
 REPEATS = 3
 """Compiles of each drawing that are timed; the least counts."""
 ABOUT = (
-    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
-    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
-    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
-    "ratio from 128 B on is the 0.6 of Figure 10, which is no claim, therefore; all else in both figures follows (the "
-    "i860 at 40 MHz had {cycles:.0f} cycles for a step). A step count is the same in every run. Reuses: how often a "
-    "schedule must be used until scheduling and communication together take less than AC, which schedules nothing."
+    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings "
+    "simulated by "
+    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries "
+    "looked at, links "
+    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with "
+    "it RS_N's largest "
+    "ratio from 128 B on is the 0.6 of Figure 10, which is no claim, therefore; all else in both "
+    "figures follows (the "
+    "i860 at 40 MHz had {cycles:.0f} cycles for a step). A step count is the same in every run. "
+    "Reuses: how often a "
+    "schedule must be used until scheduling and communication together take less than AC, which "
+    "schedules nothing."
 )
 DEPARTURES = (
-    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
+    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is "
+    "faster than AC",
     "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
-    "communication and scheduling are those of 1990's machine in both figures; what this computer takes to schedule is "
-    "printed and in `--json` only, with the factor between a step there and here, and asserted nowhere",
+    "communication and scheduling are those of 1990's machine in both figures; what this computer "
+    "takes to schedule is "
+    "printed and in `--json` only, with the factor between a step there and here, and "
+    "asserted nowhere",
 )
 Ratios = dict[int, tuple[float, ...]]
 """Density → ratio at each of `SIZES`."""
@@ -113,20 +126,35 @@ def reproduce(figure: int, seeds: int = SEEDS) -> Item:
     scaled = {d: ratios(times, subject, d, here.there_s(today[d])) for d in DEGREES}
     name = subject.algorithm.name
     return Item(
-        "wang-ranka", f"Figure {figure}", f"scheduling time over communication time, {name}",
-        ABOUT.format(seeds=seeds, name=name, sync=subject.algorithm.sync, step=step_s * 1e6,
-                     cycles=step_s * CLOCK_HZ),
-        cells=_cells(subject, ratio), claims=_counted_claims(subject, ratio),
-        tables=(_scheduling_table(subject, counted, seeds), _ratio_table("Ratio: scheduling over communication", ratio),
-                *_reuse_tables(times, subject, counted)),
-        pictures=(Picture(lambda: _draw(times, subject, ratio, counted)),), departures=DEPARTURES,
+        "wang-ranka",
+        f"Figure {figure}",
+        f"scheduling time over communication time, {name}",
+        ABOUT.format(
+            seeds=seeds,
+            name=name,
+            sync=subject.algorithm.sync,
+            step=step_s * 1e6,
+            cycles=step_s * CLOCK_HZ,
+        ),
+        cells=_cells(subject, ratio),
+        claims=_counted_claims(subject, ratio),
+        tables=(
+            _scheduling_table(subject, counted, seeds),
+            _ratio_table("Ratio: scheduling over communication", ratio),
+            *_reuse_tables(times, subject, counted),
+        ),
+        pictures=(Picture(lambda: _draw(times, subject, ratio, counted)),),
+        departures=DEPARTURES,
         measured=(
             _measured_table(subject, today, here, seeds),
-            _ratio_table(f"Ratio here: measured scheduling times {here.factor:.0f}, over simulated communication",
-                         _rounded(scaled)),
+            _ratio_table(
+                f"Ratio here: measured scheduling times {here.factor:.0f}, over simulated "
+                "communication",
+                _rounded(scaled),
+            ),
         ),
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def fitted_step_s(times: Times, seeds: int) -> float:
@@ -156,7 +184,10 @@ class Calibration:
 
     @staticmethod
     def of_compiles(step_s: float, seeds: int) -> Calibration:
-        """By compiles of RS_N at all densities: a straight line over the steps; `step_s` is that of the iPSC/860."""
+        """By compiles of RS_N at all densities: a straight line over the steps.
+
+        `step_s` is that of the iPSC/860.
+        """
         steps = [count_steps(d, False, seeds)[0] for d in DEGREES]
         here, fixed = np.polyfit(steps, [measured_s(RS_N, d, seeds) for d in DEGREES], 1)
         return Calibration(step_s, float(here), float(fixed))
@@ -173,7 +204,7 @@ class Calibration:
 
 @cache
 def measured_s(algorithm: Algorithm, degree: int, seeds: int) -> float:
-    """Mean over drawings of the least of a few compiles, scheduling alone, on this processor [s]."""
+    """Mean over drawings of the least of a few compiles, scheduling alone, here [s]."""
     total = 0.0
     for seed in range(seeds):
         pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)
@@ -193,7 +224,9 @@ def ratios(times: Times, subject: Subject, degree: int, scheduling_s: float) -> 
 
 
 def _largest(ratio: Ratios, least: int = 0, most: float = inf) -> float:
-    return max(row[k] for row in ratio.values() for k, size in enumerate(SIZES) if least <= size <= most)
+    return max(
+        row[k] for row in ratio.values() for k, size in enumerate(SIZES) if least <= size <= most
+    )
 
 
 def _cells(subject: Subject, ratio: Ratios) -> tuple[Cell, ...]:
@@ -201,7 +234,12 @@ def _cells(subject: Subject, ratio: Ratios) -> tuple[Cell, ...]:
     if not subject.links:
         return ()
     return (
-        Cell(subject.algorithm.name, "largest ratio from 128 B on", fact(subject.most), _largest(ratio, LONG_FROM)),
+        Cell(
+            subject.algorithm.name,
+            "largest ratio from 128 B on",
+            fact(subject.most),
+            _largest(ratio, LONG_FROM),
+        ),
     )
 
 
@@ -211,21 +249,35 @@ def _counted_claims(subject: Subject, ratio: Ratios) -> tuple[Claim, ...]:
     drops = {d: [row[k] / row[k + 1] for k in range(SIZES.index(1024))] for d, row in ratio.items()}
     protocol = SIZES.index(64)
     sharpest = all(max(range(len(row)), key=lambda k: row[k]) == protocol for row in drops.values())
-    beside = Claim(f"{name}: below 128 B too, at most {most}", _largest(ratio, 0, 64) <= most,
-                   f"largest {_largest(ratio, 0, 64):.2f}, at 16 B; the text says small messages, without a size",
-                   asserted=False)  # fmt: skip
+    beside = Claim(
+        f"{name}: below 128 B too, at most {most}",
+        _largest(ratio, 0, 64) <= most,
+        f"largest {_largest(ratio, 0, 64):.2f}, at 16 B; the text says small messages, "
+        "without a size",
+        asserted=False,
+    )
     what = f"{name}: at most {most} of the communication from 128 B on"
     limit = Claim(what, largest <= most, f"largest {largest:.2f}")
     return (
         *((limit,) if subject.links else ()),  # the step is fitted to RS_N's
-        Claim(f"{name}: at most {small} from {format_size(subject.small_at)} on", at <= small, f"largest {at:.3f}"),
-        Claim(f"{name}: it declines most sharply between 64 and 128 B, where the protocol changes (up to 1 KiB)",
-              sharpest, "by " + ", ".join(f"{row[protocol]:.2f}" for row in drops.values()) + " (d = 4 to 48)"),
+        Claim(
+            f"{name}: at most {small} from {format_size(subject.small_at)} on",
+            at <= small,
+            f"largest {at:.3f}",
+        ),
+        Claim(
+            f"{name}: it declines most sharply between 64 and 128 B, where the protocol changes "
+            "(up to 1 KiB)",
+            sharpest,
+            "by " + ", ".join(f"{row[protocol]:.2f}" for row in drops.values()) + " (d = 4 to 48)",
+        ),
         *((beside,) if subject.links else ()),
-    )  # fmt: skip
+    )
 
 
-def reuses(times: Times, subject: Subject, degree: int, k: int, scheduling_s: float, against: str) -> int | None:
+def reuses(
+    times: Times, subject: Subject, degree: int, k: int, scheduling_s: float, against: str
+) -> int | None:
     """How often a schedule must be used until it pays against AC; None: it never does."""
     saved = times[against, degree][k] - times[subject.algorithm.name, degree][k]
     return max(1, ceil(scheduling_s / saved)) if saved > 0 else None
@@ -241,7 +293,11 @@ def _scheduling_table(subject: Subject, counted: dict[int, float], seeds: int) -
 
 
 def _ratio_table(title: str, ratio: Ratios) -> Table:
-    return Table(title, ("d", *(format_size(size) for size in SIZES)), tuple((d, *row) for d, row in ratio.items()))
+    return Table(
+        title,
+        ("d", *(format_size(size) for size in SIZES)),
+        tuple((d, *row) for d, row in ratio.items()),
+    )
 
 
 def _rounded(ratio: Ratios) -> Ratios:
@@ -254,18 +310,24 @@ def _reuse_tables(times: Times, subject: Subject, counted: dict[int, float]) -> 
     for order, label in ((AC, "ascending"), (AC_RANDOM, "random")):
         rows: list[tuple[Value, ...]] = []
         for d in DEGREES:
-            needed = [reuses(times, subject, d, k, counted[d], order.name) for k in range(len(SIZES))]
+            needed = [
+                reuses(times, subject, d, k, counted[d], order.name) for k in range(len(SIZES))
+            ]
             rows.append((d, *("never" if count is None else count for count in needed)))
         title = f"Reuses at which it pays against AC in {label} order: scheduling as counted"
         tables.append(Table(title, ("d", *(format_size(size) for size in SIZES)), tuple(rows)))
     return tuple(tables)
 
 
-def _measured_table(subject: Subject, today: dict[int, float], here: Calibration, seeds: int) -> Table:
+def _measured_table(
+    subject: Subject, today: dict[int, float], here: Calibration, seeds: int
+) -> Table:
     """What this computer takes, and what a node of the iPSC/860 would."""
     title = (
-        f"Measured here: scheduling by {subject.algorithm.method}, best of {REPEATS} compiles; a step takes "
-        f"{here.there * 1e6:.2f} us there, {here.here * 1e9:.1f} ns here (by rs-n): factor {here.factor:.0f}; "
+        f"Measured here: scheduling by {subject.algorithm.method}, best of {REPEATS} compiles; "
+        "a step takes "
+        f"{here.there * 1e6:.2f} us there, {here.here * 1e9:.1f} ns here (by rs-n): factor "
+        f"{here.factor:.0f}; "
         f"{here.fixed * 1e3:.2f} ms of every compile are none of the algorithm's"
     )
     rows: list[tuple[Value, ...]] = [
@@ -279,21 +341,46 @@ def _draw(times: Times, subject: Subject, ratio: Ratios, counted: dict[int, floa
     ticks = (SIZES[::3], [format_size(size) for size in SIZES[::3]])
     most, small = fact(subject.most), fact(subject.small)
     over = [Line(f"d = {d}", SIZES, row) for d, row in ratio.items()]
-    over.append(Line("limits in the text's words", (LONG_FROM, subject.small_at, subject.small_at, SIZES[-1]),
-                     (most, most, small, small), "bound"))  # fmt: skip
+    over.append(
+        Line(
+            "limits in the text's words",
+            (LONG_FROM, subject.small_at, subject.small_at, SIZES[-1]),
+            (most, most, small, small),
+            "bound",
+        )
+    )
     pays = []
     for d in DEGREES:
         needed = [reuses(times, subject, d, k, counted[d], AC.name) for k in range(len(SIZES))]
-        found = [(size, count) for size, count in zip(SIZES, needed, strict=True) if count is not None]
+        found = [
+            (size, count) for size, count in zip(SIZES, needed, strict=True) if count is not None
+        ]
         pays.append(Line(f"d = {d}", [size for size, _ in found], [count for _, count in found]))
-    ratio_panel = Panel("Scheduling over communication", "message size [B]", "ratio", over, log_x=2, log_y=True,
-                        ticks=ticks)  # fmt: skip
-    uses_panel = Panel("Uses until it pays against AC (no mark: never)", "message size [B]", "uses of one schedule",
-                       pays, log_x=2, log_y=True, ticks=ticks)  # fmt: skip
+    ratio_panel = Panel(
+        "Scheduling over communication",
+        "message size [B]",
+        "ratio",
+        over,
+        log_x=2,
+        log_y=True,
+        ticks=ticks,
+    )
+    uses_panel = Panel(
+        "Uses until it pays against AC (no mark: never)",
+        "message size [B]",
+        "uses of one schedule",
+        pays,
+        log_x=2,
+        log_y=True,
+        ticks=ticks,
+    )
     return picture_lines(
         [ratio_panel, uses_panel],
         title=f"What {subject.algorithm.name} costs to schedule, and when that pays",
-        subtitle="scheduling by steps of the pseudo-code, communication simulated by circuit; AC in ascending order",
+        subtitle=(
+            "scheduling by steps of the pseudo-code, communication simulated by circuit; AC in "
+            "ascending order"
+        ),
     )
 
 
@@ -301,7 +388,9 @@ def _draw(times: Times, subject: Subject, ratio: Ratios, counted: dict[int, floa
 def count_steps(degree: int, links: bool, seeds: int = SEEDS) -> tuple[float, float]:
     """(mean steps, mean permutations) of RS_N, or of RS_NL where links are minded."""
     runs = [_Run(degree, links, seed).run() for seed in range(seeds)]
-    return float(np.mean([steps for steps, _ in runs])), float(np.mean([count for _, count in runs]))
+    return float(np.mean([steps for steps, _ in runs])), float(
+        np.mean([count for _, count in runs])
+    )
 
 
 class _Run:
@@ -334,7 +423,10 @@ class _Run:
         return self.steps, permutations
 
     def _turn(self, x: int) -> None:
-        """Row x gets its target of this permutation; with links, who sends to x is tried first (step 3(c)i)."""
+        """Row x gets its target of this permutation.
+
+        With links, who sends to x is tried first (step 3(c)i).
+        """
         self.steps += 1
         row, partner = self.rows[x], self.sender_to[x]
         if self.links and partner != NOBODY:

@@ -1,4 +1,7 @@
-"""Numbers of permutations (Sections 2.1, 4.1, 4.2, 5): the text's algorithms and today's, each beside its bound."""
+"""Numbers of permutations (Sections 2.1, 4.1, 4.2, 5).
+
+The text's algorithms and today's, each beside its bound.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,24 @@ SEEDS = 50
 """Drawings of each density, as many as the text has."""
 TOLERANCE = 0.05
 ABOUT = (
-    f"random:degree=d, regular both ways (every node sends and receives exactly d), on {MACHINE}: {NODES} nodes, "
-    f"e-cube routes, {SEEDS} drawings (seeds 0 to {SEEDS - 1}, the compiler's seed the same), d = 4, 8, 16, 32, 48. "
-    "Phases are counted in compiled schedules; bounds are those of `conset bound` in each schedule's own class. "
-    "Units: a node overlaps a send and a receive only in an exchange with one partner (Section 2.2), so a "
+    f"random:degree=d, regular both ways (every node sends and receives exactly d), on {MACHINE}: "
+    f"{NODES} nodes, "
+    f"e-cube routes, {SEEDS} drawings (seeds 0 to {SEEDS - 1}, the compiler's seed the same), d = "
+    "4, 8, 16, 32, 48. "
+    "Phases are counted in compiled schedules; bounds are those of `conset bound` in each "
+    "schedule's own class. "
+    "Units: a node overlaps a send and a receive only in an exchange with one partner "
+    "(Section 2.2), so a "
     "permutation of exchanges costs 1, any other 2. No time is involved: no model, no sync."
 )
 DEPARTURES = (
-    "the text's d + log d is an upper bound of RS_N's mean, stated without its base; log2 is taken, and the cells "
+    "the text's d + log d is an upper bound of RS_N's mean, stated without its base; log2 is "
+    "taken, and the cells "
     "compare our means with it: all errors are to be negative and small",
-    "the text says n iterations for LP; 63 have partners, and permutations that nobody needs are not counted",
-    "Figure 4 resets PATHS once, outside Repeat: links would stay claimed for ever; it is reset in every permutation",
+    "the text says n iterations for LP; 63 have partners, and permutations that nobody needs "
+    "are not counted",
+    "Figure 4 resets PATHS once, outside Repeat: links would stay claimed for ever; it is reset "
+    "in every permutation",
 )
 
 
@@ -67,19 +77,37 @@ def reproduce(seeds: int = SEEDS) -> Item:
     Args:
         seeds: drawings of each density.
     """
-    counts = {(name, degree): counted(method, degree, seeds) for name, method in METHODS.items() for degree in DEGREES}
+    counts = {
+        (name, degree): counted(method, degree, seeds)
+        for name, method in METHODS.items()
+        for degree in DEGREES
+    }
     cells = [
         Cell("RS_N", f"d = {degree}", degree + log2(degree), _mean(counts["RS_N", degree], _phases))
         for degree in DEGREES
     ]
-    cells += [Cell("LP", f"d = {degree}", NODES - 1, _mean(counts["LP", degree], _phases)) for degree in DEGREES]
+    cells += [
+        Cell("LP", f"d = {degree}", NODES - 1, _mean(counts["LP", degree], _phases))
+        for degree in DEGREES
+    ]
     return Item(
-        "wang-ranka", "Permutations", "numbers of permutations, beside bounds and better schedules", ABOUT,
-        cells=tuple(cells), claims=_claims(counts), tolerance=TOLERANCE,
-        tables=(_table(counts), _ranges_table(counts), _units_table(counts), _rows_table(min(seeds, 10))),
-        pictures=(Picture(lambda: _draw(counts)),), departures=DEPARTURES,
+        "wang-ranka",
+        "Permutations",
+        "numbers of permutations, beside bounds and better schedules",
+        ABOUT,
+        cells=tuple(cells),
+        claims=_claims(counts),
+        tolerance=TOLERANCE,
+        tables=(
+            _table(counts),
+            _ranges_table(counts),
+            _units_table(counts),
+            _rows_table(min(seeds, 10)),
+        ),
+        pictures=(Picture(lambda: _draw(counts)),),
+        departures=DEPARTURES,
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 Counts = dict[tuple[str, int], tuple[Count, ...]]
@@ -104,31 +132,62 @@ def _claims(counts: Counts) -> tuple[Claim, ...]:
     limits = [degree + log2(degree) for degree in DEGREES]
     units, lp, rs_nl = means("half-duplex", _units), means("LP", _units), means("RS_NL", _units)
     return (
-        Claim("Section 4.2: RS_N needs at most d + log d permutations on average",
-              all(a <= b for a, b in zip(means("RS_N"), limits, strict=True)),
-              f"{_describe(means('RS_N'), 2)} against {_describe(limits, 1)}"),
-        Claim("beyond the text: negotiated needs fewer permutations than RS_NL, under the same limits",
-              all(a < b for a, b in zip(means("negotiated"), means("RS_NL"), strict=True)),
-              f"{_describe(means('negotiated'), 2)} against {_describe(means('RS_NL'), 2)}; bound "
-              f"{_describe(means('negotiated', _bound), 2)}", asserted=False),
-        Claim("beyond the text: half-duplex needs fewer units than LP and RS_NL",
-              all(a <= min(b, c) for a, b, c in zip(units, lp, rs_nl, strict=True)),
-              f"{_describe(units, 1)} against LP {_describe(lp, 1)} and RS_NL {_describe(rs_nl, 1)}; bound "
-              f"{_describe(means('half-duplex', _bound), 1)}", asserted=False),
-    )  # fmt: skip
+        Claim(
+            "Section 4.2: RS_N needs at most d + log d permutations on average",
+            all(a <= b for a, b in zip(means("RS_N"), limits, strict=True)),
+            f"{_describe(means('RS_N'), 2)} against {_describe(limits, 1)}",
+        ),
+        Claim(
+            "beyond the text: negotiated needs fewer permutations than RS_NL, under "
+            "the same limits",
+            all(a < b for a, b in zip(means("negotiated"), means("RS_NL"), strict=True)),
+            f"{_describe(means('negotiated'), 2)} against {_describe(means('RS_NL'), 2)}; bound "
+            f"{_describe(means('negotiated', _bound), 2)}",
+            asserted=False,
+        ),
+        Claim(
+            "beyond the text: half-duplex needs fewer units than LP and RS_NL",
+            all(a <= min(b, c) for a, b, c in zip(units, lp, rs_nl, strict=True)),
+            f"{_describe(units, 1)} against LP {_describe(lp, 1)} and RS_NL "
+            f"{_describe(rs_nl, 1)}; bound "
+            f"{_describe(means('half-duplex', _bound), 1)}",
+            asserted=False,
+        ),
+    )
 
 
 def _table(counts: Counts) -> Table:
-    columns = ("d", "d + log2 d", "bound: ports", "coloring", "RS_N", "bound: ports and links", "negotiated",
-               "first-fit", "RS_NL", "LP")  # fmt: skip
+    columns = (
+        "d",
+        "d + log2 d",
+        "bound: ports",
+        "coloring",
+        "RS_N",
+        "bound: ports and links",
+        "negotiated",
+        "first-fit",
+        "RS_NL",
+        "LP",
+    )
     rows: list[tuple[Value, ...]] = [
-        (degree, degree + log2(degree), _mean(counts["coloring", degree], _bound),
-         *(_mean(counts[name, degree], _phases) for name in ("coloring", "RS_N")),
-         _mean(counts["negotiated", degree], _bound),
-         *(_mean(counts[name, degree], _phases) for name in ("negotiated", "first-fit", "RS_NL", "LP")))
+        (
+            degree,
+            degree + log2(degree),
+            _mean(counts["coloring", degree], _bound),
+            *(_mean(counts[name, degree], _phases) for name in ("coloring", "RS_N")),
+            _mean(counts["negotiated", degree], _bound),
+            *(
+                _mean(counts[name, degree], _phases)
+                for name in ("negotiated", "first-fit", "RS_NL", "LP")
+            ),
+        )
         for degree in DEGREES
-    ]  # fmt: skip
-    return Table("Permutations: means; coloring and RS_N share links, the others do not", columns, tuple(rows))
+    ]
+    return Table(
+        "Permutations: means; coloring and RS_N share links, the others do not",
+        columns,
+        tuple(rows),
+    )
 
 
 def _ranges_table(counts: Counts) -> Table:
@@ -141,10 +200,13 @@ def _ranges_table(counts: Counts) -> Table:
 def _units_table(counts: Counts) -> Table:
     shown = ("LP", "RS_N", "RS_NL", "coloring", "negotiated", "half-duplex")
     rows: list[tuple[Value, ...]] = [
-        (degree, _mean(counts["half-duplex", degree], _bound),
-         *(_mean(counts[name, degree], _units) for name in shown))
+        (
+            degree,
+            _mean(counts["half-duplex", degree], _bound),
+            *(_mean(counts[name, degree], _units) for name in shown),
+        )
         for degree in DEGREES
-    ]  # fmt: skip
+    ]
     title = "Units of a half-duplex node: means, beside the most distinct partners"
     return Table(title, ("d", "bound", *shown), tuple(rows))
 
@@ -153,18 +215,38 @@ def _rows_table(seeds: int) -> Table:
     """Only the rows regular: the largest column is what every algorithm needs."""
     rows: list[tuple[Value, ...]] = []
     for degree in DEGREES:
-        found = {name: counted(METHODS[name], degree, seeds, "random-rows") for name in ("RS_N", "RS_NL", "coloring")}
+        found = {
+            name: counted(METHODS[name], degree, seeds, "random-rows")
+            for name in ("RS_N", "RS_NL", "coloring")
+        }
         rows.append(
-            (degree, degree + log2(degree), _mean(found["coloring"], _bound),
-             *(_mean(count, _phases) for count in found.values()))
-        )  # fmt: skip
-    title = f"If only rows were regular: means of {seeds} drawings of random-rows, the largest column decides"
-    return Table(title, ("d", "d + log2 d", "largest column", "RS_N", "RS_NL", "coloring"), tuple(rows))
+            (
+                degree,
+                degree + log2(degree),
+                _mean(found["coloring"], _bound),
+                *(_mean(count, _phases) for count in found.values()),
+            )
+        )
+    title = (
+        f"If only rows were regular: means of {seeds} drawings of random-rows, the largest "
+        "column decides"
+    )
+    return Table(
+        title, ("d", "d + log2 d", "largest column", "RS_N", "RS_NL", "coloring"), tuple(rows)
+    )
 
 
 def _draw(counts: Counts) -> Figure:
-    def line(name: str, figure: Callable[[Count], int], colour: int, kind: str = "line", less: bool = True) -> Line:
-        values = [_mean(counts[name, degree], figure) - (degree if less else 0) for degree in DEGREES]
+    def line(
+        name: str,
+        figure: Callable[[Count], int],
+        colour: int,
+        kind: str = "line",
+        less: bool = True,
+    ) -> Line:
+        values = [
+            _mean(counts[name, degree], figure) - (degree if less else 0) for degree in DEGREES
+        ]
         return Line(name if kind == "line" else f"bound of {name}", DEGREES, values, kind, colour)
 
     names = ("RS_NL", "RS_N", "first-fit", "negotiated", "coloring")
@@ -177,12 +259,22 @@ def _draw(counts: Counts) -> Figure:
     across = "messages sent and received by every node, d"
     ticks = (DEGREES, [str(degree) for degree in DEGREES])
     return picture_lines(
-        [Panel("Permutations beyond d", across, "mean permutations - d", above, ticks=ticks,
-               y_limits=(-0.3, 11)),
-         Panel("Units of a half-duplex node", across, "mean units", units, ticks=ticks)],
+        [
+            Panel(
+                "Permutations beyond d",
+                across,
+                "mean permutations - d",
+                above,
+                ticks=ticks,
+                y_limits=(-0.3, 11),
+            ),
+            Panel("Units of a half-duplex node", across, "mean units", units, ticks=ticks),
+        ],
         title="How many permutations carry d messages from and to each of 64 nodes",
-        subtitle=f"{MACHINE}, patterns regular both ways, {len(counts['LP', 4])} drawings of each d",
-    )  # fmt: skip
+        subtitle=(
+            f"{MACHINE}, patterns regular both ways, {len(counts['LP', 4])} drawings of each d"
+        ),
+    )
 
 
 def _phases(count: Count) -> int:

@@ -1,4 +1,4 @@
-"""Section 7: the text's four conclusions, and which assumption about the machine decides each border."""
+"""Section 7: the text's four conclusions, and the assumption that decides each border."""
 
 from __future__ import annotations
 
@@ -41,14 +41,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ABOUT = (
-    "random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings, simulated by circuit; LP and "
-    "RS_NL under ready (S1), AC and RS_N under none (S2), AC in ascending order. Each row of `What decides` changes "
-    "one assumption: words are those of `--set`, so `conset simulate FILE --model circuit --set WORDS` shows the "
+    "random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings, simulated by "
+    "circuit; LP and "
+    "RS_NL under ready (S1), AC and RS_N under none (S2), AC in ascending order. Each row of "
+    "`What decides` changes "
+    "one assumption: words are those of `--set`, so `conset simulate FILE --model circuit --set "
+    "WORDS` shows the "
     "same."
 )
 DEPARTURES = (
-    "the text prefers exchanges in RS_NL and leaves how to its reference [15]; here x tries to send to whoever "
-    "sends to it already, and few messages meet their exchange: RS_NL's gain comes from free links and S1, not from "
+    "the text prefers exchanges in RS_NL and leaves how to its reference [15]; here x tries to "
+    "send to whoever "
+    "sends to it already, and few messages meet their exchange: RS_NL's gain comes from free "
+    "links and S1, not from "
     "exchanges",
 )
 
@@ -94,11 +99,16 @@ def reproduce(seeds: int = SEEDS, settings: Sequence[Setting] = SETTINGS) -> Ite
     found = [simulated(one.algorithms, setting=one.label, seeds=seeds) for one in settings]
     times, without = found[0], found[2]
     return Item(
-        "wang-ranka", "Section 7", "the conclusions, and which assumption decides", ABOUT.format(seeds=seeds),
-        claims=_claims(times, without), tables=(_table(settings, found),),
-        pictures=(Picture(lambda: _draw(times, without)),), departures=DEPARTURES,
+        "wang-ranka",
+        "Section 7",
+        "the conclusions, and which assumption decides",
+        ABOUT.format(seeds=seeds),
+        claims=_claims(times, without),
+        tables=(_table(settings, found),),
+        pictures=(Picture(lambda: _draw(times, without)),),
+        departures=DEPARTURES,
         basis="computed",
-    )  # fmt: skip
+    )
 
 
 def _claims(times: Times, without: Times) -> tuple[Claim, ...]:
@@ -111,27 +121,46 @@ def _claims(times: Times, without: Times) -> tuple[Claim, ...]:
         return f"{_end(without, name, 32) / _end(times, name, 32):.2f} times"
 
     return (
-        Claim("conclusion 1: AC is suitable for small messages only", min(slower) > 1,
-              f"from 2 KiB on it takes {min(slower):.2f} to {max(slower):.2f} times the best of the four"),
-        Claim("conclusion 2: LP is not suitable for low d", set(last) == {"LP"},
-              f"slowest of the four at d = 4 for {last.count('LP')} of {len(SIZES)} sizes"),
-        Claim("conclusion 2: LP performs very well for large d", set(end) == {"LP"},
-              f"fastest at 128 KiB for {end.count('LP')} of {len(end)} densities from 32 on"),
+        Claim(
+            "conclusion 1: AC is suitable for small messages only",
+            min(slower) > 1,
+            f"from 2 KiB on it takes {min(slower):.2f} to {max(slower):.2f} times the "
+            "best of the four",
+        ),
+        Claim(
+            "conclusion 2: LP is not suitable for low d",
+            set(last) == {"LP"},
+            f"slowest of the four at d = 4 for {last.count('LP')} of {len(SIZES)} sizes",
+        ),
+        Claim(
+            "conclusion 2: LP performs very well for large d",
+            set(end) == {"LP"},
+            f"fastest at 128 KiB for {end.count('LP')} of {len(end)} densities from 32 on",
+        ),
         _falls("conclusion 3: avoiding node contention reduces the time", "AC", "RS_N", times),
-        _falls("conclusion 3: avoiding link contention too reduces it further", "RS_N", "RS_NL", times),
-        Claim("conclusion 4: exchanges are worth exploiting: without their overlap LP is fastest nowhere",
-              not any("LP" in winners(without, d) for d in DEGREES),
-              f"LP at d = 32 and 128 KiB {longer('LP')} as long"),
-        Claim("conclusion 4, beside: RS_NL gains from the overlap of exchanges too, 5 % or more at some density",
-              max(_end(without, "RS_NL", d) / _end(times, "RS_NL", d) for d in DEGREES) >= 1.05,
-              f"RS_NL at d = 32 and 128 KiB {longer('RS_NL')} as long; of its messages "
-              + ", ".join(f"{100 * exchanged(d):.0f} %" for d in DEGREES) + " meet their exchange (d = 4 to 48)",
-              asserted=False),
-    )  # fmt: skip
+        _falls(
+            "conclusion 3: avoiding link contention too reduces it further", "RS_N", "RS_NL", times
+        ),
+        Claim(
+            "conclusion 4: exchanges are worth exploiting: without their overlap LP is "
+            "fastest nowhere",
+            not any("LP" in winners(without, d) for d in DEGREES),
+            f"LP at d = 32 and 128 KiB {longer('LP')} as long",
+        ),
+        Claim(
+            "conclusion 4, beside: RS_NL gains from the overlap of exchanges too, 5 % or more at "
+            "some density",
+            max(_end(without, "RS_NL", d) / _end(times, "RS_NL", d) for d in DEGREES) >= 1.05,
+            f"RS_NL at d = 32 and 128 KiB {longer('RS_NL')} as long; of its messages "
+            + ", ".join(f"{100 * exchanged(d):.0f} %" for d in DEGREES)
+            + " meet their exchange (d = 4 to 48)",
+            asserted=False,
+        ),
+    )
 
 
 def exchanged(degree: int) -> float:
-    """The share of RS_NL's messages whose answer stands in the same permutation, in the first drawing."""
+    """Share of RS_NL's messages with the answer in the same permutation, first drawing."""
     schedule = compiled(RS_NL, degree, 0)
     ways = list(zip(schedule.phase_of, schedule.source_node, schedule.target_node, strict=True))
     known = set(ways)
@@ -146,26 +175,52 @@ def _falls(label: str, before: str, after: str, times: Times) -> Claim:
     """At 128 KiB `after` takes less than `before`, at every density."""
     saved = [1 - _end(times, after, d) / _end(times, before, d) for d in DEGREES]
     figures = ", ".join(f"{100 * share:.0f} %" for share in saved)
-    return Claim(f"{label} (128 KiB)", min(saved) > 0, f"{after} takes less than {before} by {figures} (d = 4 to 48)")
+    return Claim(
+        f"{label} (128 KiB)",
+        min(saved) > 0,
+        f"{after} takes less than {before} by {figures} (d = 4 to 48)",
+    )
 
 
 def _table(settings: Sequence[Setting], found: Sequence[Times]) -> Table:
     rows: list[tuple[Value, ...]] = []
     for setting, times in zip(settings, found, strict=True):
         borders = last_of_class(times, 4), last_of_class(times, 32), above(times, 32, "LP")
-        off = [powers_off(ours, int(published)) for ours, published in zip(borders, _published(), strict=True)]
-        rows.append((
-            setting.name, setting.label, *(format_bytes(last_of_ac(times, d)) for d in (4, 32)),
-            *map(format_bytes, borders), format_bytes(above(times, 48, "LP")),
-            ", ".join(f"{d}" for d in DEGREES if "RS_NL" in winners(times, d)) or "none",
-            *(max(_end(times, name, d) for name in NAMES) * 1e3 for d in (4, 32)),
-            "yes" if max(map(abs, off)) <= POWERS else "no",
-        ))  # fmt: skip
-    columns = ("assumption", "words", "AC up to, d = 4", "AC up to, d = 32", "AC or RS_N up to, d = 4",
-               "AC or RS_N up to, d = 32", "LP above, d = 32", "LP above, d = 48", "RS_NL somewhere fastest at d",
-               "largest, d = 4 [ms]", "largest, d = 32 [ms]",
-               "borders of AC or RS_N and of LP within two powers")  # fmt: skip
-    return Table("What decides: borders and largest times under neighbouring assumptions", columns, tuple(rows))
+        off = [
+            powers_off(ours, int(published))
+            for ours, published in zip(borders, _published(), strict=True)
+        ]
+        rows.append(
+            (
+                setting.name,
+                setting.label,
+                *(format_bytes(last_of_ac(times, d)) for d in (4, 32)),
+                *map(format_bytes, borders),
+                format_bytes(above(times, 48, "LP")),
+                ", ".join(f"{d}" for d in DEGREES if "RS_NL" in winners(times, d)) or "none",
+                *(max(_end(times, name, d) for name in NAMES) * 1e3 for d in (4, 32)),
+                "yes" if max(map(abs, off)) <= POWERS else "no",
+            )
+        )
+    columns = (
+        "assumption",
+        "words",
+        "AC up to, d = 4",
+        "AC up to, d = 32",
+        "AC or RS_N up to, d = 4",
+        "AC or RS_N up to, d = 32",
+        "LP above, d = 32",
+        "LP above, d = 48",
+        "RS_NL somewhere fastest at d",
+        "largest, d = 4 [ms]",
+        "largest, d = 32 [ms]",
+        "borders of AC or RS_N and of LP within two powers",
+    )
+    return Table(
+        "What decides: borders and largest times under neighbouring assumptions",
+        columns,
+        tuple(rows),
+    )
 
 
 def _published() -> tuple[float, float, float]:
@@ -179,11 +234,18 @@ def _draw(times: Times, without: Times) -> Figure:
     ticks = (DEGREES, [str(d) for d in DEGREES])
     across = "messages sent and received by every node, d"
     panels = [
-        Panel(title, across, "time at 128 KiB [ms]", [line(name, found, k) for k, name in enumerate(NAMES)],
-              ticks=ticks, y_limits=(0, 1.06 * max(_end(times, name, DEGREES[-1]) for name in NAMES) * 1e3))
+        Panel(
+            title,
+            across,
+            "time at 128 KiB [ms]",
+            [line(name, found, k) for k, name in enumerate(NAMES)],
+            ticks=ticks,
+            y_limits=(0, 1.06 * max(_end(times, name, DEGREES[-1]) for name in NAMES) * 1e3),
+        )
         for title, found in (("As stated", times), ("Exchanges overlap nothing", without))
-    ]  # fmt: skip
+    ]
     return picture_lines(
-        panels, title="What the overlap of exchanges is worth",
+        panels,
+        title="What the overlap of exchanges is worth",
         subtitle="ipsc860:64, circuit; LP and RS_NL under ready (S1), AC and RS_N under none (S2)",
-    )  # fmt: skip
+    )

@@ -1,8 +1,8 @@
-"""Times over message size by the text's four algorithms and today's, and the numbers in the text's words.
+"""Times over message size by the text's four algorithms and today's, and the text's numbers.
 
-Schedules are compiled once for each drawing, then simulated or predicted at every size: phases do not depend on the
-size where all messages are equal. Means over drawings; the pattern of drawing s and every random choice of its compile
-have seed s.
+Schedules are compiled once for each drawing, then simulated or predicted at every size: phases do
+not depend on the size where all messages are equal. Means over drawings; the pattern of drawing s
+and every random choice of its compile have seed s.
 """
 
 from __future__ import annotations
@@ -30,9 +30,15 @@ SIZES = tuple(1 << k for k in range(4, 18))
 SEEDS = 5
 """Drawings of each density; the text took 50."""
 SET_UPS = (15, 30, 60, 120)
-"""Costs of every permutation that are tried; AC has none. The text has no figure, the preset 0 [us]."""
+"""Costs of every permutation that are tried; AC has none.
+
+The text has no figure, the preset 0 [us].
+"""
 PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
-"""Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
+"""Permutations one after the other for nothing, their exchanges synchronized.
+
+What Section 2.1 assumes.
+"""
 
 Times = dict[tuple[str, int], tuple[float, ...]]
 """(algorithm, density) → mean time at each of `SIZES` [s]."""
@@ -50,7 +56,10 @@ def fact(item: str, density: int | None = None) -> float:
 @cache
 def _facts() -> dict[tuple[str, int | None], float]:
     rows = read_published("wang_ranka", "facts")
-    return {(row["item"], int(row["density"]) if row["density"] else None): float(row["value"]) for row in rows}
+    return {
+        (row["item"], int(row["density"]) if row["density"] else None): float(row["value"])
+        for row in rows
+    }
 
 
 @dataclass(frozen=True)
@@ -60,9 +69,10 @@ class Algorithm:
     Attributes:
         name: in tables and pictures.
         method: what compiles it here.
-        sync: S1 of the text is `ready` (a zero-byte signal for each message), S2 is `none` (everything posted in
-            schedule order).
-        order: of a rank's sends within a phase: as compiled, `random`, or `rotated` (first to its next higher rank).
+        sync: S1 of the text is `ready` (a zero-byte signal for each message), S2 is `none`
+            (everything posted in schedule order).
+        order: of a rank's sends within a phase: as compiled, `random`, or `rotated` (first to its
+            next higher rank).
     """
 
     name: str
@@ -72,7 +82,10 @@ class Algorithm:
 
 
 AC = Algorithm("AC", "naive", "none")
-"""The text does not say in which order AC sends; `naive` sends by ascending target, as the rows of COM stand."""
+"""The text does not say in which order AC sends.
+
+`naive` sends by ascending target, as the rows of COM stand.
+"""
 LP = Algorithm("LP", "lp", "ready")
 RS_N = Algorithm("RS_N", "rs-n", "none")
 RS_NL = Algorithm("RS_NL", "rs-nl", "ready")
@@ -101,7 +114,11 @@ def set_up(us: float) -> str:
 
 
 def simulated(
-    algorithms: Sequence[Algorithm], degrees: Sequence[int] = DEGREES, *, setting: str = "", seeds: int = SEEDS
+    algorithms: Sequence[Algorithm],
+    degrees: Sequence[int] = DEGREES,
+    *,
+    setting: str = "",
+    seeds: int = SEEDS,
 ) -> Times:
     """Simulated times of `algorithms`.
 
@@ -114,8 +131,11 @@ def simulated(
     todo = [(algorithm, degree) for algorithm in algorithms for degree in degrees]
     found = on_threads(
         lambda one: _simulated(one[0], one[1], setting, seeds), todo, cost=lambda one: float(one[1])
-    )  # fmt: skip
-    return {(algorithm.name, degree): times for (algorithm, degree), times in zip(todo, found, strict=True)}
+    )
+    return {
+        (algorithm.name, degree): times
+        for (algorithm, degree), times in zip(todo, found, strict=True)
+    }
 
 
 def predicted(
@@ -130,12 +150,16 @@ def predicted(
     Args:
         algorithms: who.
         degrees: densities.
-        by_permutation: as the text counts (Section 2.1): permutations one after the other without a cost between them,
-            exchanges overlapping; AC as it is. Otherwise the formula of each one's own policy.
+        by_permutation: as the text counts (Section 2.1): permutations one after the other without a
+            cost between them, exchanges overlapping; AC as it is. Otherwise the formula of each
+            one's own policy.
         seeds: drawings of each density.
     """
-    return {(one.name, degree): _predicted(one, degree, by_permutation, seeds) for one in algorithms
-            for degree in degrees}  # fmt: skip
+    return {
+        (one.name, degree): _predicted(one, degree, by_permutation, seeds)
+        for one in algorithms
+        for degree in degrees
+    }
 
 
 @cache
@@ -149,7 +173,9 @@ def _simulated(algorithm: Algorithm, degree: int, setting: str, seeds: int) -> t
 
 
 @cache
-def _predicted(algorithm: Algorithm, degree: int, by_permutation: bool, seeds: int) -> tuple[float, ...]:
+def _predicted(
+    algorithm: Algorithm, degree: int, by_permutation: bool, seeds: int
+) -> tuple[float, ...]:
     machine = _machine(PERMUTATIONS if by_permutation else "")
 
     def time_s(schedule: Schedule) -> float:
@@ -163,7 +189,10 @@ def _mean_times(
     algorithm: Algorithm, degree: int, seeds: int, time_s: Callable[[Schedule], float]
 ) -> tuple[float, ...]:
     """Means over drawings of the time at each of `SIZES` [s]."""
-    rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
+    rows = [
+        [time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES]
+        for seed in range(seeds)
+    ]
     return tuple(float(mean) for mean in np.mean(rows, axis=0))
 
 
@@ -177,7 +206,9 @@ def _machine(setting: str) -> Machine:
 def compiled(algorithm: Algorithm, degree: int, seed: int) -> Schedule:
     """The schedule of one drawing, regular both ways, with messages of one byte."""
     pattern = conset.load_pattern(f"random:degree={degree},size=1", MACHINE, seed=seed)
-    schedule = conset.compile(pattern, _machine(""), method=algorithm.method, sync=algorithm.sync, seed=seed)
+    schedule = conset.compile(
+        pattern, _machine(""), method=algorithm.method, sync=algorithm.sync, seed=seed
+    )
     return replace(schedule, message=schedule.message[_send_order(schedule, algorithm.order, seed)])
 
 
@@ -186,7 +217,9 @@ def _send_order(schedule: Schedule, order: str, seed: int) -> NDArray[np.int64]:
     if order == "random":
         key = np.random.default_rng(seed).permutation(schedule.transfers)
     elif order == "rotated":
-        key = (schedule.target_node - schedule.source_node).astype(np.int64) % schedule.pattern.ranks
+        key = (schedule.target_node - schedule.source_node).astype(
+            np.int64
+        ) % schedule.pattern.ranks
     else:
         return np.arange(schedule.transfers)
     return np.lexsort((key, schedule.phase_of))
@@ -195,4 +228,6 @@ def _send_order(schedule: Schedule, order: str, seed: int) -> NDArray[np.int64]:
 def resized(schedule: Schedule, size: int) -> Schedule:
     """The same phases with messages of `size` bytes."""
     pattern = schedule.pattern
-    return replace(schedule, pattern=replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages)))
+    return replace(
+        schedule, pattern=replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
+    )

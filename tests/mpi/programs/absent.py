@@ -1,4 +1,7 @@
-"""Rank 1 makes its executor and then never comes to the exchange; the others have a deadline of one second."""
+"""Rank 1 makes its executor and then never comes to the exchange.
+
+The others have a deadline of one second.
+"""
 
 import sys
 import time
@@ -15,12 +18,16 @@ from conset.execution.plan import Plan
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
     plan = Plan.load(folder / "plan.npz")
-    send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
+    send, receive = (
+        np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes)
+    )
     exchange = Exchange(comm, plan, send, receive, timeout_s=1.0)
     if comm.rank == 1:
         time.sleep(60)
     try:
         exchange.exchange()
-        time.sleep(60)  # a rank that needs nothing from rank 1 must not end the job before the others complain
+        time.sleep(
+            60
+        )  # a rank that needs nothing from rank 1 must not end the job before the others complain
     except ExecutionError as error:
         abort(comm, str(error), 4)

@@ -1,4 +1,7 @@
-"""An application of its own: the executor on float64 buffers, beside messages of its own with the same tags."""
+"""An application of its own.
+
+The executor on float64 buffers, beside messages of its own with the same tags.
+"""
 
 import sys
 from pathlib import Path
@@ -24,15 +27,24 @@ def ring(ranks: int) -> Plan:
 
     into = {(r, p): words[p, r] for r, p in words}
     rows = [
-        (ph, p, start(r, p, words), 8 * words[r, p], 2 * r + ph) for r in here for ph, p in ((0, up[r]), (1, down[r]))
+        (ph, p, start(r, p, words), 8 * words[r, p], 2 * r + ph)
+        for r in here
+        for ph, p in ((0, up[r]), (1, down[r]))
     ]
     back = [
-        (ph, p, start(r, p, into), 8 * into[r, p], 2 * p + ph) for r in here for ph, p in ((0, down[r]), (1, up[r]))
+        (ph, p, start(r, p, into), 8 * into[r, p], 2 * p + ph)
+        for r in here
+        for ph, p in ((0, down[r]), (1, up[r]))
     ]
     offsets = 2 * np.arange(ranks + 1)
     size = np.full(ranks, 96)
     return Plan(
-        2, Sync("ready"), Operations(offsets, *np.array(rows).T), Operations(offsets, *np.array(back).T), size, size
+        2,
+        Sync("ready"),
+        Operations(offsets, *np.array(rows).T),
+        Operations(offsets, *np.array(back).T),
+        size,
+        size,
     )
 
 

@@ -1,4 +1,7 @@
-"""Open programs on 4 ranks: connections.py FOLDER CHECK; a rank writes 'right' when all was as it must be."""
+"""Open programs on 4 ranks: connections.py FOLDER CHECK.
+
+A rank writes 'right' when all was as it must be.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,14 @@ MACHINE = conset.load_machine(f"crossbar:{RANKS}")
 def schedule_of(phases: list[list[tuple[int, int]]], size: int = 8) -> conset.Schedule:
     """A message of `size` bytes for each pair of each phase; no pair twice."""
     pairs = sorted(pair for phase in phases for pair in phase)
-    pattern = conset.Pattern.from_messages([s for s, _ in pairs], [t for _, t in pairs], [size] * len(pairs), RANKS)
+    pattern = conset.Pattern.from_messages(
+        [s for s, _ in pairs], [t for _, t in pairs], [size] * len(pairs), RANKS
+    )
     message = [pairs.index(pair) for phase in phases for pair in phase]
     offsets = np.cumsum([0, *(len(phase) for phase in phases)])
-    return conset.Schedule(pattern, MACHINE, "naive", Limits(), offsets, np.array(message, np.int32))
+    return conset.Schedule(
+        pattern, MACHINE, "naive", Limits(), offsets, np.array(message, np.int32)
+    )
 
 
 def one_phase() -> conset.Schedule:
@@ -56,7 +63,10 @@ def refused(kind: type[ConsetError], call: Callable[[], object], *words: str) ->
         call()
     except kind as error:
         text = str(error)
-        require("\n" not in text and all(word in text for word in words), f"'{text}' lacks one of {words}")
+        require(
+            "\n" not in text and all(word in text for word in words),
+            f"'{text}' lacks one of {words}",
+        )
         return
     raise AssertionError(f"no {kind.__name__}: {words}")
 
@@ -67,7 +77,10 @@ def both(program: conset.OpenProgram, peer: int) -> tuple[conset.Connection, con
 
 
 def interleaved(comm: MPI.Intracomm) -> None:
-    """Elements of several connections in turns, through packets of a few; every peer another type."""
+    """Elements of several connections in turns, through packets of a few.
+
+    Every peer another type.
+    """
     rank = comm.rank
     pair = np.dtype([("key", "<i4"), ("value", "<f8")])
     types = [np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.complex128), pair]
@@ -99,14 +112,18 @@ def interleaved(comm: MPI.Intracomm) -> None:
                 for peer in peers:
                     require(bool((got[peer] == values(peer, rank, 150)).all()), f"from {peer}")
             require(program.times.elements == 2 * 3 * 150, f"elements {program.times.elements}")
-            require(program.times.phases == 2 and program.times.switches == 0, "phases and switches")
+            require(
+                program.times.phases == 2 and program.times.switches == 0, "phases and switches"
+            )
 
 
 def buffers(comm: MPI.Intracomm) -> None:
     """Whatever has one contiguous buffer; runs that are cut otherwise than they were sent."""
     rank = comm.rank
     to, before = (rank + 1) % RANKS, (rank - 1) % RANKS
-    with conset.program_open(schedule_of([shift(1)]), comm, packet_bytes=64, timeout_s=20) as program:
+    with conset.program_open(
+        schedule_of([shift(1)]), comm, packet_bytes=64, timeout_s=20
+    ) as program:
         program.instantiate("pattern", 0)
         send, receive = program.connection(to, "send"), program.connection(before, "receive")
         send.send_elements(b"ab")
@@ -130,12 +147,17 @@ def buffers(comm: MPI.Intracomm) -> None:
 
 
 def modes(comm: MPI.Intracomm) -> None:
-    """Systolic: a product of matrix and vector that stores no message; spooling in the background."""
+    """Systolic: a product of matrix and vector that stores no message.
+
+    Spooling in the background.
+    """
     rank, n = comm.rank, 500
     rng = np.random.default_rng(5)
     matrix, vector = rng.random((RANKS * n, 3)), rng.random(RANKS * n)
     own = slice(rank * n, (rank + 1) * n)
-    with conset.program_open(one_phase(), comm, packet_bytes=256, credits=2, timeout_s=20) as program:
+    with conset.program_open(
+        one_phase(), comm, packet_bytes=256, credits=2, timeout_s=20
+    ) as program:
         program.instantiate(0, 0)
         peers = [(rank + k) % RANKS for k in range(1, RANKS)]
         result = vector[own] @ matrix[own]
@@ -176,9 +198,14 @@ def modes(comm: MPI.Intracomm) -> None:
         for peer in peers[:2]:
             program.connection(peer, "send").spool_wait()
             program.connection(peer, "receive").spool_wait()
-            require(bool((got[peer] == np.arange(n) + 1000 * peer + rank).all()), f"spooled from {peer}")
+            require(
+                bool((got[peer] == np.arange(n) + 1000 * peer + rank).all()), f"spooled from {peer}"
+            )
         program.phase_end()  # waits for the rest, whose buffers it gives back
-        require(bool((got[peers[2]] == np.arange(n) + 1000 * peers[2] + rank).all()), "spooled, not waited for")
+        require(
+            bool((got[peers[2]] == np.arange(n) + 1000 * peers[2] + rank).all()),
+            "spooled, not waited for",
+        )
         # a buffer that is spooled cannot be resized until it is given back
         program.instantiate(0, 0)
         block = bytearray(1000)
@@ -199,13 +226,33 @@ def modes(comm: MPI.Intracomm) -> None:
 def errors(comm: MPI.Intracomm) -> None:
     """What is refused, in words, and that the program goes on where it can."""
     rank = comm.rank
-    refused(UsageError, lambda: conset.program_open(one_phase(), comm, credits=0), "credits 0: must be from 1")
-    refused(UsageError, lambda: conset.program_open(one_phase(), comm, timeout_s=-1), "timeout_s -1: must be above 0")
-    refused(InputError, lambda: conset.program_open(one_phase(), comm, credits=1 + rank % 2), "rank 1: packets of")
+    refused(
+        UsageError,
+        lambda: conset.program_open(one_phase(), comm, credits=0),
+        "credits 0: must be from 1",
+    )
+    refused(
+        UsageError,
+        lambda: conset.program_open(one_phase(), comm, timeout_s=-1),
+        "timeout_s -1: must be above 0",
+    )
+    refused(
+        InputError,
+        lambda: conset.program_open(one_phase(), comm, credits=1 + rank % 2),
+        "rank 1: packets of",
+    )
     refused(InputError, lambda: conset.program_open("no.plan", comm), "no.plan: no such file")
-    refused(InputError, lambda: conset.program_open("no.json" if rank else "other.json", comm), "rank 1: program")
+    refused(
+        InputError,
+        lambda: conset.program_open("no.json" if rank else "other.json", comm),
+        "rank 1: program",
+    )
     small = conset.compile("shift", "crossbar:2", method="first-fit")
-    refused(InputError, lambda: conset.program_open(small, comm), "the MPI job has 4 ranks, the program 2")
+    refused(
+        InputError,
+        lambda: conset.program_open(small, comm),
+        "the MPI job has 4 ranks, the program 2",
+    )
     other = one_phase() if rank == 2 else schedule_of([shift(1), shift(2)])
     refused(InputError, lambda: conset.program_open(other, comm), "rank 2: program of digest")
     program = conset.program_open(schedule_of([shift(1), shift(2)]), comm, timeout_s=20)
@@ -217,18 +264,43 @@ def errors(comm: MPI.Intracomm) -> None:
     program.instantiate(0, 0)
     refused(ExecutionError, lambda: program.instantiate(0, 1), "has ended")
     refused(ExecutionError, program.close, "ended the phase")
-    words = (f"no connection from rank {rank} (node {rank}) to rank {(rank + 2) % 4} (node {(rank + 2) % 4})",)
-    refused(UsageError, lambda: program.connection((rank + 2) % 4, "send"), "phase 0: ", *words, "phase 1 has it")
-    words = (f"no connection from rank {(rank + 1) % 4} (node {(rank + 1) % 4}) to rank {rank} (node {rank})",)
+    words = (
+        f"no connection from rank {rank} (node {rank}) to rank {(rank + 2) % 4} (node "
+        f"{(rank + 2) % 4})",
+    )
+    refused(
+        UsageError,
+        lambda: program.connection((rank + 2) % 4, "send"),
+        "phase 0: ",
+        *words,
+        "phase 1 has it",
+    )
+    words = (
+        f"no connection from rank {(rank + 1) % 4} (node {(rank + 1) % 4}) to rank {rank} "
+        f"(node {rank})",
+    )
     refused(UsageError, lambda: program.connection((rank + 1) % 4, "receive"), *words)
     refused(UsageError, lambda: program.connection(rank, "sent"), "unknown direction 'sent'")  # type: ignore[arg-type]
-    send, receive = program.connection((rank + 1) % 4, "send"), program.connection((rank - 1) % 4, "receive")
+    send, receive = (
+        program.connection((rank + 1) % 4, "send"),
+        program.connection((rank - 1) % 4, "receive"),
+    )
     numbers = np.arange(6.0)
     locked = np.zeros(6)
     locked.flags.writeable = False
-    refused(InputError, lambda: send.send_elements([1, 2]), "elements: a contiguous buffer required, given list")
-    refused(InputError, lambda: send.send_elements(numbers[::2]), "elements: must be one contiguous buffer")
-    refused(InputError, lambda: send.send_elements(np.array([None])), "elements: has Python objects")
+    refused(
+        InputError,
+        lambda: send.send_elements([1, 2]),
+        "elements: a contiguous buffer required, given list",
+    )
+    refused(
+        InputError,
+        lambda: send.send_elements(numbers[::2]),
+        "elements: must be one contiguous buffer",
+    )
+    refused(
+        InputError, lambda: send.send_elements(np.array([None])), "elements: has Python objects"
+    )
     refused(InputError, lambda: receive.receive_elements(locked), "elements: must be writable")
     refused(InputError, lambda: receive.spool_receive(b"constant"), "elements: must be writable")
     refused(ConsetError, lambda: receive.send_elements(numbers))
@@ -246,7 +318,11 @@ def errors(comm: MPI.Intracomm) -> None:
             raise AssertionError("an operator's error was lost")
         except KeyError as error:
             require(error.args == (f"operator of {rank}",), "the operator's own error")
-    refused(ExecutionError, lambda: receive.receive_apply(2, np.float64, kept.append), "has kept its array")
+    refused(
+        ExecutionError,
+        lambda: receive.receive_apply(2, np.float64, kept.append),
+        "has kept its array",
+    )
     kept.clear()
     refused(InputError, lambda: receive.receive_apply(2, np.object_, stumble), "elements of object")
     got = np.zeros(6)
@@ -274,18 +350,30 @@ def errors(comm: MPI.Intracomm) -> None:
 
 
 def contexts(comm: MPI.Intracomm) -> None:
-    """Blocks that turn and share contexts: as many switches as the program counts, every element right."""
+    """Blocks that turn and share contexts.
+
+    As many switches as the program counts, every element right.
+    """
     rank = comm.rank
     phases = [shift(1), shift(2), shift(3)]
     inner, outer = schedule_of(phases), schedule_of([shift(3)])
-    stages = (Stage("forth and back", 4, 0, True), Stage("last", 2, 1, False), Stage("again", 1, 0, False))
+    stages = (
+        Stage("forth and back", 4, 0, True),
+        Stage("last", 2, 1, False),
+        Stage("again", 1, 0, False),
+    )
     noun = Program(MACHINE, stages, (inner, outer), ((5, 7, 8), (8,)))
     with conset.program_open(noun, comm, packet_bytes=32, credits=1, timeout_s=20) as program:
-        require([block.name for block in program.blocks] == ["forth and back", "last", "again"], "names")
+        require(
+            [block.name for block in program.blocks] == ["forth and back", "last", "again"], "names"
+        )
         require(program.phases("last") == 1 and program.phases(0) == 3, "phases")
         steps = list(program.steps())
         forth = [(0, 0), (0, 1), (0, 2)]
-        require(steps == [*forth, *forth[::-1]] * 2 + [(1, 0)] * 2 + [(2, 0), (2, 1), (2, 2)], f"steps {steps}")
+        require(
+            steps == [*forth, *forth[::-1]] * 2 + [(1, 0)] * 2 + [(2, 0), (2, 1), (2, 2)],
+            f"steps {steps}",
+        )
         for block, phase in steps:
             (first,) = [row for row in program.connections(block, phase) if row.direction == "send"]
             program.instantiate(block, phase)
@@ -296,15 +384,22 @@ def contexts(comm: MPI.Intracomm) -> None:
             receive.spool_receive(got)
             program.connection(to, "send").send_elements(np.arange(40) + rank)
             receive.spool_wait()
-            require(bool((got == np.arange(40) + before % RANKS).all()), f"block {block}, phase {phase}")
+            require(
+                bool((got == np.arange(40) + before % RANKS).all()), f"block {block}, phase {phase}"
+            )
             program.phase_end()
         require(program.times.phases == noun.phases == len(steps), "phases")
-        require(program.times.switches == noun.switches, f"{program.times.switches} switches, {noun.switches} counted")
+        require(
+            program.times.switches == noun.switches,
+            f"{program.times.switches} switches, {noun.switches} counted",
+        )
         times = program.times
         require(min(times.drain_s, times.synchronization_s, times.setup_s) >= 0, "times")
         rows = program.connections("forth and back", 1)
         require({row.direction for row in rows} == {"send", "receive"}, "directions")
-        require([row.order for row in rows] == [0, 1] and rows[0].bytes == 8, "rows in posting order")
+        require(
+            [row.order for row in rows] == [0, 1] and rows[0].bytes == 8, "rows in posting order"
+        )
 
 
 def deadline(comm: MPI.Intracomm) -> None:
@@ -380,20 +475,35 @@ def files(comm: MPI.Intracomm) -> None:
                 program.instantiate(*step)
                 for row in own:  # in posting order, one after the other
                     if row.direction == "send":
-                        program.connection(row.peer, "send").send_elements(bytes([comm.rank]) * row.bytes)
+                        program.connection(row.peer, "send").send_elements(
+                            bytes([comm.rank]) * row.bytes
+                        )
                     else:
                         got = bytearray(row.bytes)
                         program.connection(row.peer, "receive").receive_elements(got)
                         require(got == bytes([row.peer]) * row.bytes, f"from {row.peer}")
                 program.phase_end()
         if comm.rank == 0:
-            (folder / f"rows-{Path(str(what)).suffix if isinstance(what, str | Path) else 'noun'}").write_text(
-                repr(rows)
-            )
+            (
+                folder
+                / f"rows-{Path(str(what)).suffix if isinstance(what, str | Path) else 'noun'}"
+            ).write_text(repr(rows))
 
 
-CHECKS = {check.__name__: check for check in
-          (interleaved, buffers, modes, errors, contexts, deadline, interrupted, threads, files)}  # fmt: skip
+CHECKS = {
+    check.__name__: check
+    for check in (
+        interleaved,
+        buffers,
+        modes,
+        errors,
+        contexts,
+        deadline,
+        interrupted,
+        threads,
+        files,
+    )
+}
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""Exchanges that end well and that are refused: nothing of either is left, and of the second nothing is sent."""
+"""Exchanges that end well and that are refused.
+
+Nothing of either is left, and of the second nothing is sent.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,12 @@ class Rows:
 
     def make(self, **changes: object) -> conset.Exchange:
         """With other arguments on rank 1."""
-        arguments = {"sendbuf": self.send, "sendcounts": self.counts, "recvbuf": self.receive,
-                     "recvcounts": self.counts}  # fmt: skip
+        arguments = {
+            "sendbuf": self.send,
+            "sendcounts": self.counts,
+            "recvbuf": self.receive,
+            "recvcounts": self.counts,
+        }
         if self.comm.rank == 1:
             arguments |= changes
         return conset.alltoallv_init(self.comm, **arguments, timeout_s=30)  # type: ignore[arg-type]
@@ -74,8 +81,14 @@ def refused(comm: MPI.Intracomm, plan: conset.CommPlan, rows: Rows) -> list[str]
         "expects less": (lambda: rows.make(recvcounts=less), "InputError"),
         "elements": (lambda: rows.make(sendbuf=rows.send.astype("f4")), "InputError"),
         "small": (lambda: rows.make(recvbuf=small), "InputError"),
-        "plan of 3 ranks": (lambda: conset.plan(conset.compile("shift", "ring:3", method="lp"), comm), "InputError"),
-        "small of a plan": (lambda: plan.exchange(flat[: 5 if comm.rank == 1 else 50], flat[50:]), "InputError"),
+        "plan of 3 ranks": (
+            lambda: conset.plan(conset.compile("shift", "ring:3", method="lp"), comm),
+            "InputError",
+        ),
+        "small of a plan": (
+            lambda: plan.exchange(flat[: 5 if comm.rank == 1 else 50], flat[50:]),
+            "InputError",
+        ),
     }
     found = {name: same_error(comm, call) for name, (call, _) in cases.items()}
     return [f"{name}: {found[name]}" for name, (_, kind) in cases.items() if found[name] != kind]
@@ -83,7 +96,9 @@ def refused(comm: MPI.Intracomm, plan: conset.CommPlan, rows: Rows) -> list[str]
 
 def check(comm: MPI.Intracomm) -> list[str]:
     """What is wrong on this rank."""
-    schedule = comm.bcast(conset.compile("alltoall:size=8", "torus:2x2", method="lp") if comm.rank == 0 else None)
+    schedule = comm.bcast(
+        conset.compile("alltoall:size=8", "torus:2x2", method="lp") if comm.rank == 0 else None
+    )
     with CountedCalls(comm) as calls:
         plan, rows = conset.plan(schedule, comm), Rows(comm)
         wrong = well(comm, plan, rows)

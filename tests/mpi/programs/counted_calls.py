@@ -1,4 +1,7 @@
-"""MPI's calls as the core makes them, counted: requests and communicators that are left, messages that were started."""
+"""MPI's calls as the core makes them, counted.
+
+Requests and communicators that are left, messages that were started.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,12 @@ from conset.execution import binding
 from conset.execution.binding import entry_points
 
 _HANDLE = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
-_TYPES: dict[str, Any] = {"p": ctypes.c_void_p, "i": ctypes.c_int, "h": _HANDLE, "r": ctypes.POINTER(_HANDLE)}
+_TYPES: dict[str, Any] = {
+    "p": ctypes.c_void_p,
+    "i": ctypes.c_int,
+    "h": _HANDLE,
+    "r": ctypes.POINTER(_HANDLE),
+}
 _PERSISTENT = {"MPI_Send_init": "pihiihr", "MPI_Recv_init": "pihiihr"}
 _ONCE = {
     "MPI_Issend": "pihiihr",
@@ -62,11 +70,17 @@ class CountedCalls:
 
     def left(self) -> str:
         """What is there that should not be; empty: nothing."""
-        found = {"requests": len(self.kept), "open": len(self.open), "communicators": self.communicators}
+        found = {
+            "requests": len(self.kept),
+            "open": len(self.open),
+            "communicators": self.communicators,
+        }
         return ", ".join(f"{count} {what}" for what, count in found.items() if count)
 
     def _addresses(self) -> np.ndarray:
-        return np.array([ctypes.cast(call, ctypes.c_void_p).value for call in self._calls], np.uint64)
+        return np.array(
+            [ctypes.cast(call, ctypes.c_void_p).value for call in self._calls], np.uint64
+        )
 
     def _duplicated(self, _comm: MPI.Comm, _key: int, value: Any) -> Any:
         self.communicators += 1
@@ -84,7 +98,11 @@ class CountedCalls:
 
     def _counted(self, name: str, real: Any) -> Any:
         if name in _OTHERS:
-            note = {"MPI_Startall": self._startall, "MPI_Test": self._test, "MPI_Request_free": self._free}[name]
+            note = {
+                "MPI_Startall": self._startall,
+                "MPI_Test": self._test,
+                "MPI_Request_free": self._free,
+            }[name]
             return lambda *arguments: note(real, *arguments)
         made = self.kept if name in _PERSISTENT else self.open
 

@@ -1,4 +1,7 @@
-"""A run in which rank 2 is killed after the first exchange; which files the ranks had noted goes beside the folder."""
+"""A run in which rank 2 is killed after the first exchange.
+
+Which files the ranks had noted goes beside the folder.
+"""
 
 import os
 import shutil

@@ -1,4 +1,7 @@
-"""Exchanges of an application on 4 ranks: by index lists, of every kind of buffer, several at once, and refused."""
+"""Exchanges of an application on 4 ranks.
+
+By index lists, of every kind of buffer, several at once, and refused.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class Halo:
         }
 
     def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ghosts lie one after the other; what is added goes to row (number of the sender's row) % ROWS."""
+        """Ghosts lie one after the other.
+
+        What is added goes to row (number of the sender's row) % ROWS.
+        """
         sends = np.concatenate([rows for (s, _), rows in self.sent.items() if s == rank]) % ROWS
         received = np.concatenate([rows for (_, t), rows in self.sent.items() if t == rank])
         return sends, received % ROWS if self.add else np.arange(received.size)
@@ -89,19 +95,26 @@ def same_error(comm: MPI.Intracomm, call: Callable[[], object], text: str) -> bo
 
 
 def lists(comm: MPI.Intracomm) -> bool:
-    """Rows by index lists, stored and added, of every type, under every policy and through other ranks."""
+    """Rows by index lists, stored and added, of every type, under every policy and through other
+    ranks."""
     right = True
     for add in (False, True):
         halo = Halo(comm.size, add)
         for dtype in ("float32", "float64", "int32", "int64", "complex64", "complex128"):
-            values = (np.random.default_rng(2).normal(size=(ROWS * comm.size, WIDTH)) * 1000).astype(dtype)
+            values = (
+                np.random.default_rng(2).normal(size=(ROWS * comm.size, WIDTH)) * 1000
+            ).astype(dtype)
             pattern = halo.pattern(values[0].nbytes)
             ways = {"method": "coloring"} if dtype != "float64" else {"combine": "2x2"}
             schedule = compiled(comm, pattern, "torus:2x2", **ways)
             policies = ("none", "local", "ready", "barrier") if dtype == "float32" else (None,)
             own = values[ROWS * comm.rank : ROWS * (comm.rank + 1)].copy()
             for sync in policies:
-                received = np.ones_like(own) if add else np.zeros((halo.local(comm.rank)[1].size, WIDTH), dtype)
+                received = (
+                    np.ones_like(own)
+                    if add
+                    else np.zeros((halo.local(comm.rank)[1].size, WIDTH), dtype)
+                )
                 plan = conset.plan(schedule, comm, sync=sync)
                 with plan.exchange(own, received, layout=halo, timeout_s=30) as exchange:
                     for _ in range(3):
@@ -146,7 +159,10 @@ def several(comm: MPI.Intracomm) -> bool:
     plan = conset.plan(schedule, comm, sync="ready")
     count = 20_000 * (comm.size - 1)
     rng = np.random.default_rng(comm.rank)
-    sends = [np.repeat(np.delete(np.arange(comm.size), comm.rank) * 10 + k, 20_000).astype(np.uint8) for k in range(5)]
+    sends = [
+        np.repeat(np.delete(np.arange(comm.size), comm.rank) * 10 + k, 20_000).astype(np.uint8)
+        for k in range(5)
+    ]
     receives = [np.zeros(count, np.uint8) for _ in sends]
     exchanges = [plan.exchange(*sides, timeout_s=30) for sides in zip(sends, receives, strict=True)]
     for _ in range(3):
@@ -179,44 +195,94 @@ def refusals(comm: MPI.Intracomm, folder: Path) -> bool:
     least = comm.bcast(least, root=2)
     other_schedule = conset.compile("shift", "ring:4", method="first-fit")
     right = [
-        same_error(comm, lambda: plan.exchange(on(2, b"12345", flat), receive),
-                   f"InputError: rank 2: sendbuf has 5 bytes: the plan needs at least {least}"),
-        same_error(comm, lambda: plan.exchange(flat, on(1, bytes(800), receive)),
-                   "InputError: rank 1: recvbuf: must be writable"),
-        same_error(comm, lambda: plan.exchange(flat, on(3, flat[50:], receive)),
-                   "InputError: rank 3: recvbuf: must not overlap sendbuf"),
-        same_error(comm, lambda: plan.exchange(flat, on(0, receive[::2], receive)),
-                   "InputError: rank 0: recvbuf: must be one contiguous buffer (shape (50,), strides (16,))"),
-        same_error(comm, lambda: plan.exchange(on(1, None, flat), on(0, {}, receive)),
-                   "InputError: rank 0: recvbuf: a contiguous buffer required, given dict"),
-        same_error(comm, lambda: plan.exchange(send, on(1, receive[:1], receive), layout=halo),
-                   "InputError: rank 1: layout: recvbuf rows["),
-        same_error(comm, lambda: plan.exchange(other, other + 1, layout=halo),
-                   "InputError: rank 0: layout: elements of uint64 cannot be added: known are int32, int64, float32"),
-        same_error(comm, lambda: plan.exchange(send, on(2, receive.view(np.int64), receive), layout=halo),
-                   "InputError: rank 2: layout: sendbuf has float64, recvbuf int64: must agree to add"),
-        same_error(comm, lambda: plan.exchange(send.astype("f4"), receive.astype("f4"), layout=halo),
-                   "InputError: rank 0: layout: "),
-        same_error(comm, lambda: plan.exchange(Device(send), receive, layout=halo),
-                   "InputError: rank 0: layout: index lists need arrays of this machine, not of a device"),
-        same_error(comm, lambda: conset.plan(conset.compile("shift", "ring:3", method="first-fit"), comm),
-                   "InputError: rank 0: the MPI job has 4 ranks, the plan 3: must agree"),
-        same_error(comm, lambda: conset.plan(on(3, other_schedule, schedule), comm),
-                   "InputError: rank 3: plan of digest "),
-        same_error(comm, lambda: conset.plan(schedule, comm, sync="none" if rank == 1 else None),
-                   "InputError: rank 1: plan with sync none"),
-        same_error(comm, lambda: conset.plan(folder / "none.json", comm),
-                   "InputError: rank 0: "),
-        same_error(comm, lambda: conset.plan(schedule, comm, sync="sometimes"),
-                   "UsageError: rank 0: "),
-    ]  # fmt: skip
+        same_error(
+            comm,
+            lambda: plan.exchange(on(2, b"12345", flat), receive),
+            f"InputError: rank 2: sendbuf has 5 bytes: the plan needs at least {least}",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(flat, on(1, bytes(800), receive)),
+            "InputError: rank 1: recvbuf: must be writable",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(flat, on(3, flat[50:], receive)),
+            "InputError: rank 3: recvbuf: must not overlap sendbuf",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(flat, on(0, receive[::2], receive)),
+            "InputError: rank 0: recvbuf: must be one contiguous buffer (shape (50,), "
+            "strides (16,))",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(on(1, None, flat), on(0, {}, receive)),
+            "InputError: rank 0: recvbuf: a contiguous buffer required, given dict",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(send, on(1, receive[:1], receive), layout=halo),
+            "InputError: rank 1: layout: recvbuf rows[",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(other, other + 1, layout=halo),
+            "InputError: rank 0: layout: elements of uint64 cannot be added: known are int32, "
+            "int64, float32",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(send, on(2, receive.view(np.int64), receive), layout=halo),
+            "InputError: rank 2: layout: sendbuf has float64, recvbuf int64: must agree to add",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(send.astype("f4"), receive.astype("f4"), layout=halo),
+            "InputError: rank 0: layout: ",
+        ),
+        same_error(
+            comm,
+            lambda: plan.exchange(Device(send), receive, layout=halo),
+            "InputError: rank 0: layout: index lists need arrays of this machine, not of a device",
+        ),
+        same_error(
+            comm,
+            lambda: conset.plan(conset.compile("shift", "ring:3", method="first-fit"), comm),
+            "InputError: rank 0: the MPI job has 4 ranks, the plan 3: must agree",
+        ),
+        same_error(
+            comm,
+            lambda: conset.plan(on(3, other_schedule, schedule), comm),
+            "InputError: rank 3: plan of digest ",
+        ),
+        same_error(
+            comm,
+            lambda: conset.plan(schedule, comm, sync="none" if rank == 1 else None),
+            "InputError: rank 1: plan with sync none",
+        ),
+        same_error(comm, lambda: conset.plan(folder / "none.json", comm), "InputError: rank 0: "),
+        same_error(
+            comm, lambda: conset.plan(schedule, comm, sync="sometimes"), "UsageError: rank 0: "
+        ),
+    ]
     with plan.exchange(send, receive, layout=halo) as exchange:
-        right += [raises(exchange.wait, "no exchange is running"), raises(exchange.progress, "no exchange is running")]
+        right += [
+            raises(exchange.wait, "no exchange is running"),
+            raises(exchange.progress, "no exchange is running"),
+        ]
         exchange.start()
-        right += [raises(exchange.start, "has not ended"), raises(exchange.close, "an exchange is running")]
+        right += [
+            raises(exchange.start, "has not ended"),
+            raises(exchange.close, "an exchange is running"),
+        ]
         exchange.wait()
     exchange.close()  # closed already
-    right += [raises(call, "the exchange is closed") for call in (exchange.start, exchange.wait, exchange.progress)]
+    right += [
+        raises(call, "the exchange is closed")
+        for call in (exchange.start, exchange.wait, exchange.progress)
+    ]
     plan.close()
     return all([*right, raises(lambda: plan.exchange(send, receive), "the plan is closed")])
 
@@ -237,4 +303,6 @@ if __name__ == "__main__":
         "several": several(comm),
         "refusals": refusals(comm, folder),
     }
-    (folder / f"rank-{comm.rank}").write_text(" ".join(name for name, right in found.items() if not right) or "right")
+    (folder / f"rank-{comm.rank}").write_text(
+        " ".join(name for name, right in found.items() if not right) or "right"
+    )

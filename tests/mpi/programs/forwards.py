@@ -1,4 +1,5 @@
-"""Carries out plans that forward, each three times, and writes how many bytes of each rank are wrong."""
+"""Carries out plans that forward, each three times, and writes how many bytes of each rank are
+wrong."""
 
 import json
 import sys
@@ -19,14 +20,18 @@ if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
     me, size = comm.rank, np.load(folder / "size.npy")  # of the message from row to column
     send = np.concatenate([payload(me, t, size[me, t]) for t in range(comm.size)]).astype(np.uint8)
-    expected = np.concatenate([payload(s, me, size[s, me]) for s in range(comm.size)]).astype(np.uint8)
+    expected = np.concatenate([payload(s, me, size[s, me]) for s in range(comm.size)]).astype(
+        np.uint8
+    )
     receive = np.empty_like(expected)
     wrong = {}
     for file in sorted(folder.glob("*.npz")):
         wrong[file.stem] = 0
         with Exchange(comm, Plan.load(file), send, receive, timeout_s=60) as exchange:
             for repetition in range(3):
-                send[:] = np.where(repetition == 1, 255 - send, send)  # other bytes in the second exchange
+                send[:] = np.where(
+                    repetition == 1, 255 - send, send
+                )  # other bytes in the second exchange
                 expected[:] = np.where(repetition == 1, 255 - expected, expected)
                 np.bitwise_not(expected, out=receive)
                 comm.Barrier()

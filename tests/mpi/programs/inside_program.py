@@ -18,6 +18,8 @@ if __name__ == "__main__":
     rng = np.random.default_rng(7)
     program = forwarding(random_paths(random_pattern(4, rng, largest=9000), 2, rng), rng)
     result = run_program(program, repeat=1)
-    blocks = run_program(Program.of_schedule(conset.compile("alltoall:size=900", "mesh:2x2", method="lp")), repeat=1)
+    blocks = run_program(
+        Program.of_schedule(conset.compile("alltoall:size=900", "mesh:2x2", method="lp")), repeat=1
+    )
     both = [found.to_object() for found in (result, blocks)]
     Path(sys.argv[1], f"rank-{MPI.COMM_WORLD.rank}").write_text(json.dumps(both))

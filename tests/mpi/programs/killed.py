@@ -15,7 +15,9 @@ from conset.execution.plan import Plan
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
     plan = Plan.load(folder / "plan.npz")
-    send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
+    send, receive = (
+        np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes)
+    )
     if comm.rank == 2:
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGKILL)).start()
     with Exchange(comm, plan, send, receive) as exchange:

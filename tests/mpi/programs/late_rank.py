@@ -1,4 +1,7 @@
-"""One rank comes 0.4 s late to one exchange of each plan; each rank says whether it ended after that rank began."""
+"""One rank comes 0.4 s late to one exchange of each plan.
+
+Each rank says whether it ended after that rank began.
+"""
 
 import json
 import sys
@@ -16,7 +19,9 @@ if __name__ == "__main__":
     late = {}
     for file in sorted(folder.glob("*.npz")):
         plan = Plan.load(file)
-        send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
+        send, receive = (
+            np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes)
+        )
         with Exchange(comm, plan, send, receive, timeout_s=20) as exchange:
             comm.Barrier()
             if comm.rank == who:

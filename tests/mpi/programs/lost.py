@@ -19,7 +19,9 @@ if __name__ == "__main__":
     counts = np.full(comm.size, 1000)
     send, receive = np.zeros(1000 * comm.size), np.zeros(1000 * comm.size)
     comm.Barrier()  # the deadline is of making it too
-    exchange = conset.alltoallv_init(comm, send, counts, recvbuf=receive, recvcounts=counts, sync="none", timeout_s=1.0)
+    exchange = conset.alltoallv_init(
+        comm, send, counts, recvbuf=receive, recvcounts=counts, sync="none", timeout_s=1.0
+    )
     exchange.exchange()
     comm.Barrier()
     if comm.rank == 1:

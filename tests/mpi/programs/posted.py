@@ -30,16 +30,23 @@ CALLS = {
 
 
 class Watched:
-    """MPI's calls, with what the executor has open: requests that were started and have not been seen to end."""
+    """MPI's calls, with what the executor has open.
+
+    Requests that were started and have not been seen to end.
+    """
 
     def __init__(self) -> None:
         self.side: dict[int, str] = {}
         self.open: dict[str, set[int]] = {"receives": set(), "sends": set()}
         self.most = {"receives": 0, "sends": 0}
-        self.callbacks = [self.wrap(*pair) for pair in zip(_core.mpi_calls(), entry_points(), strict=True)]
+        self.callbacks = [
+            self.wrap(*pair) for pair in zip(_core.mpi_calls(), entry_points(), strict=True)
+        ]
 
     def addresses(self) -> np.ndarray:
-        return np.array([ctypes.cast(call, ctypes.c_void_p).value for call in self.callbacks], np.uint64)
+        return np.array(
+            [ctypes.cast(call, ctypes.c_void_p).value for call in self.callbacks], np.uint64
+        )
 
     def wrap(self, name: str, address: int) -> Any:
         if name not in CALLS:
@@ -64,7 +71,15 @@ class Watched:
         self.made("receives", *arguments)
 
     def made(
-        self, side: str, _buffer: int, _count: int, _type: int, _peer: int, tag: int, _comm: int, new: Any
+        self,
+        side: str,
+        _buffer: int,
+        _count: int,
+        _type: int,
+        _peer: int,
+        tag: int,
+        _comm: int,
+        new: Any,
     ) -> None:
         if tag == DATA:
             self.side[new[0]] = side
@@ -84,7 +99,9 @@ class Watched:
 def count(comm: MPI.Intracomm, plan: Plan) -> dict[str, Any]:
     """What one rank had open, and whether it received what it should."""
     receives = plan.pair_ranges(comm.rank)[1]
-    send = fill_buffer(plan.pair_ranges(comm.rank)[0], int(plan.send_bytes[comm.rank]), comm.rank, sending=True)
+    send = fill_buffer(
+        plan.pair_ranges(comm.rank)[0], int(plan.send_bytes[comm.rank]), comm.rank, sending=True
+    )
     expected = fill_buffer(receives, int(plan.receive_bytes[comm.rank]), comm.rank, sending=False)
     received = np.zeros_like(expected)
     watched = Watched()
@@ -92,7 +109,10 @@ def count(comm: MPI.Intracomm, plan: Plan) -> dict[str, Any]:
     with Exchange(comm, plan, send, received, timeout_s=20) as exchange:
         exchange.exchange()
     binding.entry_points = entry_points
-    return watched.most | {"right": bool((received == expected).all()), "left": sum(map(len, watched.open.values()))}
+    return watched.most | {
+        "right": bool((received == expected).all()),
+        "left": sum(map(len, watched.open.values())),
+    }
 
 
 if __name__ == "__main__":

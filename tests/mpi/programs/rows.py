@@ -30,7 +30,8 @@ def expected(comm: MPI.Intracomm, send: NDArray[Any], sent: Ints, received: Ints
     got = np.zeros((int(received.sum()), *send.shape[1:]), send.dtype)
     width = int(np.prod(send.shape[1:]))
     comm.Alltoallv(
-        [send, (sent * width, starts(sent) * width), MPI.DOUBLE], [got, (received * width, starts(received) * width)]
+        [send, (sent * width, starts(sent) * width), MPI.DOUBLE],
+        [got, (received * width, starts(received) * width)],
     )
     return got
 
@@ -41,7 +42,11 @@ def check_counts(comm: MPI.Intracomm) -> None:
         {},
         {"method": "rs-n", "sync": "ready", "compute": "all"},
         {"method": "coloring", "sync": "barrier", "compute": "one", "machine": "torus:2x2"},
-        {"method": "first-fit", "sync": "local", "machine": conset.load_machine("mesh:2x2,link=1GB/s")},
+        {
+            "method": "first-fit",
+            "sync": "local",
+            "machine": conset.load_machine("mesh:2x2,link=1GB/s"),
+        },
     ]
     for seed, choice in enumerate(choices):
         counts = random_counts(comm.size, seed)
@@ -49,7 +54,9 @@ def check_counts(comm: MPI.Intracomm) -> None:
         send = np.random.default_rng(100 + comm.rank).random((int(sent.sum()), 1 + seed % 2))
         right = expected(comm, send, sent, received)
         receive = np.full_like(right, -1)
-        with conset.alltoallv_init(comm, send, sent, starts(sent), receive, received, starts(received), **choice) as ex:
+        with conset.alltoallv_init(
+            comm, send, sent, starts(sent), receive, received, starts(received), **choice
+        ) as ex:
             for _ in range(2):
                 receive[:] = -1
                 ex.start()
@@ -87,24 +94,32 @@ def check_datatypes(comm: MPI.Intracomm) -> None:
     column = MPI.DOUBLE.Create_vector(2, 1, ranks).Create_resized(0, 8).Commit()
     rows = np.zeros((ranks, 2))
     ones = np.ones(ranks, int)
-    with conset.alltoallv_init(comm, [matrix, column], ones, None, rows, ones, None, method="first-fit") as ex:
+    with conset.alltoallv_init(
+        comm, [matrix, column], ones, None, rows, ones, None, method="first-fit"
+    ) as ex:
         column.Free()
         ex.exchange()
-    assert (rows == np.array([[comm.rank, ranks + comm.rank]]) + 100 * np.arange(ranks)[:, None]).all()
+    assert (
+        rows == np.array([[comm.rank, ranks + comm.rank]]) + 100 * np.arange(ranks)[:, None]
+    ).all()
 
 
 def check_neighbors(comm: MPI.Intracomm) -> None:
     """A graph with an edge twice and one to itself, against Neighbor_alltoallv."""
     ranks, rank = comm.size, comm.rank
     up, down = (rank + 1) % ranks, (rank - 1) % ranks
-    graph = comm.Create_dist_graph_adjacent([down, rank, down, up], [up, down, rank, up], reorder=False)
+    graph = comm.Create_dist_graph_adjacent(
+        [down, rank, down, up], [up, down, rank, up], reorder=False
+    )
     sent, received = np.array([3, 5, 2, 1]), np.array([3, 2, 1, 5])
     send = np.arange(11.0) + 100 * rank
     right, receive = np.zeros(11), np.zeros(11)
     graph.Neighbor_alltoallv(
         [send, (sent, starts(sent)), MPI.DOUBLE], [right, (received, starts(received)), MPI.DOUBLE]
     )
-    with conset.neighbor_alltoallv_init(graph, send, sent, None, receive, received, method="decreasing") as ex:
+    with conset.neighbor_alltoallv_init(
+        graph, send, sent, None, receive, received, method="decreasing"
+    ) as ex:
         ex.exchange()
         assert (receive == right).all()
     graph.Free()
@@ -125,7 +140,9 @@ def check_updates(comm: MPI.Intracomm) -> None:
             right = expected(comm, send, sent, received)
             receive = np.full_like(right, -1)
             if ex is None:
-                ex = conset.alltoallv_init(comm, send, sent, None, receive, received, None, compute=compute)
+                ex = conset.alltoallv_init(
+                    comm, send, sent, None, receive, received, None, compute=compute
+                )
             else:
                 ex.update(send, sent, None, receive, received, None)
             ex.exchange()
@@ -165,15 +182,25 @@ def check_refusals(comm: MPI.Intracomm) -> list[str]:
     calls = [
         lambda: conset.alltoallv_init(comm, send, bad if wrong else ones, None, receive, ones),
         lambda: conset.alltoallv_init(comm, send, ones[1:] if wrong else ones, None, receive, ones),
-        lambda: conset.alltoallv_init(comm, np.zeros(ranks + 1), two if wrong else ones, None, receive, ones),
+        lambda: conset.alltoallv_init(
+            comm, np.zeros(ranks + 1), two if wrong else ones, None, receive, ones
+        ),
         lambda: conset.alltoallv_init(comm, send, ones, None, receive[: ranks - wrong], ones),
         lambda: conset.alltoallv_init(comm, send, ones, None, send if wrong else receive, ones),
-        lambda: conset.alltoallv_init(comm, send, ones, None, receive.astype("f4") if wrong else receive, ones),
-        lambda: conset.alltoallv_init(comm, send.astype(kind), ones, None, receive.astype(kind), ones),
+        lambda: conset.alltoallv_init(
+            comm, send, ones, None, receive.astype("f4") if wrong else receive, ones
+        ),
+        lambda: conset.alltoallv_init(
+            comm, send.astype(kind), ones, None, receive.astype(kind), ones
+        ),
         lambda: conset.alltoallv_init(comm, send, ones, None, receive, ones, seed=int(wrong)),
-        lambda: conset.alltoallv_init(comm, send, ones, None, receive, ones, machine="torus:9x9x" if wrong else None),
+        lambda: conset.alltoallv_init(
+            comm, send, ones, None, receive, ones, machine="torus:9x9x" if wrong else None
+        ),
         lambda: conset.alltoallv_init(comm, send, ones, None, receive, ones, method="best"),
-        lambda: conset.alltoallv_init(comm, send, ones, None, receive, ones, timeout_s=-1 if wrong else None),
+        lambda: conset.alltoallv_init(
+            comm, send, ones, None, receive, ones, timeout_s=-1 if wrong else None
+        ),
         lambda: conset.alltoallv_init(comm, send, ones, None, receive[: 1 if wrong else ranks]),
         lambda: conset.alltoallv_init(comm, send, ones, None, receive, None if wrong else ones),
     ]
@@ -184,11 +211,16 @@ def check_refusals(comm: MPI.Intracomm) -> list[str]:
 
 
 def check_states(comm: MPI.Intracomm) -> list[str]:
-    """Started twice, closed while it runs, updated while it runs, used after its end; a deadline."""
+    """Started twice, closed while it runs, updated while it runs, used after its end.
+
+    A deadline.
+    """
     ranks, rank = comm.size, comm.rank
     ones = np.ones(ranks, int)
     send, receive = np.full(ranks, 1.0 + rank), np.zeros(ranks)
-    ex = conset.alltoallv_init(comm, send, ones, None, receive, ones, timeout_s=0.2, method="first-fit", sync="barrier")
+    ex = conset.alltoallv_init(
+        comm, send, ones, None, receive, ones, timeout_s=0.2, method="first-fit", sync="barrier"
+    )
     texts = []
     if rank != 2:
         ex.start()

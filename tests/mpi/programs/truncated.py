@@ -1,4 +1,7 @@
-"""A plan that nobody checked: rank 1 receives fewer bytes than rank 0 sends, and says what MPI thinks of it."""
+"""A plan that nobody checked.
+
+Rank 1 receives fewer bytes than rank 0 sends, and says what MPI thinks of it.
+"""
 
 import sys
 from pathlib import Path
@@ -17,7 +20,9 @@ if __name__ == "__main__":
     sends = Operations([0, 1, 1], one, one + 1, one, one + 64, one)  # type: ignore[arg-type]
     receives = Operations([0, 0, 1], one, one, one, one + 8, one)  # type: ignore[arg-type]
     size = np.full(2, 64)
-    exchange = Exchange(comm, Plan(1, Sync("none"), sends, receives, size, size), bytes(64), bytearray(64))
+    exchange = Exchange(
+        comm, Plan(1, Sync("none"), sends, receives, size, size), bytes(64), bytearray(64)
+    )
     try:
         exchange.exchange()
     except ExecutionError as error:

@@ -1,4 +1,7 @@
-"""A rank of a job that measures run-time scheduling; on rank 1 a byte changes after each use of one variant."""
+"""A rank of a job that measures run-time scheduling.
+
+On rank 1 a byte changes after each use of one variant.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Choose: whether messages are combined, along which paths, and how the stages are scheduled.
 
-Problem: forwarding saves the start-up of messages and pays in bytes, copies and stages; which wins depends on pattern,
-sizes and machine.
-Idea: the cost model (`evaluate`) orders all candidates; the best few of them, and sending everything directly, are
-compiled, and the machine's model says what each takes as a whole, copying included (`compile_along`). Combining is
-chosen where it gains more than `WORTH`: it needs memory and processors that a direct exchange leaves alone.
-Guarantee: by what decides not slower than the direct schedule that the same options give.
-Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct one.
+Problem: forwarding saves the start-up of messages and pays in bytes, copies and stages; which wins
+depends on pattern, sizes and machine. Idea: the cost model (`evaluate`) orders all candidates; the
+best few of them, and sending everything directly, are compiled, and the machine's model says what
+each takes as a whole, copying included (`compile_along`). Combining is chosen where it gains more
+than `WORTH`: it needs memory and processors that a direct exchange leaves alone. Guarantee: by what
+decides not slower than the direct schedule that the same options give. Complexity: a compile for
+each of `BOXES` + `MIXES` candidates, and the direct one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,15 @@ from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 
 BOXES, MIXES = 4, 2
-"""Candidates that are compiled per unit of effort, the best ones by the cost model: the same paths for all, mixed."""
+"""Candidates that are compiled per unit of effort, the best ones by the cost model.
+
+The same paths for all, mixed.
+"""
 HOPEFUL = 1.5
-"""A candidate is compiled where the cost model says that it takes at most so many times the direct exchange."""
+"""Factor over the direct exchange up to which a candidate is compiled.
+
+By the cost model.
+"""
 WORTH = 0.95
 """What a program may take at most of the direct time to be chosen."""
 
@@ -60,8 +66,11 @@ class Tried:
     def to_object(self) -> dict[str, Any]:
         """As in `compile --json`."""
         return {
-            "combine": self.name, "stages": self.stages, "estimated_s": self.estimated_s, "time_s": self.time_s
-        }  # fmt: skip
+            "combine": self.name,
+            "stages": self.stages,
+            "estimated_s": self.estimated_s,
+            "time_s": self.time_s,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +94,18 @@ class Combination:
         """The comparison in one sentence; "" where there was none."""
         if len(self.tried) < 2:
             return ""
-        other = next(each for each in self.tried if (each.name == "none") != (self.combine == "none"))
+        other = next(
+            each for each in self.tried if (each.name == "none") != (self.combine == "none")
+        )
         own = next(each for each in self.tried if each.name == self.combine)
-        names = ["sending every message directly" if name == "none" else name for name in (own.name, other.name)]
-        return f"{names[0]}: {format_time(own.time_s)} against {format_time(other.time_s)} by {names[1]}"
+        names = [
+            "sending every message directly" if name == "none" else name
+            for name in (own.name, other.name)
+        ]
+        return (
+            f"{names[0]}: {format_time(own.time_s)} against {format_time(other.time_s)} "
+            f"by {names[1]}"
+        )
 
 
 def compile_combined(
@@ -110,7 +127,8 @@ def compile_combined(
         manifest: how it is made.
 
     Raises:
-        UsageError: an unknown word. InputError: words that do not fit the ranks; and as `compile_pattern`.
+        UsageError: an unknown word. InputError: words that do not fit the ranks; and as
+            `compile_pattern`.
     """
     options = options or CompileOptions()
     manifest = manifest or Manifest(seed=options.seed)
@@ -118,7 +136,9 @@ def compile_combined(
     if wanted.kind == "none" or not pattern.messages:
         return _direct(pattern, machine, options, manifest)
     if pattern.before is not None:
-        raise InputError(f"combine {combine}: messages of {pattern.name} have an order, which stages do not keep")
+        raise InputError(
+            f"combine {combine}: messages of {pattern.name} have an order, which stages do not keep"
+        )
     if wanted.kind == AUTO:
         return _choose(pattern, machine, options, manifest)
     placement = placement_of(pattern, machine, options)
@@ -126,12 +146,16 @@ def compile_combined(
     return Combination(str(wanted), *compile_along(paths, machine, options, placement, manifest))
 
 
-def _direct(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Combination:
+def _direct(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> Combination:
     schedule = compile_pattern(pattern, machine, options, manifest=manifest)
     return Combination("none", Program.of_schedule(schedule), schedule)
 
 
-def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Combination:
+def _choose(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> Combination:
     """The least time of the direct schedule and of the best candidates."""
     direct = _direct(pattern, machine, options, manifest)
     placement = direct.whole.placement
@@ -145,7 +169,10 @@ def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifes
             continue
         seconds = candidate.estimate.time_s, time_of(whole, options)
         found.append(
-            (Combination(candidate.name, program, whole), Tried(candidate.name, candidate.paths.stages, *seconds))
+            (
+                Combination(candidate.name, program, whole),
+                Tried(candidate.name, candidate.paths.stages, *seconds),
+            )
         )
     least, best = min(found[1:], key=lambda each: each[1].time_s, default=found[0])
     chosen = least if best.time_s <= WORTH * found[0][1].time_s else direct
@@ -153,14 +180,19 @@ def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifes
     return replace(chosen, tried=tuple(order))
 
 
-def _hopeful(pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions) -> list[Candidate]:
-    """The candidates that may win, the least estimate first; a few of each kind, as estimates see no contention."""
+def _hopeful(
+    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
+) -> list[Candidate]:
+    """The candidates that may win, the least estimate first.
+
+    A few of each kind, as estimates see no contention.
+    """
     every = candidates(pattern, machine, placement)
     direct_s = min(each.estimate.time_s for each in every if each.paths.stages == 1)
     mixes = sorted(
         mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
         key=lambda each: each.estimate.time_s,
-    )  # fmt: skip
+    )
     boxes = _distinct(each for each in every if each.paths.stages > 1)
     chosen = [*islice(boxes, BOXES * options.effort)]
     chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
@@ -179,7 +211,12 @@ def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> It
 
 
 def time_of(schedule: Schedule, options: CompileOptions) -> float:
-    """What decides of a schedule: as it was simulated when it was chosen, else by what ranks [s]."""
+    """What decides of a schedule.
+
+    As it was simulated when it was chosen, else by what ranks [s].
+    """
     if schedule.report is not None and schedule.report.simulated_s is not None:
         return schedule.report.simulated_s
-    return best_trial(schedule, schedule.sync, rank_by=options.rank_by, effort=options.effort).time_s
+    return best_trial(
+        schedule, schedule.sync, rank_by=options.rank_by, effort=options.effort
+    ).time_s

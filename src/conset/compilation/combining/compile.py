@@ -1,10 +1,13 @@
-"""Compile along paths: every stage by a method, then policy, sends in flight and posting order for the whole.
+"""Compile along paths.
 
-Problem: a program is worth what its stages take together: a rank passes on what it got as soon as it has it, so stages
-overlap, and the schedule that is best for one stage alone need not be best in the chain.
-Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole program: a trial compiles all stages
-by one method at one contention and chains them into one schedule (`conset.schedule.chained`), whose time the machine's
-model says, copying included. What is chosen is cut into its stages again.
+Every stage by a method, then policy, sends in flight and posting order for the whole.
+
+Problem: a program is worth what its stages take together: a rank passes on what it got as soon as
+it has it, so stages overlap, and the schedule that is best for one stage alone need not be best in
+the chain. Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole
+program: a trial compiles all stages by one method at one contention and chains them into one
+schedule (`conset.schedule.chained`), whose time the machine's model says, copying included. What is
+chosen is cut into its stages again.
 """
 
 from __future__ import annotations
@@ -25,15 +28,22 @@ from conset.schedule.schedule import Schedule
 
 
 def compile_along(
-    paths: Paths, machine: Machine, options: CompileOptions, placement: Placement, manifest: Manifest
+    paths: Paths,
+    machine: Machine,
+    options: CompileOptions,
+    placement: Placement,
+    manifest: Manifest,
 ) -> tuple[Program, Schedule]:
-    """(the program whose messages take these paths, the same as one schedule with the report on how it was found).
+    """(the program whose messages take these paths, the same as one schedule).
+
+    With the report on how it was found.
 
     Args:
         paths: of the messages, at least one of which moves.
         machine: what it is for.
-        options: as of a compile; `auto` chooses one method for all stages. Without a policy: that with the least time
-            for method `auto`, else `local`, and `none` where every stage is one phase.
+        options: as of a compile; `auto` chooses one method for all stages. Without a policy: that
+            with the least time for method `auto`, else `local`, and `none` where every stage is one
+            phase.
         placement: the node of each rank.
         manifest: how it is made.
 
@@ -46,7 +56,16 @@ def compile_along(
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         schedules = [
-            compile_by(method, stage, machine, options, placement, manifest, contention=contention, effort=effort)
+            compile_by(
+                method,
+                stage,
+                machine,
+                options,
+                placement,
+                manifest,
+                contention=contention,
+                effort=effort,
+            )
             for stage in stages
         ]
         sync = "none" if all(schedule.phases <= 1 for schedule in schedules) else "local"

@@ -1,4 +1,7 @@
-"""Summary: what `compile --json` says of a program that combines messages: the whole, and every stage."""
+"""Summary: what `compile --json` says of a program that combines messages.
+
+The whole, and every stage.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from conset.verification import verify_program
 def summarize_combination(combination: Combination) -> dict[str, Any]:
     """The keys of `summarize`, of the program as one schedule of bundles; verifies it.
 
-    `pattern` is the application's. Further keys: combine (the word for the paths), stages (of each, the keys of
-    `summarize`), candidates (what was compared, the least time first), figures (bundles, volume, bytes held for
-    others); `bound` and `gap` have what no paths beat too (`ProgramBounds`). A schedule that sends directly has itself
-    as its only stage.
+    `pattern` is the application's. Further keys: combine (the word for the paths), stages (of each,
+    the keys of `summarize`), candidates (what was compared, the least time first), figures
+    (bundles, volume, bytes held for others); `bound` and `gap` have what no paths beat too
+    (`ProgramBounds`). A schedule that sends directly has itself as its only stage.
     """
     program = combination.program
     if program.paths is None:
@@ -31,13 +34,18 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
         pattern = program.paths.pattern
         found = {
             **whole,
-            "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
+            "pattern": {
+                name: getattr(pattern, name)
+                for name in ("ranks", "messages", "bytes", "local_bytes")
+            },
             "stages": [summarize(schedule, verified=verified) for schedule in program.schedules],
             "figures": program.figures(),
             "bound": bounds.to_object(),
             "gap": bounds.gap(combination.whole.phases, whole["predicted_s"], time_s),
         }
     return {
-        **found, "combine": combination.combine, "why_combined": combination.why or None,
+        **found,
+        "combine": combination.combine,
+        "why_combined": combination.why or None,
         "candidates": [each.to_object() for each in combination.tried],
-    }  # fmt: skip
+    }

@@ -1,9 +1,13 @@
-"""Compile a program: every block by its method on one placement, then phases put into contexts; and predict its time.
+"""Compile a program: every block by its method on one placement, then phases put into contexts.
 
-    T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up + switches · S
+And predict its time.
 
-where S is a synchronization of all ranks: a switch swaps what is open everywhere at once (Principle 2.3 of the ConSet
-text). Entering the first context is charged a set-up, and S where the machine charges the first barrier.
+    T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up +
+    switches · S
+
+where S is a synchronization of all ranks: a switch swaps what is open everywhere at once (Principle
+2.3 of the ConSet text). Entering the first context is charged a set-up, and S where the machine
+charges the first barrier.
 """
 
 from __future__ import annotations
@@ -28,18 +32,24 @@ from conset.schedule.schedule import Schedule
 
 
 def compile_program(
-    specs: Sequence[BlockSpec], machine: Machine, options: CompileOptions, *, manifest: Manifest | None = None
+    specs: Sequence[BlockSpec],
+    machine: Machine,
+    options: CompileOptions,
+    *,
+    manifest: Manifest | None = None,
 ) -> Program:
     """A program of blocks; equal blocks have one schedule.
 
     Args:
         specs: what each block sends, how often, and how it is compiled.
         machine: what it is for.
-        options: of the whole: its placement holds for all blocks and is found for what they send together.
+        options: of the whole: its placement holds for all blocks and is found for what they send
+            together.
         manifest: how it is made.
 
     Raises:
-        UsageError, InputError, NoScheduleError: as `compile_pattern`, with the block; and a program without blocks.
+        UsageError, InputError, NoScheduleError: as `compile_pattern`, with the block; and a program
+            without blocks.
     """
     if not specs:
         raise InputError("a program needs a block, given none")
@@ -55,13 +65,24 @@ def compile_program(
             try:
                 schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
             except (InputError, NoScheduleError) as error:
-                raise type(error)(f"block {k} '{block.name}': {error}", options=error.options) from None
+                raise type(error)(
+                    f"block {k} '{block.name}': {error}", options=error.options
+                ) from None
         turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
         blocks.append(Stage(block.name, block.repeat, index, turned))
-    stopped = _core.stop_asked() or any(s.report is not None and s.report.stopped_early for s in schedules)
+    stopped = _core.stop_asked() or any(
+        s.report is not None and s.report.stopped_early for s in schedules
+    )
     ordered, contexts = share(blocks, schedules)
     return Program(
-        machine, tuple(blocks), number_contexts(ordered, contexts), contexts, None, "barrier", manifest, stopped
+        machine,
+        tuple(blocks),
+        number_contexts(ordered, contexts),
+        contexts,
+        None,
+        "barrier",
+        manifest,
+        stopped,
     )
 
 
@@ -72,12 +93,23 @@ def together(specs: Sequence[BlockSpec]) -> Pattern:
     total = sum(block.pattern.bytes * block.repeat for block in specs)
     if total > MAX_SIZE_B:
         raise InputError(f"all blocks together send {total} B, at most {MAX_SIZE_B} B")
-    columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in specs]
+    columns = [
+        (block.pattern.source, block.pattern.target, block.pattern.size * block.repeat)
+        for block in specs
+    ]
     source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Pattern.from_messages(source, target, size, specs[0].pattern.ranks, name="all blocks together")
+    return Pattern.from_messages(
+        source, target, size, specs[0].pattern.ranks, name="all blocks together"
+    )
 
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
     """What two patterns that are the same agree in."""
     stated = (None if each is None else each.tobytes() for each in (pattern.before, pattern.packed))
-    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), *stated
+    return (
+        pattern.ranks,
+        pattern.offsets.tobytes(),
+        pattern.target.tobytes(),
+        pattern.size.tobytes(),
+        *stated,
+    )

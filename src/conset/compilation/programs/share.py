@@ -1,18 +1,22 @@
-"""Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
+"""Share: phases of blocks that follow one another put into one context.
 
-Problem: a program executes phases in an order that is free in places; a switch is due between phases of different
-contexts; put phases into contexts, under the limits, so that few switches are due.
-Idea: a block that is repeated turns round: it runs its phases forth and back, so that the phase it ends with is the one
-it begins with again. Where one block follows another, one of the lightest phases of the one becomes its last and one of
-the other its first, if their connections may be open together with all that the two contexts already hold; of several
-such pairs the one with the fewest connections in all. What follows more often in the program is looked at first.
-Afterwards channels are numbered anew: schedules number them phase by phase; phases that are open together need numbers
-that differ between connections, while a connection that several phases share has one number at a node in all of them.
-Invariant: all connections of a context together keep the strictest limits of all schedules.
-Complexity: at most 16 × 16 pairs for each pair of schedules that follow one another, O(connections · hops) each.
-When it does nothing: blocks whose pattern has an order keep their phases' order and never turn.
-Not optimal: pairs are taken one after the other; the count without sharing stands beside the result.
-Reference: Feldmann, Stricker, Warfel, ConSet, section 2: building blocks, phases, and `instantiate phase`.
+So that no switch is due between them.
+
+Problem: a program executes phases in an order that is free in places; a switch is due between
+phases of different contexts; put phases into contexts, under the limits, so that few switches are
+due. Idea: a block that is repeated turns round: it runs its phases forth and back, so that the
+phase it ends with is the one it begins with again. Where one block follows another, one of the
+lightest phases of the one becomes its last and one of the other its first, if their connections may
+be open together with all that the two contexts already hold; of several such pairs the one with the
+fewest connections in all. What follows more often in the program is looked at first. Afterwards
+channels are numbered anew: schedules number them phase by phase; phases that are open together need
+numbers that differ between connections, while a connection that several phases share has one number
+at a node in all of them. Invariant: all connections of a context together keep the strictest limits
+of all schedules. Complexity: at most 16 × 16 pairs for each pair of schedules that follow one
+another, O(connections · hops) each. When it does nothing: blocks whose pattern has an order keep
+their phases' order and never turn. Not optimal: pairs are taken one after the other; the count
+without sharing stands beside the result. Reference: Feldmann, Stricker, Warfel, ConSet, section 2:
+building blocks, phases, and `instantiate phase`.
 """
 
 from __future__ import annotations
@@ -51,7 +55,10 @@ def share(
     """(schedules with their phases reordered, the context of each phase)."""
     sharing = _Sharing(schedules)
     following = Counter(
-        (_end_of(one, schedules[one.schedule]), _slot(other.schedule, "first", schedules[other.schedule]))
+        (
+            _end_of(one, schedules[one.schedule]),
+            _slot(other.schedule, "first", schedules[other.schedule]),
+        )
         for one, other in pairwise(block for block in blocks if schedules[block.schedule].phases)
     )
     for (one, other), _ in following.most_common():
@@ -59,7 +66,8 @@ def share(
     orders = [sharing.order(k) for k in range(len(schedules))]
     numbers: dict[tuple[int, int], int] = {}
     contexts = tuple(
-        tuple(numbers.setdefault(sharing.context(k, p), len(numbers)) for p in order) for k, order in enumerate(orders)
+        tuple(numbers.setdefault(sharing.context(k, p), len(numbers)) for p in order)
+        for k, order in enumerate(orders)
     )
     return tuple(map(reorder, schedules, orders)), contexts
 
@@ -104,7 +112,9 @@ class _Sharing:
             roots = self.context(one.schedule, p), self.context(other.schedule, q)
             together = self._held(roots[0]) | self._held(roots[1])
             size = len(together)
-            if (best is None or size < best[0]) and (roots[0] == roots[1] or self._connections.fit(together)):
+            if (best is None or size < best[0]) and (
+                roots[0] == roots[1] or self._connections.fit(together)
+            ):
                 best = size, p, q
         if best is None:
             return
@@ -141,26 +151,32 @@ def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
     if list(order) == list(range(schedule.phases)):
         return schedule
     length = np.diff(schedule.phase_offsets)[list(order)]
-    transfers = np.concatenate([np.arange(*schedule.phase(p).indices(schedule.transfers)) for p in order])
+    transfers = np.concatenate(
+        [np.arange(*schedule.phase(p).indices(schedule.transfers)) for p in order]
+    )
     return schedule.rearranged(transfers, np.concatenate([[0], np.cumsum(length)]))
 
 
 def number_contexts(
     schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
-) -> tuple[Schedule, ...]:  # fmt: skip
+) -> tuple[Schedule, ...]:
     """The schedules with channels numbered anew in every context that several phases share."""
     members = Counter(context for phases in contexts for context in phases)
     known: dict[tuple[int, bytes, int], list[int]] = {}
     used: dict[tuple[int, int], int] = defaultdict(int)
     return tuple(
-        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
+        _numbered(schedule, phases, members, known, used)
+        for schedule, phases in zip(schedules, contexts, strict=True)
     )
 
 
 def _numbered(
-    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
+    schedule: Schedule,
+    contexts: Sequence[int],
+    members: Counter[int],
+    known: dict[tuple[int, bytes, int], list[int]],
     used: dict[tuple[int, int], int],
-) -> Schedule:  # fmt: skip
+) -> Schedule:
     offsets, nodes = schedule.route_offsets, schedule.route_nodes
     if schedule.channels is None or offsets is None or nodes is None:
         return schedule

@@ -1,10 +1,12 @@
 """Exchanges that are scheduled at run time: every rank says what it sends, all agree on a schedule.
 
-Problem. An application knows its pattern only while it runs, and each rank only its own row.
-Idea. The rows, compressed to their messages, are put together in one collective; every rank computes the same schedule
-    from the same seed, or rank 0 computes it for all (`cpp/include/conset/runtime/exchange.hpp`). What is wrong on one
-    rank is found before anything is sent, and is an error on every rank.
-Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, sections 2.1 and 4.2.
+Problem. An application knows its pattern only while it runs, and each rank only its own row. Idea.
+The rows, compressed to their messages, are put together in one collective; every rank computes the
+same schedule
+    from the same seed, or rank 0 computes it for all (`cpp/include/conset/runtime/exchange.hpp`).
+    What is wrong on one rank is found before anything is sent, and is an error on every rank.
+Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, sections
+2.1 and 4.2.
 """
 
 from __future__ import annotations
@@ -64,27 +66,39 @@ class ScheduleOptions:
     compute: str = "auto"
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
-        """For the core; a machine that is no bare network goes through a file in the folder that `folder` makes.
+        """For the core; any other than a bare network goes through a file.
+
+        The file is in the folder that `folder` makes.
 
         Raises:
             UsageError, InputError: an option, or the machine.
         """
         if self.timeout_s is not None and not (isfinite(self.timeout_s) and self.timeout_s > 0):
-            raise UsageError(f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"])
+            raise UsageError(
+                f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"]
+            )
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed {self.seed}: must be from 0 to 2^64 - 1", options=["seed"])
         return _core.ExchangeOptions(
-            machine=machine_word(self.machine, folder), method=self.method, sync=self.sync, compute=self.compute,
-            timeout_s=self.timeout_s or 0.0, seed=self.seed,
-        )  # fmt: skip
+            machine=machine_word(self.machine, folder),
+            method=self.method,
+            sync=self.sync,
+            compute=self.compute,
+            timeout_s=self.timeout_s or 0.0,
+            seed=self.seed,
+        )
 
 
 class RowExchange(Exchange):
-    """An exchange that was scheduled at run time; of `alltoallv_init` and `neighbor_alltoallv_init`.
+    """An exchange that was scheduled at run time.
+
+    Of `alltoallv_init` and `neighbor_alltoallv_init`.
 
     Attributes:
-        recvbuf: the array where blocks arrive: the one that was given, or made where sources were not known.
-        sources: shape=(blocks), int32: where blocks come from, in the order of the receive buffer's counts.
+        recvbuf: the array where blocks arrive: the one that was given, or made where sources were
+            not known.
+        sources: shape=(blocks), int32: where blocks come from, in the order of the receive buffer's
+            counts.
         recvcounts: shape=(blocks), int64: their elements.
         method: what made the schedule.
         sync: how phases are kept apart.
@@ -101,9 +115,13 @@ class RowExchange(Exchange):
     times: SetupTimes
 
     def __init__(
-        self, comm: MPI.Intracomm, targets: NDArray[np.int32], sources: NDArray[np.int32], arguments: Arguments,
+        self,
+        comm: MPI.Intracomm,
+        targets: NDArray[np.int32],
+        sources: NDArray[np.int32],
+        arguments: Arguments,
         options: ScheduleOptions,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Schedules and makes the requests; collective.
 
         Args:
@@ -127,12 +145,18 @@ class RowExchange(Exchange):
             sides = attempt.result(lambda: arguments.sides(targets, sources))
             self._receiver.side = None if sides is None else sides[1]
             native, outcome = _NATIVE[MPI._sizeof(MPI.Comm)].of_rows(
-                mpi=library(), comm=MPI._handleof(comm), sides=_addresses(sides), sends=_blocks(sides, 0),
+                mpi=library(),
+                comm=MPI._handleof(comm),
+                sides=_addresses(sides),
+                sends=_blocks(sides, 0),
                 receives=_blocks(sides, 1) if self._known else None,
                 options=core_options or ScheduleOptions().to_core(folder),
-                give_buffer=None if self._known else self._receiver, own_by_message=_on_device(sides),
-                before=attempt.outcome, elements=_elements(sides), owner=(sides, self._receiver),
-            )  # fmt: skip
+                give_buffer=None if self._known else self._receiver,
+                own_by_message=_on_device(sides),
+                before=attempt.outcome,
+                elements=_elements(sides),
+                owner=(sides, self._receiver),
+            )
         attempt.require(outcome)
         assert native is not None
         assert sides is not None
@@ -142,13 +166,20 @@ class RowExchange(Exchange):
         self._describe(sides)
 
     def update(
-        self, sendbuf: Any, sendcounts: ArrayLike, sdispls: ArrayLike | None = None, recvbuf: Any = None,
-        recvcounts: ArrayLike | None = None, rdispls: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
-        """Other counts, displacements or buffers; collective. Messages that stay keep their phases where they can.
+        self,
+        sendbuf: Any,
+        sendcounts: ArrayLike,
+        sdispls: ArrayLike | None = None,
+        recvbuf: Any = None,
+        recvcounts: ArrayLike | None = None,
+        rdispls: ArrayLike | None = None,
+    ) -> None:
+        """Other counts, displacements or buffers; collective.
 
-        Arguments are those of the function that made the exchange, with recvcounts if it had them. What is wrong on one
-        rank is an error on every rank, and the exchange is as it was.
+        Messages that stay keep their phases where they can.
+
+        Arguments are those of the function that made the exchange, with recvcounts if it had them.
+        What is wrong on one rank is an error on every rank, and the exchange is as it was.
 
         Raises:
             UsageError, InputError, NoScheduleError: as making one.
@@ -160,9 +191,13 @@ class RowExchange(Exchange):
         sides = attempt.result(lambda: self._new_sides(arguments))
         self._receiver.side = None if sides is None else sides[1]
         outcome = self._rows.update(
-            sides=_addresses(sides), sends=_blocks(sides, 0), receives=_blocks(sides, 1), before=attempt.outcome,
-            elements=_elements(sides), owner=(sides, self._receiver, self._receiver.array),
-        )  # fmt: skip
+            sides=_addresses(sides),
+            sends=_blocks(sides, 0),
+            receives=_blocks(sides, 1),
+            before=attempt.outcome,
+            elements=_elements(sides),
+            owner=(sides, self._receiver, self._receiver.array),
+        )
         attempt.require(outcome)
         assert sides is not None
         self._describe(sides)
@@ -171,7 +206,11 @@ class RowExchange(Exchange):
         if self._started_s is not None:
             raise ExecutionError("update: an exchange is running, call wait first")
         if self._known != (arguments.recvcounts is not None):
-            rule = "required, they were given before" if self._known else "must be None, as they were before"
+            rule = (
+                "required, they were given before"
+                if self._known
+                else "must be None, as they were before"
+            )
             raise UsageError(f"recvcounts: {rule}")
         return arguments.sides(self._targets, self._sources)
 
@@ -217,10 +256,14 @@ def _blocks(sides: tuple[Side, Side] | None, side: int) -> _core.Blocks:
 
 def _elements(sides: tuple[Side, Side] | None) -> str:
     """In words, of a rank that has any."""
-    if sides is None or not any(side.blocks is not None and side.blocks.count.any() for side in sides):
+    if sides is None or not any(
+        side.blocks is not None and side.blocks.count.any() for side in sides
+    ):
         return ""
     return sides[0].elements.name or sides[1].elements.name
 
 
 def _on_device(sides: tuple[Side, Side] | None) -> bool:
-    return sides is not None and any(side.buffer is not None and side.buffer.device for side in sides)
+    return sides is not None and any(
+        side.buffer is not None and side.buffer.device for side in sides
+    )

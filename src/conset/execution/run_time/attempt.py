@@ -1,4 +1,7 @@
-"""Attempt: what is wrong on one rank of a collective call, told to the core, which tells all ranks."""
+"""Attempt: what is wrong on one rank of a collective call, told to the core.
+
+Which tells all ranks.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ _CODES: tuple[tuple[type[ConsetError], _core.Code], ...] = (
 
 
 class Attempt:
-    """A collective call on one rank: goes on to the core whatever happens here, so that none waits for ever.
+    """A collective call on one rank.
+
+    Goes on to the core whatever happens here, so that none waits for ever.
 
     >>> attempt = Attempt(comm.rank)
     >>> sides = attempt.result(lambda: arguments.sides(targets, sources))
@@ -54,8 +59,8 @@ class Attempt:
         """Raises what all ranks have come to.
 
         Raises:
-            ConsetError: by its code, in the words of the lowest rank that found something. An exception of this rank
-                that is none of conset's is raised as it was.
+            ConsetError: by its code, in the words of the lowest rank that found something. An
+                exception of this rank that is none of conset's is raised as it was.
         """
         if outcome.code == _core.Code.fine:
             return

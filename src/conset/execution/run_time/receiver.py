@@ -1,4 +1,4 @@
-"""Receiver: where bytes arrive whose sources and sizes are not known before the rows are exchanged."""
+"""Where bytes arrive whose sources and sizes are not known before the rows are exchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from conset.execution.run_time.sides import Side
 
 
 class Receiver:
-    """Gives the core a buffer as soon as it knows what comes: the caller's if it holds all, or a new array.
+    """Gives the core a buffer as soon as it knows what comes.
+
+    The caller's if it holds all, or a new array.
 
     Attributes:
         array: what it gave last.
@@ -37,6 +39,10 @@ class Receiver:
             return self.array.ctypes.data, ""
         _, extent = side.elements.datatype.Get_extent()
         if numbers * extent > side.buffer.bytes:
-            return 0, f"rank {self._rank}: recvbuf has {side.buffer.bytes} bytes: {numbers * extent} arrive"
+            return (
+                0,
+                f"rank {self._rank}: recvbuf has {side.buffer.bytes} bytes: "
+                f"{numbers * extent} arrive",
+            )
         self.array = side.owner
         return side.buffer.address, ""

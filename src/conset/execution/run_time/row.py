@@ -1,4 +1,7 @@
-"""Row: what one rank knows of a pattern, as `alltoallv_init` takes it: what it sends to whom, and what it receives."""
+"""Row: what one rank knows of a pattern, as `alltoallv_init` takes it.
+
+What it sends to whom, and what it receives.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ MESSAGES = "messages.npz"
 
 @dataclass(frozen=True, eq=False)
 class RankRow(ValueObject):
-    """One rank's row of a pattern, and its column: messages lie in its buffers by peer, without gaps.
+    """One rank's row of a pattern, and its column.
+
+    Messages lie in its buffers by peer, without gaps.
 
     Attributes:
         rank: whose.
@@ -76,7 +81,9 @@ class RankRow(ValueObject):
         from conset.execution.measure import fill_buffer  # begins MPI: who starts a job must not
 
         send = fill_buffer(self.sends, int(self.sendcounts.sum()), self.rank, sending=True)
-        return send, fill_buffer(self.receives, int(self.recvcounts.sum()), self.rank, sending=False)
+        return send, fill_buffer(
+            self.receives, int(self.recvcounts.sum()), self.rank, sending=False
+        )
 
 
 def _ranges(counts: Counts, starts: Counts) -> PairRanges:
@@ -86,4 +93,6 @@ def _ranges(counts: Counts, starts: Counts) -> PairRanges:
 
 def save_messages(pattern: Pattern, path: Path) -> None:
     """Writes the messages of a pattern for the ranks of a job."""
-    np.savez(path, source=pattern.source, target=pattern.target, size=pattern.size, ranks=pattern.ranks)
+    np.savez(
+        path, source=pattern.source, target=pattern.target, size=pattern.size, ranks=pattern.ranks
+    )

@@ -1,4 +1,7 @@
-"""Sides: what a rank sends, or receives, as an application says it: an array, counts and displacements."""
+"""Sides: what a rank sends, or receives, as an application says it.
+
+An array, counts and displacements.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ class Side:
     Attributes:
         buffer: where its elements are; None: not there yet.
         elements: what they are.
-        blocks: in the order of the peers, counted in numbers of `elements.datatype`; None: not known yet.
+        blocks: in the order of the peers, counted in numbers of `elements.datatype`; None: not
+            known yet.
         owner: the array as it was given.
     """
 
@@ -73,16 +77,21 @@ class Arguments:
             sources: shape=(blocks to receive); not looked at where `recvcounts` is None.
 
         Raises:
-            InputError: buffers, counts and displacements do not fit each other. UsageError: an argument is missing.
+            InputError: buffers, counts and displacements do not fit each other. UsageError: an
+                argument is missing.
         """
         buffer, elements = _find(self.sendbuf, "sendbuf")
-        blocks = _blocks("sendcounts", "sdispls", buffer, elements, targets, self.sendcounts, self.sdispls)
+        blocks = _blocks(
+            "sendcounts", "sdispls", buffer, elements, targets, self.sendcounts, self.sdispls
+        )
         send = Side(buffer, elements, blocks, _array_of(self.sendbuf))
         if self.recvcounts is None:
             receive = self._unknown_receives(send)
         else:
             buffer, elements = _find(self.recvbuf, "recvbuf")
-            blocks = _blocks("recvcounts", "rdispls", buffer, elements, sources, self.recvcounts, self.rdispls)
+            blocks = _blocks(
+                "recvcounts", "rdispls", buffer, elements, sources, self.recvcounts, self.rdispls
+            )
             receive = Side(buffer, elements, blocks, _array_of(self.recvbuf))
         _check_sides(send, receive)
         return send, receive
@@ -108,7 +117,9 @@ def _find(given: Any, name: str) -> tuple[Buffer, Elements]:
 
     if isinstance(given, list | tuple):
         if len(given) != 2 or not isinstance(given[1], MPI.Datatype):
-            raise UsageError(f"{name}: expected an array or [array, datatype], given {len(given)} entries")
+            raise UsageError(
+                f"{name}: expected an array or [array, datatype], given {len(given)} entries"
+            )
         buffer = find_buffer(given[0], name)
         return buffer, Elements(given[1], 1, "", buffer.dtype, ())
     buffer = find_buffer(given, name)
@@ -116,7 +127,9 @@ def _find(given: Any, name: str) -> tuple[Buffer, Elements]:
     datatype = _named_datatype(buffer.dtype)
     each = prod(row) * (1 if datatype is not None else buffer.dtype.itemsize)
     label = str(buffer.dtype) + (f" × {prod(row)}" if row else "")
-    return buffer, Elements(MPI.BYTE if datatype is None else datatype, each, label, buffer.dtype, row)
+    return buffer, Elements(
+        MPI.BYTE if datatype is None else datatype, each, label, buffer.dtype, row
+    )
 
 
 def _named_datatype(dtype: np.dtype[Any]) -> MPI.Datatype | None:
@@ -132,14 +145,21 @@ def _named_datatype(dtype: np.dtype[Any]) -> MPI.Datatype | None:
 
 
 def _blocks(
-    counts_name: str, displs_name: str, buffer: Buffer, elements: Elements, peers: NDArray[np.int32],
-    counts: ArrayLike, displs: ArrayLike | None,
-) -> _core.Blocks:  # fmt: skip
+    counts_name: str,
+    displs_name: str,
+    buffer: Buffer,
+    elements: Elements,
+    peers: NDArray[np.int32],
+    counts: ArrayLike,
+    displs: ArrayLike | None,
+) -> _core.Blocks:
     count = _of_peers(counts, counts_name, peers.size)
     negative = np.flatnonzero(count < 0)
     if negative.size:
         raise InputError(f"{counts_name}[{negative[0]}] = {count[negative[0]]}: must be at least 0")
-    start = np.cumsum(count) - count if displs is None else _of_peers(displs, displs_name, peers.size)
+    start = (
+        np.cumsum(count) - count if displs is None else _of_peers(displs, displs_name, peers.size)
+    )
     # a datatype may reach beyond its extent, and before its start
     _, extent = elements.datatype.Get_extent()
     lower, size = elements.datatype.Get_true_extent()
@@ -149,7 +169,8 @@ def _blocks(
         end = (int(start[k]) + int(count[k])) * step - extent + lower + size
         if step and (first < 0 or end > buffer.bytes):
             raise InputError(
-                f"{buffer.name} has {buffer.bytes} bytes: its block {k}, {count[k]} elements from {start[k]} on, "
+                f"{buffer.name} has {buffer.bytes} bytes: its block {k}, {count[k]} elements from "
+                f"{start[k]} on, "
                 f"takes bytes {first} to {end}"
             )
     return _core.Blocks(peer=peers, count=count * elements.each, displacement=start * elements.each)
@@ -158,7 +179,9 @@ def _blocks(
 def _of_peers(values: ArrayLike, name: str, peers: int) -> NDArray[np.int64]:
     array: NDArray[np.int64] = np.ascontiguousarray(frozen_ints(values, np.int64, name))
     if array.shape != (peers,):
-        raise InputError(f"{name} has shape {array.shape}: one entry for each of {peers} peers required")
+        raise InputError(
+            f"{name} has shape {array.shape}: one entry for each of {peers} peers required"
+        )
     return array
 
 
@@ -167,4 +190,6 @@ def _check_sides(send: Side, receive: Side) -> None:
         require_apart(send.buffer, receive.buffer)
     names = (send.elements.name, receive.elements.name)
     if all(names) and names[0] != names[1]:
-        raise InputError(f"recvbuf: elements are {names[1]}, those of sendbuf {names[0]}: must be the same")
+        raise InputError(
+            f"recvbuf: elements are {names[1]}, those of sendbuf {names[0]}: must be the same"
+        )

@@ -35,7 +35,9 @@ def temporary_folders() -> Iterator[Callable[[], Path]]:
 
 
 def machine_word(machine: Machine | str | Path | None, folder: Callable[[], Path]) -> str:
-    """What `machine=` of an exchange says: a bare network's spec or a `.machine` file; empty: a crossbar.
+    """What `machine=` of an exchange says: a bare network's spec or a `.machine` file.
+
+    Empty: a crossbar.
 
     Args:
         machine: as `alltoallv_init` takes it.

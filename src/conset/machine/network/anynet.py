@@ -1,10 +1,12 @@
-"""BookSim's arbitrary networks (`network_file` of topology `anynet`): who is joined to whom, a line for each router.
+"""BookSim's arbitrary networks (`network_file` of topology `anynet`).
+
+Who is joined to whom, a line for each router.
 
     router 0 node 0 node 1 router 1
     router 1 node 2 router 0 5        a number behind a name is that link's latency [cycles]
 
-Nodes are endpoints, routers switches. A link that two lines name is one link. Latencies are cycles of a clock that the
-file does not say, so they are checked and not used.
+Nodes are endpoints, routers switches. A link that two lines name is one link. Latencies are cycles
+of a clock that the file does not say, so they are checked and not used.
 
 Source: https://github.com/booksim/booksim2 (src/networks/anynet.cpp, `AnyNet::readFile`).
 """
@@ -23,8 +25,8 @@ def read_anynet(text: str, name: str = "anynet") -> Graph:
     """The graph; endpoint k is the k-th node by its number, routers come after, by theirs.
 
     Raises:
-        InputError: a line that is no list of `node N` and `router N`, a link of two nodes, a node on two routers, a
-            node that is joined to none; names file and line.
+        InputError: a line that is no list of `node N` and `router N`, a link of two nodes, a node
+            on two routers, a node that is joined to none; names file and line.
     """
     joined: dict[tuple[_End, _End], str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -34,7 +36,9 @@ def read_anynet(text: str, name: str = "anynet") -> Graph:
             _join(joined, ends[0], other, where)
     if not joined:
         raise InputError(f"{name}: joins nothing; `router 0 node 0 router 1` is required")
-    order = sorted({end for pair in joined for end in pair}, key=lambda end: (_KINDS.index(end[0]), end[1]))
+    order = sorted(
+        {end for pair in joined for end in pair}, key=lambda end: (_KINDS.index(end[0]), end[1])
+    )
     ids = {end: k for k, end in enumerate(order)}
     endpoints = sum(kind == "node" for kind, _ in order)
     if not endpoints:
@@ -62,7 +66,10 @@ def _ends(words: list[str], where: str) -> list[_End]:
         if k < len(words) and words[k].lower() not in _KINDS:
             latency = whole_number(words[k])
             if latency is None or latency < 1 or len(ends) == 1:
-                raise InputError(f"{where}: '{shortened(words[k])}': 'node N', 'router N' or a link's latency required")
+                raise InputError(
+                    f"{where}: '{shortened(words[k])}': 'node N', 'router N' or a link's "
+                    "latency required"
+                )
             k += 1
     return ends
 

@@ -1,6 +1,7 @@
 """Any directed graph as a network: from nodes and edges as read to a checked Topology.
 
-Readers of graphs share what keys on nodes and edges say, and how nodes are numbered (`build_graph`).
+Readers of graphs share what keys on nodes and edges say, and how nodes are numbered
+(`build_graph`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Graph:
         levels: how far above the endpoints each node stands, or ().
         groups: which pod or group each node belongs to, -1 for none, or ().
         places: where a map has each node (x, y), or ().
-        costs: words of machine files that the file says beside its links (`hop`, `port`), with their values.
+        costs: words of machine files that the file says beside its links (`hop`, `port`), with
+            their values.
         notes: what a reader should know of them.
     """
 
@@ -75,8 +77,8 @@ class Graph:
         """The network; `rate_Bps` is that of links that have none of their own, where others have.
 
         Raises:
-            InputError: parallel links of different rates, a link without any rate beside links with one, or an
-                endpoint that cannot reach another.
+            InputError: parallel links of different rates, a link without any rate beside links with
+                one, or an endpoint that cannot reach another.
         """
         merged = self._merged(rate_Bps)
         rated = any(not isnan(edge.rate_Bps) for edge in self.edges)
@@ -106,25 +108,37 @@ class Graph:
             rate = rate_Bps if isnan(edge.rate_Bps) and rated else edge.rate_Bps
             if rate == np.inf:
                 raise InputError(
-                    f"{edge.where}: a link without a rate beside links with one needs the machine's `link`"
+                    f"{edge.where}: a link without a rate beside links with one needs the "
+                    "machine's `link`"
                 )
             same = links.get((edge.source, edge.target))
             if same is not None and same.rate_Bps != rate and rated:
                 raise InputError(
-                    f"{edge.where}: parallel links must have one rate, are {same.rate_Bps:g} B/s and {rate:g} B/s"
+                    f"{edge.where}: parallel links must have one rate, are {same.rate_Bps:g} B/s "
+                    f"and {rate:g} B/s"
                 )
             width = edge.width + (same.width if same else 0)
-            links[edge.source, edge.target] = Edge(edge.source, edge.target, width, rate, edge.where)
+            links[edge.source, edge.target] = Edge(
+                edge.source, edge.target, width, rate, edge.where
+            )
         return [links[key] for key in sorted(links)]
 
     def to_object(self) -> dict[str, Any]:
         """The `[network]` table that says the same without a file, every link of one direction."""
-        table: dict[str, Any] = {"kind": "graph", "nodes": self.nodes, "endpoints": self.endpoints, "both_ways": False}
+        table: dict[str, Any] = {
+            "kind": "graph",
+            "nodes": self.nodes,
+            "endpoints": self.endpoints,
+            "both_ways": False,
+        }
         table["links"] = [[edge.source, edge.target] for edge in self.edges]
         if any(edge.width != 1 for edge in self.edges):
             table["widths"] = [edge.width for edge in self.edges]
         if any(not isnan(edge.rate_Bps) for edge in self.edges):
-            table["rates"] = ["machine" if isnan(edge.rate_Bps) else f"{edge.rate_Bps!r} B/s" for edge in self.edges]
+            table["rates"] = [
+                "machine" if isnan(edge.rate_Bps) else f"{edge.rate_Bps!r} B/s"
+                for edge in self.edges
+            ]
         if self.labels:
             table["labels"] = list(self.labels)
         if self.levels:
@@ -139,7 +153,9 @@ class Graph:
 def both_ways(edges: Iterable[Edge]) -> list[Edge]:
     """Every edge, followed by its opposite."""
     return [
-        each for edge in edges for each in (edge, Edge(edge.target, edge.source, edge.width, edge.rate_Bps, edge.where))
+        each
+        for edge in edges
+        for each in (edge, Edge(edge.target, edge.source, edge.width, edge.rate_Bps, edge.where))
     ]
 
 
@@ -164,20 +180,30 @@ def require_connected(topology: Topology, where: str = "graph") -> None:
     for seen, ends in ((forward, lambda lost: (0, lost)), (backward, lambda lost: (lost, 0))):
         if not seen.all():
             a, b = (topology.node_name(node) for node in ends(int(np.flatnonzero(~seen)[0])))
-            raise InputError(f"{where}: disconnected: {a} cannot reach {b}; every endpoint must reach every other")
+            raise InputError(
+                f"{where}: disconnected: {a} cannot reach {b}; every endpoint must "
+                "reach every other"
+            )
 
 
 def without(
-    topology: Topology, dead: Sequence[int], links: Sequence[tuple[int, int]] = (), *, family: str = ""
+    topology: Topology,
+    dead: Sequence[int],
+    links: Sequence[tuple[int, int]] = (),
+    *,
+    family: str = "",
 ) -> Topology:
-    """A network with nodes and links taken out: a graph of the survivors, numbered densely in their old order.
+    """A network with nodes and links taken out.
 
-    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its label, or its old id as its
-    label where it has none. A pair in `links` takes out the links between two nodes, both ways. `family` are the words
-    that build what is left.
+    A graph of the survivors, numbered densely in their old order.
+
+    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its label, or
+    its old id as its label where it has none. A pair in `links` takes out the links between two
+    nodes, both ways. `family` are the words that build what is left.
 
     Raises:
-        InputError: no such node or link, a node named twice, none left, or survivors cut off from each other.
+        InputError: no such node or link, a node named twice, none left, or survivors cut off from
+            each other.
     """
     ids = np.array(dead, np.int64)
     for k, node in enumerate(dead):
@@ -193,7 +219,9 @@ def without(
     source, target = topology.ends
     keep = topology.link_exists & alive[source] & alive[target]
     for k, (u, v) in enumerate(links):
-        cut = topology.link_exists & (((source == u) & (target == v)) | ((source == v) & (target == u)))
+        cut = topology.link_exists & (
+            ((source == u) & (target == v)) | ((source == v) & (target == u))
+        )
         if not cut.any():
             raise InputError(f"dead link {k}: nodes {u} and {v} are not joined by a link")
         keep &= ~cut
@@ -212,7 +240,10 @@ def without(
         number[target[order]],
         frozen(topology.widths()[order]) if wide else None,
         None if topology.link_rate_Bps is None else topology.link_rate_Bps[order],
-        labels=tuple(topology.labels[node] if topology.labels else str(node) for node in np.flatnonzero(alive)),
+        labels=tuple(
+            topology.labels[node] if topology.labels else str(node)
+            for node in np.flatnonzero(alive)
+        ),
         family=family,
         level=None if topology.level is None else topology.level[alive],
         group=None if topology.group is None else topology.group[alive],
@@ -241,12 +272,21 @@ def build_graph(
     if not switch:
         raise InputError(f"{where}: has no nodes")
     if endpoints == 0:
-        raise InputError(f"{where}: {count_of(len(ids), 'node')}, all switches; at least 1 endpoint required")
+        raise InputError(
+            f"{where}: {count_of(len(ids), 'node')}, all switches; at least 1 endpoint required"
+        )
     names = tuple(labels.get(node, node) for node in ids)
     plain = names == tuple(str(k) for k in range(len(names)))
     known = tuple((places or {})[node] for node in ids if node in (places or {}))
     on_map = len(known) == len(ids) and len(set(known)) > 1
-    return Graph(len(ids), endpoints, tuple(edges), () if plain else names, where, places=known if on_map else ())
+    return Graph(
+        len(ids),
+        endpoints,
+        tuple(edges),
+        () if plain else names,
+        where,
+        places=known if on_map else (),
+    )
 
 
 class NamedNodes:
@@ -302,11 +342,17 @@ def is_switch(attributes: dict[str, str], where: str) -> bool:
 
 
 PLACES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
-"""Attributes that say where a map has a node; TopoHub and the Internet Topology Zoo write the first two."""
+"""Attributes that say where a map has a node.
+
+TopoHub and the Internet Topology Zoo write the first two.
+"""
 
 
 def place_of(attributes: Mapping[str, object]) -> tuple[float, float] | None:
-    """Where a map has a node, by the first of `PLACES` that it has; None where it has none that are two numbers."""
+    """Where a map has a node, by the first of `PLACES` that it has.
+
+    None where it has none that are two numbers.
+    """
     lower = {word.lower(): value for word, value in attributes.items()}
     for words in PLACES:
         try:
@@ -318,7 +364,9 @@ def place_of(attributes: Mapping[str, object]) -> tuple[float, float] | None:
     return None
 
 
-def edge_from_attributes(ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str) -> Edge:
+def edge_from_attributes(
+    ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str
+) -> Edge:
     """A link between named nodes with its words `width` and `rate`."""
     for end in (source, target):
         if end not in ids:
@@ -345,7 +393,9 @@ def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -
 def _width(value: str, where: str) -> int:
     width = whole_number(value)
     if width is None or not 1 <= width < 2**31:
-        raise InputError(f"{where}: width '{shortened(value)}': must be a whole number from 1 to 2^31 - 1")
+        raise InputError(
+            f"{where}: width '{shortened(value)}': must be a whole number from 1 to 2^31 - 1"
+        )
     return width
 
 

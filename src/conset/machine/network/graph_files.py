@@ -1,4 +1,7 @@
-"""Files that hold a graph, by suffix; readers of edge lists, GML and GraphML, those of simulators beside this file."""
+"""Files that hold a graph, by suffix.
+
+Readers of edge lists, GML and GraphML, those of simulators beside this file.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,15 @@ from conset.base.errors import InputError, shortened, unknown_name
 from conset.base.files import read_text, whole_number
 from conset.base.units import count_of
 from conset.machine.network.anynet import read_anynet
-from conset.machine.network.graph import Edge, Graph, NamedNodes, both_ways, build_graph, edge_from_attributes, numbered
+from conset.machine.network.graph import (
+    Edge,
+    Graph,
+    NamedNodes,
+    both_ways,
+    build_graph,
+    edge_from_attributes,
+    numbered,
+)
 from conset.machine.network.htsim import read_htsim
 from conset.machine.network.node_link import read_node_link
 
@@ -24,10 +35,12 @@ GmlPairs = list[tuple[str, Any, int]]
 
 
 def read_edge_list(text: str, name: str = "edges") -> Graph:
-    """`u v [width=2] [rate=10GB/s]` per line, `#` comments; every edge is two links unless a line says `directed`.
+    """`u v [width=2] [rate=10GB/s]` per line, `#` comments.
 
-    Lines before the edges: `endpoints N` (the nodes 0 … N - 1, or the first N names, hold ranks; else all do) and
-    `directed`. Nodes are whole numbers or names.
+    Every edge is two links unless a line says `directed`.
+
+    Lines before the edges: `endpoints N` (the nodes 0 … N - 1, or the first N names, hold ranks;
+    else all do) and `directed`. Nodes are whole numbers or names.
 
     Raises:
         InputError: a line that is none of these; names file and line.
@@ -54,10 +67,15 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
     if all(str(whole_number(each)) == each and each[0] != "-" for each in order):
         order.sort(key=int)
     if endpoints is not None and endpoints > len(order):
-        raise InputError(f"{name}: endpoints {endpoints}: the edges name only {count_of(len(order), 'node')}")
+        raise InputError(
+            f"{name}: endpoints {endpoints}: the edges name only {count_of(len(order), 'node')}"
+        )
     switch = {each: endpoints is not None and k >= endpoints for k, each in enumerate(order)}
     ids = numbered(switch)
-    edges = [edge_from_attributes(ids, source, target, attributes, where) for source, target, attributes, where in rows]
+    edges = [
+        edge_from_attributes(ids, source, target, attributes, where)
+        for source, target, attributes, where in rows
+    ]
     return build_graph(switch, edges if directed else both_ways(edges), {}, name)
 
 
@@ -75,7 +93,9 @@ def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
     for part in parts[2:]:
         word, equals, value = part.partition("=")
         if not equals:
-            raise InputError(f"{where}: '{part}': expected width=N or rate=RATE after the two nodes")
+            raise InputError(
+                f"{where}: '{part}': expected width=N or rate=RATE after the two nodes"
+            )
         if word not in ("width", "rate"):
             raise InputError(f"{where}: {unknown_name('word', word, ('width', 'rate'))}")
         attributes[word] = value
@@ -83,15 +103,22 @@ def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
 
 
 def read_gml(text: str, name: str = "gml") -> Graph:
-    """GML: nodes with `id`, `label`, `type` or `switch` as in GraphML; edges with `source`, `target`, `width`, `rate`.
+    """GML: nodes with `id`, `label`, `type` or `switch` as in GraphML.
 
-    A map's `lon` and `lat` (or `x` and `y`) place nodes in pictures. Nodes are numbered in the order of the file,
-    endpoints before switches. Links go both ways unless `directed 1`.
+    Edges with `source`, `target`, `width`, `rate`.
+
+    A map's `lon` and `lat` (or `x` and `y`) place nodes in pictures. Nodes are numbered in the
+    order of the file, endpoints before switches. Links go both ways unless `directed 1`.
 
     Raises:
-        InputError: brackets that do not match, no graph, an edge to an unknown node; names file and line.
+        InputError: brackets that do not match, no graph, an edge to an unknown node; names file and
+            line.
     """
-    graphs = [value for key, value, _ in _parse_gml(text, name) if key == "graph" and isinstance(value, list)]
+    graphs = [
+        value
+        for key, value, _ in _parse_gml(text, name)
+        if key == "graph" and isinstance(value, list)
+    ]
     if len(graphs) != 1:
         raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
     nodes = NamedNodes()
@@ -106,12 +133,18 @@ def read_gml(text: str, name: str = "gml") -> Graph:
     return nodes.joined(edges if directed else both_ways(edges), name)
 
 
-def _gml_elements(graph: GmlPairs, kind: str, required: tuple[str, ...], name: str) -> list[tuple[dict[str, str], str]]:
+def _gml_elements(
+    graph: GmlPairs, kind: str, required: tuple[str, ...], name: str
+) -> list[tuple[dict[str, str], str]]:
     elements = []
     for key, value, line in graph:
         if key != kind:
             continue
-        attributes = {word: text for word, text, _ in value if isinstance(text, str)} if isinstance(value, list) else {}
+        attributes = (
+            {word: text for word, text, _ in value if isinstance(text, str)}
+            if isinstance(value, list)
+            else {}
+        )
         for word in required:
             if word not in attributes:
                 raise InputError(f"{name}:{line}: {kind} lacks its key '{word}'")
@@ -138,19 +171,25 @@ def _parse_gml(text: str, name: str) -> GmlPairs:
                 if token == "[":
                     stack.append(value)
     if len(stack) > 1 or key is not None:
-        raise InputError(f"{name}:{number}: ends inside a list or after a key; the file is cut short")
+        raise InputError(
+            f"{name}:{number}: ends inside a list or after a key; the file is cut short"
+        )
     return stack[0]
 
 
 def read_graphml(text: str, name: str = "graphml") -> Graph:
-    """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`; edge `width` and `rate`.
+    """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`.
 
-    A map's `longitude` and `latitude` (`lon`, `lat`; `x`, `y`) place nodes in pictures. Nodes are numbered in the order
-    of the file, endpoints before switches. An undirected edge is two links. Read with the standard library's event
-    parser, which knows its line; networkx would not say where.
+    Edge `width` and `rate`.
+
+    A map's `longitude` and `latitude` (`lon`, `lat`; `x`, `y`) place nodes in pictures. Nodes are
+    numbered in the order of the file, endpoints before switches. An undirected edge is two links.
+    Read with the standard library's event parser, which knows its line; networkx would not say
+    where.
 
     Raises:
-        InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate; names file and line.
+        InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate;
+            names file and line.
     """
     gathered = _parse_graphml(text, name)
     nodes = NamedNodes()
@@ -159,7 +198,9 @@ def read_graphml(text: str, name: str = "graphml") -> Graph:
     ids = nodes.ids
     edges: list[Edge] = []
     for source, target, own_direction, own, line in gathered.edges:
-        edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
+        edge = edge_from_attributes(
+            ids, source, target, gathered.attributes("edge", own), f"{name}:{line}"
+        )
         directed = gathered.directed if own_direction is None else own_direction
         edges += [edge] if directed else both_ways([edge])
     return nodes.joined(edges, name)
@@ -180,11 +221,16 @@ def _parse_graphml(text: str, name: str) -> _GraphMLElements:
 
     def entity(entity: str, *_: object) -> None:
         # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
-        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shortened(entity)}': entities are not read")
+        raise InputError(
+            f"{name}:{parser.CurrentLineNumber}: entity '{shortened(entity)}': "
+            "entities are not read"
+        )
 
     def declaration(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and not _is_known_encoding(encoding):
-            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'")
+            raise InputError(
+                f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'"
+            )
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
@@ -225,9 +271,14 @@ class _GraphMLElements:
                 if self.graphs > 1:
                     raise InputError(f"{where}: a second or nested graph; one is required")
             elif tag == "hyperedge":
-                raise InputError(f"{where}: hyperedges are not supported; every edge joins two nodes")
+                raise InputError(
+                    f"{where}: hyperedges are not supported; every edge joins two nodes"
+                )
             elif tag == "key":
-                kind = (attributes.get("for", "all"), attributes.get("attr.name", attributes["id"]).lower())
+                kind = (
+                    attributes.get("for", "all"),
+                    attributes.get("attr.name", attributes["id"]).lower(),
+                )
                 self.keys[attributes["id"]] = kind
                 self.wanted, self.key = "default", kind
             elif tag == "node":
@@ -236,9 +287,14 @@ class _GraphMLElements:
             elif tag == "edge":
                 own = {"true": True, "false": False}.get(attributes.get("directed", ""))
                 self.element = {}
-                self.edges.append((attributes["source"], attributes["target"], own, self.element, line))
+                self.edges.append(
+                    (attributes["source"], attributes["target"], own, self.element, line)
+                )
             elif tag == "data" and self.element is not None:
-                self.wanted, self.text = self.keys.get(attributes["key"], ("", attributes["key"]))[1], []
+                self.wanted, self.text = (
+                    self.keys.get(attributes["key"], ("", attributes["key"]))[1],
+                    [],
+                )
             elif tag == "default" and self.wanted == "default":
                 self.text = []
         except KeyError as error:
@@ -260,7 +316,9 @@ class _GraphMLElements:
 
     def attributes(self, kind: str, own: dict[str, str]) -> dict[str, str]:
         """An element's attributes over the defaults of its keys."""
-        given = {word: value for (which, word), value in self.defaults.items() if which in (kind, "all")}
+        given = {
+            word: value for (which, word), value in self.defaults.items() if which in (kind, "all")
+        }
         return given | own
 
 
@@ -276,12 +334,16 @@ def read_graph(path: str | Path) -> Graph:
     """The graph in a file, by its suffix (`GRAPH_READERS`).
 
     Raises:
-        InputError: missing, empty, an unknown suffix, or contents that break the format; file and line are named.
+        InputError: missing, empty, an unknown suffix, or contents that break the format; file and
+            line are named.
     """
     path = Path(path)
     reader = GRAPH_READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path}: a graph's suffix must be one of {', '.join(GRAPH_READERS)}, is '{path.suffix}'")
+        raise InputError(
+            f"{path}: a graph's suffix must be one of {', '.join(GRAPH_READERS)}, is "
+            f"'{path.suffix}'"
+        )
     return reader(read_text(path), path.name)
 
 

@@ -1,4 +1,6 @@
-"""htsim's description of a fat tree or leaf-spine network (`.topo`): hosts, pods, and three or two tiers of switches.
+"""htsim's description of a fat tree or leaf-spine network (`.topo`).
+
+Hosts, pods, and three or two tiers of switches.
 
     Nodes 128                  Tier 0                      Tier 1
     Tiers 2                    Downlink_speed_Gbps 200     Downlink_speed_Gbps 200
@@ -14,18 +16,19 @@
 | `Tier t` | what follows is of the switches of tier t: 0 ToR, 1 aggregation, 2 core |
 | `Downlink_speed_Gbps` | rate of the links from tier t down, each way alike |
 | `Radix_Down`, `Radix_Up` | ports of a switch down and up |
-| `Oversubscribed` | what comes up into the tier over what leaves it upwards; the radixes of tier 0 must say the same |
+| `Oversubscribed` | traffic up into the tier over traffic up out of it; tier 0's radixes must agree |
 | `Bundle` | parallel links between a switch of tier t and one below |
-| `Downlink_Latency_ns`, `Switch_Latency_ns` | latency of a link down from tier t, and of a switch of it |
+| `Downlink_Latency_ns`, `Switch_Latency_ns` | latency of a link down from tier t, and of its switch |
 | `Queue_Up`, `Queue_Down` | queues; read and not used |
 
-Words count without regard to case. The numbers of switches follow from hosts, speeds, oversubscription and radixes, and
-what contradicts itself is refused, as htsim does. ToR switches of a pod are joined to its aggregation switches (with
-two tiers to all of them); aggregation switch j of a pod, of a, to the core switches j, j + a, j + 2a …
+Words count without regard to case. The numbers of switches follow from hosts, speeds,
+oversubscription and radixes, and what contradicts itself is refused, as htsim does. ToR switches of
+a pod are joined to its aggregation switches (with two tiers to all of them); aggregation switch j
+of a pod, of a, to the core switches j, j + a, j + 2a …
 
-Source: https://github.com/Broadcom/csg-htsim (sim/datacenter/fat_tree_topology.cpp: `load`, `set_custom_params`,
-`init_network`).
-"""
+Source: https://github.com/Broadcom/csg-htsim (sim/datacenter/fat_tree_topology.cpp: `load`,
+`set_custom_params`, `init_network`).
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -38,9 +41,16 @@ from conset.machine.network.graph import Edge, Graph, both_ways
 
 _HEAD = ("nodes", "tiers", "podsize")
 _TIER = (
-    "downlink_speed_gbps", "radix_down", "radix_up", "oversubscribed", "bundle", "downlink_latency_ns",
-    "switch_latency_ns", "queue_up", "queue_down",
-)  # fmt: skip
+    "downlink_speed_gbps",
+    "radix_down",
+    "radix_up",
+    "oversubscribed",
+    "bundle",
+    "downlink_latency_ns",
+    "switch_latency_ns",
+    "queue_up",
+    "queue_down",
+)
 _MAY_BE_ZERO = ("switch_latency_ns", "queue_up", "queue_down")
 _DEFAULTS = {"oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 _NAMES = ("tor", "agg", "core")
@@ -74,26 +84,42 @@ class _Sizes:
 
 
 def read_htsim(text: str, name: str = "topo") -> Graph:
-    """The graph: hosts, then ToR, aggregation and core switches; levels, pods as groups, rates by tier.
+    """The graph: hosts, then ToR, aggregation and core switches.
 
-    The file's latencies become the machine's `hop`: the mean over the links of a route across the top, its switches'
-    included, so that such a route takes exactly what the file says; `port` is the speed of a host's link.
+    Levels, pods as groups, rates by tier.
+
+    The file's latencies become the machine's `hop`: the mean over the links of a route across the
+    top, its switches' included, so that such a route takes exactly what the file says; `port` is
+    the speed of a host's link.
 
     Raises:
-        InputError: a word that is not known, is missing, stands twice or has no sound value; numbers of ports, speeds
-            and hosts that contradict each other; names file and line.
+        InputError: a word that is not known, is missing, stands twice or has no sound value;
+            numbers of ports, speeds and hosts that contradict each other; names file and line.
     """
     sizes = _sized(_parsed(text, name), name)
     edges = both_ways(_links(sizes, name))
     counts = (sizes.hosts, sizes.tors, sizes.aggs, sizes.cores)
-    labels = [f"{kind}{k}" for kind, count in zip(("host", *_NAMES), counts, strict=True) for k in range(count)]
+    labels = [
+        f"{kind}{k}"
+        for kind, count in zip(("host", *_NAMES), counts, strict=True)
+        for k in range(count)
+    ]
     levels = [level for level, count in enumerate(counts) for _ in range(count)]
     pods = sizes.pods
-    groups = [k // (count // pods) for count in counts[:3] for k in range(count)] + [-1] * sizes.cores
+    groups = [k // (count // pods) for count in counts[:3] for k in range(count)] + [
+        -1
+    ] * sizes.cores
     return Graph(
-        sum(counts), sizes.hosts, tuple(edges), tuple(labels), name, tuple(levels),
-        tuple(groups) if pods > 1 else (), costs=_costs(sizes), notes=_notes(sizes),
-    )  # fmt: skip
+        sum(counts),
+        sizes.hosts,
+        tuple(edges),
+        tuple(labels),
+        name,
+        tuple(levels),
+        tuple(groups) if pods > 1 else (),
+        costs=_costs(sizes),
+        notes=_notes(sizes),
+    )
 
 
 def _parsed(text: str, name: str) -> _Words:
@@ -112,16 +138,23 @@ def _parsed(text: str, name: str) -> _Words:
         least = 0 if word in (*_MAY_BE_ZERO, "tier") else 1
         if value is None or not least <= value < 2**31:
             given = shortened(" ".join(parts[1:])) or "nothing"
-            raise InputError(f"{where}: {parts[0]}: a whole number from {least} to 2^31 - 1 required, given {given}")
+            raise InputError(
+                f"{where}: {parts[0]}: a whole number from {least} to 2^31 - 1 required, "
+                f"given {given}"
+            )
         if word == "tier":
             tier = value
             if tier > 2 or tier in words.tiers:
-                raise InputError(f"{where}: Tier {tier}: {'stands twice' if tier <= 2 else 'must be 0, 1 or 2'}")
+                raise InputError(
+                    f"{where}: Tier {tier}: {'stands twice' if tier <= 2 else 'must be 0, 1 or 2'}"
+                )
             words.tiers[tier] = {}
             continue
         table = words.head if tier < 0 else words.tiers[tier]
         if word in table:
-            raise InputError(f"{where}: {parts[0]} stands twice, first in line {words.lines[tier, word]}")
+            raise InputError(
+                f"{where}: {parts[0]} stands twice, first in line {words.lines[tier, word]}"
+            )
         table[word] = value
         words.lines[tier, word] = number
     return words
@@ -139,7 +172,12 @@ def _sized(words: _Words, name: str) -> _Sizes:
     for t in range(count):
         if t not in words.tiers:
             raise InputError(f"{name}: lacks 'Tier {t}' of {count} tiers")
-        required = ("downlink_speed_gbps", "radix_down", "downlink_latency_ns", *(("radix_up",) * (t < count - 1)))
+        required = (
+            "downlink_speed_gbps",
+            "radix_down",
+            "downlink_latency_ns",
+            *(("radix_up",) * (t < count - 1)),
+        )
         for word in required:
             if word not in words.tiers[t]:
                 raise InputError(f"{name}: Tier {t} lacks '{word}'")
@@ -151,40 +189,70 @@ def _sized(words: _Words, name: str) -> _Sizes:
     def line(tier: int, word: str) -> str:
         return f"{name}:{words.lines.get((tier, word), words.lines[-1, 'podsize'])}"
 
-    _require(hosts % podsize == 0, line(-1, "podsize"), f"Podsize {podsize} must divide the {hosts} nodes")
+    _require(
+        hosts % podsize == 0,
+        line(-1, "podsize"),
+        f"Podsize {podsize} must divide the {hosts} nodes",
+    )
     tor, agg = tiers[0], tiers[1]
-    _require(tor["bundle"] == 1, line(0, "bundle"), f"Bundle {tor['bundle']} of tier 0: a host has one link")
+    _require(
+        tor["bundle"] == 1,
+        line(0, "bundle"),
+        f"Bundle {tor['bundle']} of tier 0: a host has one link",
+    )
     down = tor["radix_down"]
-    _require(podsize % down == 0, line(0, "radix_down"), f"Radix_Down {down} of tier 0 must divide Podsize {podsize}")
+    _require(
+        podsize % down == 0,
+        line(0, "radix_down"),
+        f"Radix_Down {down} of tier 0 must divide Podsize {podsize}",
+    )
     over = tor["oversubscribed"]
     _require(
-        down // tor["radix_up"] == over, line(0, "radix_up"),
-        f"Radix_Down {down} over Radix_Up {tor['radix_up']} of tier 0 must be Oversubscribed {over}",
-    )  # fmt: skip
+        down // tor["radix_up"] == over,
+        line(0, "radix_up"),
+        f"Radix_Down {down} over Radix_Up {tor['radix_up']} of tier 0 must be "
+        f"Oversubscribed {over}",
+    )
     uplinks = _quotient(hosts * tor["downlink_speed_gbps"], agg["downlink_speed_gbps"] * over)
     pods = hosts // podsize
     per_pod = _quotient(uplinks, pods * agg["radix_down"])
     _require(
-        uplinks > 0 and per_pod > 0 and per_pod * agg["bundle"] == tor["radix_up"], line(1, "radix_down"),
-        f"{hosts} hosts in {pods} pods at these speeds need {_said(uplinks)} links up, so Radix_Down "
-        f"{agg['radix_down']} of tier 1 gives {_said(per_pod)} switches a pod with Bundle {agg['bundle']}; "
+        uplinks > 0 and per_pod > 0 and per_pod * agg["bundle"] == tor["radix_up"],
+        line(1, "radix_down"),
+        f"{hosts} hosts in {pods} pods at these speeds need {_said(uplinks)} links up, "
+        "so Radix_Down "
+        f"{agg['radix_down']} of tier 1 gives {_said(per_pod)} switches a pod with Bundle "
+        f"{agg['bundle']}; "
         f"Radix_Up of tier 0 is {tor['radix_up']}",
-    )  # fmt: skip
+    )
     cores = 0
     if count == 3:
         core = tiers[2]
-        up = _quotient(uplinks * agg["downlink_speed_gbps"], core["downlink_speed_gbps"] * agg["oversubscribed"])
+        up = _quotient(
+            uplinks * agg["downlink_speed_gbps"],
+            core["downlink_speed_gbps"] * agg["oversubscribed"],
+        )
         cores = _quotient(up, core["radix_down"])
         fits = up > 0 and cores > 0 and cores % per_pod == 0
         _require(
-            fits and cores * core["bundle"] // per_pod == agg["radix_up"], line(2, "radix_down"),
-            f"{_said(up)} links up from tier 1 over Radix_Down {core['radix_down']} of tier 2 give {_said(cores)} core "
+            fits and cores * core["bundle"] // per_pod == agg["radix_up"],
+            line(2, "radix_down"),
+            f"{_said(up)} links up from tier 1 over Radix_Down {core['radix_down']} of tier 2 "
+            f"give {_said(cores)} core "
             f"switches for {per_pod} aggregation switches a pod with Bundle {core['bundle']}; "
             f"Radix_Up of tier 1 is {agg['radix_up']}",
-        )  # fmt: skip
+        )
     sizes = _Sizes(hosts, podsize, tuple(tiers), hosts // down, per_pod * pods, max(cores, 0))
-    links = hosts + sizes.tors * (per_pod if count == 3 else sizes.aggs) + sizes.aggs * (cores // per_pod)
-    _require(links <= MAX_LINKS, line(-1, "nodes"), f"Nodes {hosts}: {links} links, at most {MAX_LINKS} are read")
+    links = (
+        hosts
+        + sizes.tors * (per_pod if count == 3 else sizes.aggs)
+        + sizes.aggs * (cores // per_pod)
+    )
+    _require(
+        links <= MAX_LINKS,
+        line(-1, "nodes"),
+        f"Nodes {hosts}: {links} links, at most {MAX_LINKS} are read",
+    )
     return sizes
 
 
@@ -211,7 +279,11 @@ def _links(sizes: _Sizes, name: str) -> Iterator[Edge]:
     per_pod, tors = sizes.aggs // sizes.pods, sizes.tors // sizes.pods
     for tor in range(sizes.tors):
         pod = tor // tors
-        above = range(pod * per_pod, (pod + 1) * per_pod) if len(sizes.tiers) == 3 else range(sizes.aggs)
+        above = (
+            range(pod * per_pod, (pod + 1) * per_pod)
+            if len(sizes.tiers) == 3
+            else range(sizes.aggs)
+        )
         for agg in above:
             yield Edge(tor0 + tor, agg0 + agg, sizes.tiers[1]["bundle"], rates[1], name)
     for agg in range(sizes.aggs if sizes.cores else 0):
@@ -222,12 +294,20 @@ def _links(sizes: _Sizes, name: str) -> Iterator[Edge]:
 def _costs(sizes: _Sizes) -> dict[str, str]:
     tiers = sizes.tiers
     links = 2 * sum(tier["downlink_latency_ns"] for tier in tiers)
-    switches = 2 * sum(tier["switch_latency_ns"] for tier in tiers[:-1]) + tiers[-1]["switch_latency_ns"]
-    return {"hop": f"{(links + switches) / (2 * len(tiers))!r} ns", "port": f"{tiers[0]['downlink_speed_gbps']} Gbit/s"}
+    switches = (
+        2 * sum(tier["switch_latency_ns"] for tier in tiers[:-1]) + tiers[-1]["switch_latency_ns"]
+    )
+    return {
+        "hop": f"{(links + switches) / (2 * len(tiers))!r} ns",
+        "port": f"{tiers[0]['downlink_speed_gbps']} Gbit/s",
+    }
 
 
 def _notes(sizes: _Sizes) -> tuple[str, ...]:
     same = len({tier["downlink_latency_ns"] for tier in sizes.tiers}) == 1
     if same and not any(tier["switch_latency_ns"] for tier in sizes.tiers):
         return ()
-    return ("hop: the file's latencies differ; a route across the top takes what they add up to, others its mean",)
+    return (
+        "hop: the file's latencies differ; a route across the top takes what they add up to, "
+        "others its mean",
+    )

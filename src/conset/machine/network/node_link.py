@@ -1,13 +1,16 @@
-"""Node-link JSON, as networkx writes it and TopoHub stores SNDlib's networks: a graph, and who sends how much.
+"""Node-link JSON, as networkx writes it and TopoHub stores SNDlib's networks.
+
+A graph, and who sends how much.
 
     {"directed": false, "multigraph": false,
      "graph": {"name": "abilene", "demands": {"0": {"6": 630.0, …}, …}},
      "nodes": [{"id": 0, "name": "ATLAM5", "pos": [-84.38, 33.75]}, …],
      "edges": [{"source": 0, "target": 1, "dist": 132.4, …}, …]}
 
-`edges` may be called `links` (older versions of networkx). Words of nodes: `id`, `label` or `name`, `type` or `switch`
-as in GraphML, and a place on a map as `pos` or `lon` and `lat`. Words of edges: `source`, `target`, `width`, `rate` (a
-text with its unit, or a number [B/s]). Other words, such as TopoHub's lengths and loads, are not read.
+`edges` may be called `links` (older versions of networkx). Words of nodes: `id`, `label` or `name`,
+`type` or `switch` as in GraphML, and a place on a map as `pos` or `lon` and `lat`. Words of edges:
+`source`, `target`, `width`, `rate` (a text with its unit, or a number [B/s]). Other words, such as
+TopoHub's lengths and loads, are not read.
 
 Sources: https://networkx.org/documentation/stable/reference/readwrite/json_graph.html;
 https://github.com/piotrjurkiewicz/topohub (docs/repository.rst, topohub/providers/sndlib.py).
@@ -20,7 +23,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from conset.base.errors import InputError, shortened
-from conset.machine.network.graph import Edge, Graph, NamedNodes, both_ways, edge_from_attributes, is_switch, numbered
+from conset.machine.network.graph import (
+    Edge,
+    Graph,
+    NamedNodes,
+    both_ways,
+    edge_from_attributes,
+    is_switch,
+    numbered,
+)
 
 _ABSENT = object()
 
@@ -29,8 +40,8 @@ def read_node_link(text: str, name: str = "json") -> Graph:
     """The graph; nodes are numbered in the order of the file, endpoints before switches.
 
     Raises:
-        InputError: no JSON, no graph of nodes and edges, an edge to an unknown node, a bad width or rate; names file
-            and key.
+        InputError: no JSON, no graph of nodes and edges, an edge to an unknown node, a bad width or
+            rate; names file and key.
     """
     found = parse_node_link(text, name)
     nodes = NamedNodes()
@@ -44,22 +55,29 @@ def read_node_link(text: str, name: str = "json") -> Graph:
 
 
 def read_demands(text: str, name: str = "json") -> tuple[int, list[tuple[int, int, float, str]]]:
-    """(endpoints, [(source, target, amount, where it stands)]): `graph.demands`, by the numbers of `read_node_link`.
+    """(endpoints, [(source, target, amount, where it stands)]).
 
-    An amount is in the routing unit of the network's source, which the file does not name. Demands are directed, as
-    the file has them.
+    `graph.demands`, by the numbers of `read_node_link`.
+
+    An amount is in the routing unit of the network's source, which the file does not name. Demands
+    are directed, as the file has them.
 
     Raises:
-        InputError: as `read_node_link`; no demands; one from or to what is no endpoint; an amount that is no number of
-            at least 0.
+        InputError: as `read_node_link`; no demands; one from or to what is no endpoint; an amount
+            that is no number of at least 0.
     """
     found = parse_node_link(text, name)
-    switch = {node: is_switch(_texts(attributes), where) for node, attributes, where in _nodes(found, name)}
+    switch = {
+        node: is_switch(_texts(attributes), where)
+        for node, attributes, where in _nodes(found, name)
+    }
     ids = numbered(switch)
     graph = found.get("graph", {})
     demands = graph.get("demands") if isinstance(graph, Mapping) else None
     if not isinstance(demands, Mapping) or not demands:
-        raise InputError(f"{name}: graph.demands: has none: an object of source, target and amount is required")
+        raise InputError(
+            f"{name}: graph.demands: has none: an object of source, target and amount is required"
+        )
     rows = []
     for source, targets in demands.items():
         where = f"{name}: graph.demands[{shortened(source)}]"
@@ -71,7 +89,11 @@ def read_demands(text: str, name: str = "json") -> tuple[int, list[tuple[int, in
                 if node not in ids or switch[node]:
                     what = "is a switch" if node in ids else "there is no such node"
                     raise InputError(f"{place}: '{shortened(node)}': an endpoint required, {what}")
-            if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < 2**62:
+            if (
+                isinstance(amount, bool)
+                or not isinstance(amount, int | float)
+                or not 0 <= amount < 2**62
+            ):
                 raise InputError(f"{place} = {_shown(amount)}: must be a number from 0 to 2^62")
             rows.append((ids[source], ids[target], float(amount), place))
     return sum(not each for each in switch.values()), rows
@@ -87,19 +109,30 @@ def parse_node_link(text: str, name: str) -> Mapping[str, Any]:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{name}:{error.lineno}: no JSON: {error.msg}") from None
-    except (RecursionError, ValueError):  # nested too deeply; a number of more digits than Python converts
-        raise InputError(f"{name}: no JSON that a graph needs: nested too deeply, or a number too long") from None
+    except (
+        RecursionError,
+        ValueError,
+    ):  # nested too deeply; a number of more digits than Python converts
+        raise InputError(
+            f"{name}: no JSON that a graph needs: nested too deeply, or a number too long"
+        ) from None
     if not isinstance(found, Mapping):
         raise InputError(f"{name}: an object with nodes and edges required, given {_shown(found)}")
     if not isinstance(found.get("nodes"), list) or not isinstance(_edge_list(found), list):
         known = ", ".join(shortened(key) for key in list(found)[:8])
-        raise InputError(f"{name}: lists 'nodes' and 'edges' (or 'links') required, has {known or 'nothing'}")
+        raise InputError(
+            f"{name}: lists 'nodes' and 'edges' (or 'links') required, has {known or 'nothing'}"
+        )
     return found
 
 
 def is_node_link(found: object) -> bool:
     """Whether a JSON value is such an object."""
-    return isinstance(found, Mapping) and isinstance(found.get("nodes"), list) and isinstance(_edge_list(found), list)
+    return (
+        isinstance(found, Mapping)
+        and isinstance(found.get("nodes"), list)
+        and isinstance(_edge_list(found), list)
+    )
 
 
 def _edge_list(found: Mapping[str, Any]) -> Any:
@@ -151,7 +184,9 @@ def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
 
 def _position(attributes: Mapping[str, Any]) -> dict[str, str]:
     pos = attributes.get("pos")
-    return {"lon": str(pos[0]), "lat": str(pos[1])} if isinstance(pos, list) and len(pos) == 2 else {}
+    return (
+        {"lon": str(pos[0]), "lat": str(pos[1])} if isinstance(pos, list) and len(pos) == 2 else {}
+    )
 
 
 def _shown(value: object) -> str:

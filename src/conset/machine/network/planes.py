@@ -1,20 +1,26 @@
-"""Planes: several copies of a regular network beside each other, every endpoint joined to its router in each of them.
+"""Planes: several copies of a regular network side by side.
+
+Every endpoint is joined to its router in each of them.
 
     mesh:8x8,planes=2       64 endpoints, two meshes of 64 routers
 
-Bokhari and Nicol (Balancing contention and synchronization on the Intel Paragon, Section 8) speak of such a machine:
-the sets of messages that one mesh bears "can be alternately assigned to the two meshes".
+Bokhari and Nicol (Balancing contention and synchronization on the Intel Paragon, Section 8) speak
+of such a machine: the sets of messages that one mesh bears "can be alternately assigned to the two
+meshes".
 
-Numbering: endpoints 0 … N - 1 as in the network itself, then the routers of plane 0, then those of plane 1 …, each in
-the order of the nodes they stand for. Level 0 are endpoints, level 1 routers; a router's group is its plane.
+Numbering: endpoints 0 … N - 1 as in the network itself, then the routers of plane 0, then those of
+plane 1 …, each in the order of the nodes they stand for. Level 0 are endpoints, level 1 routers; a
+router's group is its plane.
 
-A message keeps to one plane: to its router there, as the network's own rule leads, and to the endpoint. Which plane:
+A message keeps to one plane: to its router there, as the network's own rule leads, and to the
+endpoint. Which plane:
 
 - the rule `planes`: (source + target) mod planes, by endpoints. So goes what nobody schedules;
-- a plane for each transfer, as a compiler chose it: stored routes (`conset.methods.phases.over_planes`).
+- a plane for each transfer, as a compiler chose it: stored routes
+  (`conset.methods.phases.over_planes`).
 
-The links between endpoints and routers have the rate of all others and width `ACCESS`, as messages of a node to all
-others may pass them at once: ports limit an endpoint, not these links.
+The links between endpoints and routers have the rate of all others and width `ACCESS`, as messages
+of a node to all others may pass them at once: ports limit an endpoint, not these links.
 """
 
 from __future__ import annotations
@@ -34,7 +40,10 @@ from conset.machine.network.topology import Kind, Topology
 Ints = NDArray[np.int64]
 
 ACCESS = 64
-"""Width of a link between an endpoint and its router, at most; never above what other endpoints there are."""
+"""Width of a link between an endpoint and its router, at most.
+
+Never above what other endpoints there are.
+"""
 KINDS: tuple[Kind, ...] = ("mesh", "torus", "ring", "hypercube")
 MAX_PLANES = 64
 
@@ -103,12 +112,18 @@ def _build(kind: Kind, sides: tuple[int, ...], width: int, count: int) -> Topolo
     order = np.lexsort((target, source))
     names = [_name(base, each) for each in range(nodes)]
     topology = Topology(
-        "graph", (), nodes, nodes * (count + 1), source[order], target[order], widths[order],
+        "graph",
+        (),
+        nodes,
+        nodes * (count + 1),
+        source[order],
+        target[order],
+        widths[order],
         labels=(*names, *(f"{name} in plane {p}" for p in range(count) for name in names)),
         family=planes_spec(base, count),
         level=np.repeat([0, 1], [nodes, nodes * count]),
         group=np.repeat(np.arange(-1, count), nodes),
-    )  # fmt: skip
+    )
     _known[topology] = Planes(base, count)
     return topology
 
@@ -137,7 +152,9 @@ def _parsed(topology: Topology) -> Planes | None:
     kind = next((each for each in KINDS if each == name), None)
     sizes, _, width = rest.partition(",width=")
     numbers = [*sizes.split("x"), width or "1", count]
-    if kind is None or not all(each.isascii() and each.isdigit() and len(each) < 9 for each in numbers):
+    if kind is None or not all(
+        each.isascii() and each.isdigit() and len(each) < 9 for each in numbers
+    ):
         return None
     sides = tuple(int(each) for each in sizes.split("x"))
     if kind == "hypercube":

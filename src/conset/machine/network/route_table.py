@@ -15,7 +15,9 @@ from conset.machine.network.topology import Topology
 
 
 def next_hops(topology: Topology, target: int) -> NDArray[np.int32]:
-    """shape=(nodes), int32: where each node sends what is for `target`; -1 at `target` and where it is out of reach.
+    """shape=(nodes), int32: where each node sends what is for `target`.
+
+    -1 at `target` and where it is out of reach.
 
     Fewest links; among equals the neighbour with the lowest index, node by node.
     """
@@ -36,16 +38,22 @@ def next_hops(topology: Topology, target: int) -> NDArray[np.int32]:
     return hop
 
 
-def route_table(topology: Topology, routes: Sequence[Sequence[int]], where: str = "routes") -> Routing:
-    """A routing of stored paths: `routes[k]` is the path from its first to its last node; pairs not listed take the
-    shortest path.
+def route_table(
+    topology: Topology, routes: Sequence[Sequence[int]], where: str = "routes"
+) -> Routing:
+    """A routing of stored paths: `routes[k]` is the path from its first to its last node.
+
+    Pairs not listed take the shortest path.
 
     Raises:
-        InputError: a path that is too short, leaves the endpoints at its ends, visits a node twice, uses a link that
-            does not exist, or joins a pair a second time.
-    """  # noqa: D205
+        InputError: a path that is too short, leaves the endpoints at its ends, visits a node twice,
+            uses a link that does not exist, or joins a pair a second time.
+    """
     links = {
-        pair: k for k, pair in enumerate(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
+        pair: k
+        for k, pair in enumerate(
+            zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
+        )
     }
     given: dict[tuple[int, int], list[int]] = {}
     for k, path in enumerate(routes):
@@ -59,9 +67,13 @@ def route_table(topology: Topology, routes: Sequence[Sequence[int]], where: str 
         hop = next_hops(topology, target).tolist()
         for source in range(count):
             if source != target:
-                flat[source * count + target] = given.get((source, target)) or _walk(links, hop, source, target)
+                flat[source * count + target] = given.get((source, target)) or _walk(
+                    links, hop, source, target
+                )
     offsets = np.concatenate([[0], np.cumsum([len(path) for path in flat])]).astype(np.int64)
-    return Routing("table", "parity", offsets, np.array([link for path in flat for link in path], np.int32))
+    return Routing(
+        "table", "parity", offsets, np.array([link for path in flat for link in path], np.int32)
+    )
 
 
 def _walk(links: dict[tuple[int, int], int], hop: list[int], source: int, target: int) -> list[int]:
@@ -72,13 +84,18 @@ def _walk(links: dict[tuple[int, int], int], hop: list[int], source: int, target
     return path
 
 
-def _links_of(topology: Topology, links: dict[tuple[int, int], int], path: Sequence[int], where: str) -> list[int]:
+def _links_of(
+    topology: Topology, links: dict[tuple[int, int], int], path: Sequence[int], where: str
+) -> list[int]:
     """The link ids of a path of nodes, checked."""
     if len(path) < 2 or path[0] == path[-1]:
         raise InputError(f"{where} = {list(path)}: must join two different nodes")
     for end in (path[0], path[-1]):
         if not 0 <= end < topology.endpoints:
-            raise InputError(f"{where}: ends at node {end}, must be an endpoint from 0 to {topology.endpoints - 1}")
+            raise InputError(
+                f"{where}: ends at node {end}, must be an endpoint from 0 to "
+                f"{topology.endpoints - 1}"
+            )
     if len(set(path)) < len(path):
         raise InputError(f"{where} = {list(path)}: visits a node twice")
     for source, target in pairwise(path):

@@ -1,4 +1,7 @@
-"""Routes of a machine, walked by the C++ core; the verifier never comes here, it expands routes by code of its own."""
+"""Routes of a machine, walked by the C++ core.
+
+The verifier never comes here, it expands routes by code of its own.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,24 @@ MAX_HOPS = 2**28
 
 Ints = NDArray[np.int32]
 _CHOICES: dict[Rule, _core.Choice] = {
-    "smodk": _core.Choice.source_digit, "ecmp": _core.Choice.hash,
-    "valiant": _core.Choice.valiant, "adaptive": _core.Choice.even,
-}  # fmt: skip
+    "smodk": _core.Choice.source_digit,
+    "ecmp": _core.Choice.hash,
+    "valiant": _core.Choice.valiant,
+    "adaptive": _core.Choice.even,
+}
 _BLOCK = 64
 _FAR = 2**29
 
-_networks: WeakKeyDictionary[Topology, WeakKeyDictionary[Routing, _core.Network]] = WeakKeyDictionary()
+_networks: WeakKeyDictionary[Topology, WeakKeyDictionary[Routing, _core.Network]] = (
+    WeakKeyDictionary()
+)
 
 
 def core_network(topology: Topology, routing: Routing) -> _core.Network:
-    """The core's form of a topology and its routing; made once for each pair and kept while both live."""
+    """The core's form of a topology and its routing.
+
+    Made once for each pair and kept while both live.
+    """
     known = _networks.setdefault(topology, WeakKeyDictionary())
     network = known.get(routing)  # held at once: the key may be another thread's, and die with it
     if network is None:
@@ -39,14 +49,21 @@ def core_network(topology: Topology, routing: Routing) -> _core.Network:
 
 
 def core_widths(topology: Topology) -> NDArray[np.int32]:
-    """shape=(link_slots), int32, or (1) where all links are alike: widths as the core takes them."""
-    return np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    """shape=(link_slots), int32, or (1) where all links are alike.
+
+    Widths as the core takes them.
+    """
+    return (
+        np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    )
 
 
 def _build(topology: Topology, routing: Routing) -> _core.Network:
     if topology.is_box:
         wrap = topology.wraps and routing.rule != "no-wrap"
-        return _core.Network.box(np.asarray(topology.sides, np.int32), wrap, getattr(_core.Tie, routing.tie))
+        return _core.Network.box(
+            np.asarray(topology.sides, np.int32), wrap, getattr(_core.Tie, routing.tie)
+        )
     if topology.kind == "hypercube":
         return _core.Network.hypercube(topology.dimensions)
     if topology.kind == "crossbar":
@@ -55,15 +72,24 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
     stored = stored_routes(topology, routing)
     if stored is not None:
         offsets, links = stored
-        return _core.Network.route_table(topology.endpoints, topology.nodes, source, target, offsets, links)
+        return _core.Network.route_table(
+            topology.endpoints, topology.nodes, source, target, offsets, links
+        )
     if routing.rule in EQUAL_COST:
         return _equal_cost(topology, routing)
     table = next_links(topology, routing)
-    return _core.Network.next_links(topology.endpoints, topology.nodes, source, target, table.ravel())
+    return _core.Network.next_links(
+        topology.endpoints, topology.nodes, source, target, table.ravel()
+    )
 
 
-def stored_routes(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
-    """(offsets, links) of a graph's routes that no next link gives: a table's, or those over planes; else None."""
+def stored_routes(
+    topology: Topology, routing: Routing
+) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """(offsets, links) of a graph's routes that no next link gives.
+
+    A table's, or those over planes; else None.
+    """
     if routing.rule == "planes":
         return _plane_table(topology, routing)
     if routing.table_offsets is not None and routing.table_links is not None:
@@ -80,12 +106,22 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
     nodes, endpoints = topology.nodes, topology.endpoints
     rows = nodes if routing.rule == "valiant" else endpoints
     if nodes * rows > MAX_ENTRIES:
-        raise InputError(f"{routing.rule}: distances of {rows} × {nodes} nodes, at most {MAX_ENTRIES} entries are made")
+        raise InputError(
+            f"{routing.rule}: distances of {rows} × {nodes} nodes, at most {MAX_ENTRIES} "
+            "entries are made"
+        )
     stride = _ints(up_strides(topology)) if routing.rule == "smodk" else np.zeros(0, np.int32)
     network = _core.Network.equal_cost(
-        endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target), _CHOICES[routing.rule],
-        routing.seed, core_widths(topology), stride, link_costs(topology),
-    )  # fmt: skip
+        endpoints,
+        nodes,
+        _ints(topology.link_source),
+        _ints(topology.link_target),
+        _CHOICES[routing.rule],
+        routing.seed,
+        core_widths(topology),
+        stride,
+        link_costs(topology),
+    )
     source, target = network.lost
     if source >= 0:
         names = topology.node_name(source), topology.node_name(target)
@@ -94,9 +130,16 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
 
 
 def plane_routes(
-    planes: Planes, tie: Tie, source: NDArray[np.int32], target: NDArray[np.int32], plane: NDArray[np.int64]
+    planes: Planes,
+    tie: Tie,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    plane: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, nodes) of routes in given planes, endpoints included; one node where both are one."""
+    """(offsets, nodes) of routes in given planes, endpoints included.
+
+    One node where both are one.
+    """
     base = planes.base
     offsets, nodes = route_nodes(base, base_routing(base, tie), source, target)
     length = np.diff(offsets)
@@ -112,7 +155,9 @@ def plane_routes(
     return bounds, result
 
 
-def _plane_table(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _plane_table(
+    topology: Topology, routing: Routing
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """(offsets, links) of all pairs of endpoints under the rule `planes`.
 
     Raises:
@@ -125,7 +170,9 @@ def _plane_table(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64
     inside = route_hops(base, base_routing(base, routing.tie), source, target)
     total = int(inside.sum(dtype=np.int64)) + 2 * count**2
     if total > MAX_HOPS:
-        raise InputError(f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made")
+        raise InputError(
+            f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made"
+        )
     offsets, route = plane_routes(planes, routing.tie, source, target, planes.rule(source, target))
     last = np.zeros(route.size, bool)
     last[offsets[1:] - 1] = True
@@ -136,19 +183,24 @@ def _plane_table(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64
 
 
 def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
-    """shape=(endpoints, nodes), int32: the first link from each node towards each endpoint, on a shortest path.
+    """shape=(endpoints, nodes), int32.
+
+    The first link from each node towards each endpoint, on a shortest path.
 
     Among neighbours equally near the one with the lowest index is taken, or as `routing` says.
 
     Raises:
-        InputError: an endpoint cannot be reached from another one, names both; or the table is beyond any memory.
+        InputError: an endpoint cannot be reached from another one, names both; or the table is
+            beyond any memory.
     """
     nodes, endpoints = topology.nodes, topology.endpoints
     if nodes * endpoints > MAX_ENTRIES:
         entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
         raise InputError(f"shortest paths: {entries}, at most {MAX_ENTRIES} are made")
     if routing is None or routing.rule == "shortest-path":
-        flat = _core.Network.shortest_links(endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target))
+        flat = _core.Network.shortest_links(
+            endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target)
+        )
         result: Ints = flat.reshape(endpoints, nodes)
     else:
         result = _numbered_links(topology, routing)
@@ -164,8 +216,8 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
 def _numbered_links(topology: Topology, routing: Routing) -> Ints:
     """The table of `minimal` and `dmodk`.
 
-    Endpoints that are entered from one node only have its distances and next links, but for their number, so that these
-    are found once for all hosts of a leaf switch.
+    Endpoints that are entered from one node only have its distances and next links, but for their
+    number, so that these are found once for all hosts of a leaf switch.
     """
     source, target = topology.link_source, topology.link_target
     stride, level, cost = next_choice(topology, routing)
@@ -205,10 +257,12 @@ def _numbered_links(topology: Topology, routing: Routing) -> Ints:
 
 
 def next_choice(topology: Topology, routing: Routing) -> tuple[Ints, Ints, Ints]:
-    """(stride, level) by node, (cost) by link, levels and costs or empty: which next link is taken towards a target.
+    """(stride, level) by node, (cost) by link, levels and costs or empty.
 
-    It begins a way of least cost, or of fewest links where there are none. Of those equal, with levels those to the
-    lowest level, number (target div stride) mod their count is taken.
+    Which next link is taken towards a target.
+
+    It begins a way of least cost, or of fewest links where there are none. Of those equal, with
+    levels those to the lowest level, number (target div stride) mod their count is taken.
 
     Raises:
         InputError: `dmodk` on nodes without levels.
@@ -223,14 +277,20 @@ def next_choice(topology: Topology, routing: Routing) -> tuple[Ints, Ints, Ints]
 def route_links(
     topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, links): `links[offsets[k] : offsets[k + 1]]` lead from node `source[k]` to node `target[k]`."""
+    """`links[offsets[k] : offsets[k + 1]]` lead from node `source[k]` to node `target[k]`.
+
+    (offsets, links).
+    """
     return core_network(topology, routing).route_links(_ints(source), _ints(target))
 
 
 def route_nodes(
     topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, nodes): as `route_links` with the nodes of each route, ends included; one node where both are one."""
+    """(offsets, nodes): as `route_links` with the nodes of each route, ends included.
+
+    One node where both are one.
+    """
     return core_network(topology, routing).route_nodes(_ints(source), _ints(target))
 
 
@@ -257,7 +317,9 @@ def links_of_nodes(
     links = core_network(topology, routing).links_between(_ints(nodes[at]), _ints(nodes[at + 1]))
     if links.size and links.min() < 0:
         k = int(np.flatnonzero(links < 0)[0])
-        raise InputError(f"route: nodes {nodes[at[k]]} and {nodes[at[k] + 1]} are not joined by a link")
+        raise InputError(
+            f"route: nodes {nodes[at[k]]} and {nodes[at[k] + 1]} are not joined by a link"
+        )
     return offsets - np.arange(offsets.size), links
 
 

@@ -1,4 +1,7 @@
-"""Routing: which path of links a message takes; a formula where there is one, else a stored table."""
+"""Routing: which path of links a message takes.
+
+A formula where there is one, else a stored table.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,20 @@ from conset.base.errors import InputError, unknown_name
 from conset.machine.network.topology import Topology
 
 Rule = Literal[
-    "dimension-order", "no-wrap", "e-cube", "direct", "shortest-path", "minimal", "dmodk", "smodk", "ecmp", "valiant",
-    "adaptive", "table", "planes",
-]  # fmt: skip
+    "dimension-order",
+    "no-wrap",
+    "e-cube",
+    "direct",
+    "shortest-path",
+    "minimal",
+    "dmodk",
+    "smodk",
+    "ecmp",
+    "valiant",
+    "adaptive",
+    "table",
+    "planes",
+]
 Tie = Literal["parity", "plus", "checker"]
 Knowledge = Literal["known", "hashed", "adaptive"]
 
@@ -25,7 +39,17 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ring": ("dimension-order", "no-wrap"),
     "hypercube": ("e-cube",),
     "crossbar": ("direct",),
-    "graph": ("shortest-path", "minimal", "dmodk", "smodk", "ecmp", "valiant", "adaptive", "table", "planes"),
+    "graph": (
+        "shortest-path",
+        "minimal",
+        "dmodk",
+        "smodk",
+        "ecmp",
+        "valiant",
+        "adaptive",
+        "table",
+        "planes",
+    ),
 }
 """Rules each kind of network knows; the first is its default."""
 
@@ -33,7 +57,9 @@ KNOWLEDGE: dict[Rule, Knowledge] = {"ecmp": "hashed", "valiant": "hashed", "adap
 """What is known of routes by a rule, where that is not all."""
 EQUAL_COST: tuple[Rule, ...] = ("smodk", "ecmp", "valiant", "adaptive")
 """Rules by which nodes choose among next links of equal cost by more than the target."""
-HASHED: tuple[Rule, ...] = tuple(rule for rule, knowledge in KNOWLEDGE.items() if knowledge == "hashed")
+HASHED: tuple[Rule, ...] = tuple(
+    rule for rule, knowledge in KNOWLEDGE.items() if knowledge == "hashed"
+)
 """Rules with a hash, and so a seed."""
 MAX_SEED = 2**63 - 1
 """Of a hash."""
@@ -48,30 +74,37 @@ TIES: tuple[Tie, ...] = ("parity", "plus", "checker")
 class Routing(ValueObject):
     """The machine's own rule for paths.
 
-    - `dimension-order` (boxes): the last coordinate first; on a cycle the shorter way; a hop of exactly half a side n
-      is a tie. `parity`: up where (source coordinate mod n/2) is even, else down; `plus`: always up; `checker`: up
-      from nodes whose coordinates add to an odd number (the ConSet text's message passing).
+    - `dimension-order` (boxes): the last coordinate first; on a cycle the shorter way; a hop of
+      exactly half a side n is a tie. `parity`: up where (source coordinate mod n/2) is even, else
+      down; `plus`: always up; `checker`: up from nodes whose coordinates add to an odd number (the
+      ConSet text's message passing).
     - `no-wrap` (torus, ring): as on a mesh; the links that close the cycles stay idle.
     - `e-cube` (hypercube): differing bits from the least significant up.
     - `direct` (crossbar): no links.
-    - `shortest-path` (graph): fewest links; among equals the neighbour with the lowest index, node by node.
-    - `minimal` (graph): fewest links, where one between two groups counts three if most are full meshes (`link_costs`:
-      a route of a dragonfly takes one global link, as its source has it, and never two that are shorter); among the c
-      equal next links of a node, by neighbour, number (target mod c).
-    - `dmodk` (graph with levels, such as a tree): fewest links; of the equal next links of a node of level l, those to
-      the lowest level, by neighbour: of these c number (⌊target / s_l⌋ mod c), where the stride s_l is the product over
-      the levels k below l of the most neighbours above that a node of level k has. On a tree all of them lead up, and
-      no two targets below one leaf switch share an uplink of another before all are used.
-    - `smodk` (graph with levels, such as a tree): ways as `minimal`; among the c equal next links of a node of level l,
-      by neighbour, number (⌊source / s_l⌋ mod c), with the strides of `dmodk`: each source keeps its way up.
-    - `ecmp` (graph): ways as `minimal`; at every node one wire of all equal next links, by a hash of `seed`, source,
-      target and node. A link of width w is w wires.
-    - `valiant` (graph): by the same hash to a switch (where there is none, to a node), any of them alike, and from
-      there to the target, each leg as `ecmp`.
-    - `adaptive` (graph): ways as `minimal`; every node spreads each message over the wires of its equal next links, the
-      same part over each.
-    - `planes` (graph of `conset.machine.network.planes`): plane (source + target) mod planes, there by its network's rule.
-    - `table` (graph): stored routes; `table_links[table_offsets[s * endpoints + t] : …]` are the links from s to t.
+    - `shortest-path` (graph): fewest links; among equals the neighbour with the lowest index, node
+      by node.
+    - `minimal` (graph): fewest links, where one between two groups counts three if most are full
+      meshes (`link_costs`: a route of a dragonfly takes one global link, as its source has it, and
+      never two that are shorter); among the c equal next links of a node, by neighbour, number
+      (target mod c).
+    - `dmodk` (graph with levels, such as a tree): fewest links; of the equal next links of a node
+      of level l, those to the lowest level, by neighbour: of these c number (⌊target / s_l⌋ mod c),
+      where the stride s_l is the product over the levels k below l of the most neighbours above
+      that a node of level k has. On a tree all of them lead up, and no two targets below one leaf
+      switch share an uplink of another before all are used.
+    - `smodk` (graph with levels, such as a tree): ways as `minimal`; among the c equal next links
+      of a node of level l, by neighbour, number (⌊source / s_l⌋ mod c), with the strides of
+      `dmodk`: each source keeps its way up.
+    - `ecmp` (graph): ways as `minimal`; at every node one wire of all equal next links, by a hash
+      of `seed`, source, target and node. A link of width w is w wires.
+    - `valiant` (graph): by the same hash to a switch (where there is none, to a node), any of them
+      alike, and from there to the target, each leg as `ecmp`.
+    - `adaptive` (graph): ways as `minimal`; every node spreads each message over the wires of its
+      equal next links, the same part over each.
+    - `planes` (graph of `conset.machine.network.planes`): plane (source + target) mod planes, there
+      by its network's rule.
+    - `table` (graph): stored routes; `table_links[table_offsets[s * endpoints + t] : …]` are the
+      links from s to t.
 
     Attributes:
         rule: one of `RULES[topology.kind]`.
@@ -96,21 +129,32 @@ class Routing(ValueObject):
             raise InputError(f"hash = {self.seed}: must be from 0 to {MAX_SEED}")
         if self.rule not in HASHED:
             object.__setattr__(self, "seed", 0)
-        if (self.rule == "table") != (self.table_offsets is not None and self.table_links is not None):
-            raise InputError(f"routing '{self.rule}': a table is required for 'table' and for nothing else")
+        if (self.rule == "table") != (
+            self.table_offsets is not None and self.table_links is not None
+        ):
+            raise InputError(
+                f"routing '{self.rule}': a table is required for 'table' and for nothing else"
+            )
         if self.table_offsets is not None and self.table_links is not None:
-            object.__setattr__(self, "table_offsets", frozen_ints(self.table_offsets, np.int64, "table_offsets"))
-            object.__setattr__(self, "table_links", frozen_ints(self.table_links, np.int32, "table_links"))
-            check_offsets("table_offsets", self.table_offsets, None, self.table_links.size, "links of routes")
+            object.__setattr__(
+                self, "table_offsets", frozen_ints(self.table_offsets, np.int64, "table_offsets")
+            )
+            object.__setattr__(
+                self, "table_links", frozen_ints(self.table_links, np.int32, "table_links")
+            )
+            check_offsets(
+                "table_offsets", self.table_offsets, None, self.table_links.size, "links of routes"
+            )
             check_range("table_links", self.table_links, MAX_LINKS)
 
     @property
     def knowledge(self) -> Knowledge:
         """What is known of routes before messages are sent.
 
-        `known`: each route. `hashed`: one route for each pair, drawn by the seed; it stands for what real switches do
-        and nobody knows, so loads and bounds are expectations over the hash, and simulations use the sample.
-        `adaptive`: switches decide as messages come; loads of links are fractions of messages.
+        `known`: each route. `hashed`: one route for each pair, drawn by the seed; it stands for
+        what real switches do and nobody knows, so loads and bounds are expectations over the hash,
+        and simulations use the sample. `adaptive`: switches decide as messages come; loads of links
+        are fractions of messages.
         """
         return KNOWLEDGE.get(self.rule, "known")
 
@@ -127,14 +171,22 @@ class Routing(ValueObject):
         return Routing(RULES[topology.kind][0])
 
 
-def usable_ends(topology: Topology, routing: Routing) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def usable_ends(
+    topology: Topology, routing: Routing
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(from, to), shape=(link_slots) each: the links that routes of a compiler's choice may take.
 
-    As `Topology.ends`, but links that close cycles are none where the machine never wraps: they join a node to itself.
+    As `Topology.ends`, but links that close cycles are none where the machine never wraps: they
+    join a node to itself.
     """
     source, target = topology.ends
     if routing.rule == "no-wrap":
-        far = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(axis=1, initial=0) > 1
+        far = (
+            np.abs(topology.coordinates[source] - topology.coordinates[target]).max(
+                axis=1, initial=0
+            )
+            > 1
+        )
         target = np.where(far, source, target).astype(np.int32)
     return np.ascontiguousarray(source), np.ascontiguousarray(target)
 
@@ -149,7 +201,9 @@ def up_strides(topology: Topology) -> NDArray[np.int32]:
     """
     level = topology.level
     if level is None:
-        raise InputError("routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does")
+        raise InputError(
+            "routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does"
+        )
     up = level[topology.link_target] > level[topology.link_source]
     above = np.bincount(topology.link_source[up], minlength=topology.nodes)
     most = np.ones(int(level.max()) + 1, np.int64)
@@ -161,11 +215,14 @@ def up_strides(topology: Topology) -> NDArray[np.int32]:
 
 
 def link_costs(topology: Topology) -> NDArray[np.int32]:
-    """shape=(links), int32: what each link counts by `minimal` and `EQUAL_COST`; (0) where all count alike.
+    """shape=(links), int32: what each link counts by `minimal` and `EQUAL_COST`.
 
-    Links between nodes of one level in different groups count `BETWEEN_GROUPS`, where in more than half of the groups
-    all nodes of that level are joined, such as global links of dragonflies: one of them and a link at either end count
-    5, two count 6. A group that misses a link counts as the others do: else its links would be short cuts for all.
+    (0) where all count alike.
+
+    Links between nodes of one level in different groups count `BETWEEN_GROUPS`, where in more than
+    half of the groups all nodes of that level are joined, such as global links of dragonflies: one
+    of them and a link at either end count 5, two count 6. A group that misses a link counts as the
+    others do: else its links would be short cuts for all.
     """
     level, group = topology.level, topology.group
     meshed = in_full_mesh(topology)
@@ -177,9 +234,15 @@ def link_costs(topology: Topology) -> NDArray[np.int32]:
     mostly = np.zeros(int(level.max()) + 1, bool)
     mostly[: groups.size] = 2 * whole > groups
     source, target = topology.ends
-    apart = (level[source] == level[target]) & (group[source] != group[target]) & mostly[level[source]]
+    apart = (
+        (level[source] == level[target]) & (group[source] != group[target]) & mostly[level[source]]
+    )
     apart &= (group[source] >= 0) & (group[target] >= 0)
-    return np.where(apart, np.int32(BETWEEN_GROUPS), np.int32(1)) if apart.any() else np.zeros(0, np.int32)
+    return (
+        np.where(apart, np.int32(BETWEEN_GROUPS), np.int32(1))
+        if apart.any()
+        else np.zeros(0, np.int32)
+    )
 
 
 def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
@@ -188,8 +251,12 @@ def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
     if topology.kind != "graph" or level is None or group is None:
         return np.zeros(topology.nodes, bool)
     source, target = topology.ends
-    inside = (level[source] == level[target]) & (group[source] == group[target]) & (group[source] >= 0)
+    inside = (
+        (level[source] == level[target]) & (group[source] == group[target]) & (group[source] >= 0)
+    )
     place = level.astype(np.int64) * (int(group.max()) + 2) + group + 1
-    members, links = (np.bincount(each, minlength=int(place.max()) + 1) for each in (place, place[source[inside]]))
+    members, links = (
+        np.bincount(each, minlength=int(place.max()) + 1) for each in (place, place[source[inside]])
+    )
     full = links == members * (members - 1)
     return np.asarray(full[place] & (group >= 0))

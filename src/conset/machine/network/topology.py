@@ -16,42 +16,59 @@ from conset.base.units import MAX_RATE_Bps, MIN_RATE_Bps, count_of
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
 BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
-"""Kinds whose links are given by coordinates: side k of a box is a path (mesh) or a cycle (torus, ring)."""
+"""Kinds whose links are given by coordinates.
+
+Side k of a box is a path (mesh) or a cycle (torus, ring).
+"""
 
 MAX_NODES = 2**20
-"""Of a regular network, as some time and memory of every compile go by nodes, however few messages there are."""
+"""Limit on nodes of a regular network.
+
+Some time and memory of every compile grow with nodes, however few messages there are.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Topology(ValueObject):
-    """A network: nodes 0 … `nodes` - 1, of which the first `endpoints` may hold ranks, and links of one direction.
+    """A network of nodes 0 … `nodes` - 1 and links of one direction.
 
-    Node ids are row-major: the last coordinate varies fastest. Link ids are dense slots given by a formula, so that a
-    regular network stores no link:
+    The first `endpoints` may hold ranks.
 
-    - box (mesh, torus, ring): slot `node * 2 * len(sides) + 2 * dimension + (0 up | 1 down)` leaves `node`;
+    Node ids are row-major: the last coordinate varies fastest. Link ids are dense slots given by a
+    formula, so that a regular network stores no link:
+
+    - box (mesh, torus, ring): slot `node * 2 * len(sides) + 2 * dimension + (0 up | 1 down)` leaves
+      `node`;
     - hypercube: slot `node * dimensions + bit` crosses `bit`;
     - crossbar: no links, ports only;
     - graph: slot k is the k-th of the stored links, sorted by (source, target).
 
-    Slots that leave a mesh at its border are no links (`link_exists`). A torus side of 2 has one link each way, as a
-    mesh; a side of 1 has none. Parallel links are one link of greater `width`; limits and rates count per unit of it.
+    Slots that leave a mesh at its border are no links (`link_exists`). A torus side of 2 has one
+    link each way, as a mesh; a side of 1 has none. Parallel links are one link of greater `width`;
+    limits and rates count per unit of it.
 
     Attributes:
         kind: the family.
-        sides: nodes along each dimension; (2,) * d for a hypercube; (nodes,) for a ring or crossbar; () for a graph.
+        sides: nodes along each dimension; (2,) * d for a hypercube; (nodes,) for a ring or
+            crossbar; () for a graph.
         endpoints: nodes that may hold ranks; fewer than `nodes` only in a graph with switches.
         nodes: all nodes.
         link_source: graph only, shape=(links), int32.
         link_target: graph only, shape=(links), int32.
-        link_width: graph only, shape=(links), int32, at least 1; other kinds have width `width` everywhere.
-        link_rate_Bps: graph only, shape=(links), float64 [B/s] per unit of width, or None: the machine's rate.
+        link_width: graph only, shape=(links), int32, at least 1; other kinds have width `width`
+            everywhere.
+        link_rate_Bps: graph only, shape=(links), float64 [B/s] per unit of width, or None: the
+            machine's rate.
         width: width of every link of a regular network.
         labels: graph only: names of the nodes for people, or ().
-        family: graph only: the words that build it (`fat-tree:k=4,levels=3`), or "" where it is no family's.
-        level: graph only, shape=(nodes), int32, or None: how far above the endpoints a node stands, these 0.
-        group: graph only, shape=(nodes), int32, or None: which pod, group, host or plane a node belongs to; -1: none.
-        place: graph only, shape=(nodes, 2), float64, or None: where a map has each node; x to the right, y upwards.
+        family: graph only: the words that build it (`fat-tree:k=4,levels=3`), or "" where it is no
+            family's.
+        level: graph only, shape=(nodes), int32, or None: how far above the endpoints a node stands,
+            these 0.
+        group: graph only, shape=(nodes), int32, or None: which pod, group, host or plane a node
+            belongs to; -1: none.
+        place: graph only, shape=(nodes, 2), float64, or None: where a map has each node; x to the
+            right, y upwards.
     """
 
     kind: Kind
@@ -78,7 +95,9 @@ class Topology(ValueObject):
             if not self.sides or min(self.sides) < 1:
                 raise InputError(f"sides = {self.sides}: every side must be at least 1")
             if prod(self.sides) != self.nodes or self.endpoints != self.nodes:
-                raise InputError(f"nodes = {self.nodes}: sides {self.sides} give {prod(self.sides)}")
+                raise InputError(
+                    f"nodes = {self.nodes}: sides {self.sides} give {prod(self.sides)}"
+                )
             if self.nodes > MAX_NODES:
                 raise InputError(f"sides = {self.sides}: {self.nodes} nodes, at most {MAX_NODES}")
             if prod(self.sides) * 2 * len(self.sides) > np.iinfo(np.int32).max:
@@ -92,23 +111,34 @@ class Topology(ValueObject):
         if not 1 <= self.nodes < 2**31:
             raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
         if not 1 <= self.endpoints <= self.nodes:
-            raise InputError(f"endpoints = {self.endpoints}: must be from 1 to the {self.nodes} nodes")
+            raise InputError(
+                f"endpoints = {self.endpoints}: must be from 1 to the {self.nodes} nodes"
+            )
         source, target = self.link_source, self.link_target
         if source.shape != target.shape or source.ndim != 1:
-            raise InputError(f"link_source has shape {source.shape}, link_target {target.shape}: must agree")
+            raise InputError(
+                f"link_source has shape {source.shape}, link_target {target.shape}: must agree"
+            )
         for name, ends in (("link_source", source), ("link_target", target)):
             wrong = np.flatnonzero((ends < 0) | (ends >= self.nodes))
             if wrong.size:
-                raise InputError(f"{name}[{wrong[0]}] = {ends[wrong[0]]}: must be a node from 0 to {self.nodes - 1}")
+                raise InputError(
+                    f"{name}[{wrong[0]}] = {ends[wrong[0]]}: must be a node from 0 to "
+                    f"{self.nodes - 1}"
+                )
         key = source.astype(np.int64) * self.nodes + target
         unsorted = np.flatnonzero(np.diff(key) <= 0)
         if unsorted.size:
-            raise InputError(f"link {unsorted[0] + 1}: links must be sorted by (source, target) and distinct")
+            raise InputError(
+                f"link {unsorted[0] + 1}: links must be sorted by (source, target) and distinct"
+            )
         own = np.flatnonzero(source == target)
         if own.size:
             raise InputError(f"link {own[0]}: joins node {source[own[0]]} to itself")
         if self.link_width is not None:
-            object.__setattr__(self, "link_width", frozen_ints(self.link_width, np.int32, "link_width"))
+            object.__setattr__(
+                self, "link_width", frozen_ints(self.link_width, np.int32, "link_width")
+            )
             if self.link_width.shape != source.shape or (source.size and self.link_width.min() < 1):
                 raise InputError("link_width: one width of at least 1 per link required")
         if self.link_rate_Bps is not None:
@@ -121,18 +151,26 @@ class Topology(ValueObject):
                 rule = f"must be from {MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
                 raise InputError(f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: {rule}")
         if self.labels and len(self.labels) != self.nodes:
-            raise InputError(f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}")
+            raise InputError(
+                f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}"
+            )
         for name in ("level", "group"):
             numbers = getattr(self, name)
             if numbers is not None:
                 object.__setattr__(self, name, frozen_ints(numbers, np.int32, name))
                 if numbers.shape != (self.nodes,):
-                    raise InputError(f"{name} has shape {numbers.shape}: one number for each of {self.nodes} nodes")
+                    raise InputError(
+                        f"{name} has shape {numbers.shape}: one number for each of "
+                        f"{self.nodes} nodes"
+                    )
         if self.place is not None:
             place = np.asarray(self.place, np.float64)
             object.__setattr__(self, "place", frozen(place))
             if place.shape != (self.nodes, 2) or not np.isfinite(place).all():
-                raise InputError(f"place has shape {place.shape}: two finite numbers for each of {self.nodes} nodes")
+                raise InputError(
+                    f"place has shape {place.shape}: two finite numbers for each of "
+                    f"{self.nodes} nodes"
+                )
 
     @staticmethod
     def mesh(*sides: int, width: int = 1) -> Topology:
@@ -164,20 +202,22 @@ class Topology(ValueObject):
     def from_networkx(graph: Any, *, rate_Bps: float = inf) -> Topology:  # noqa: N803
         """The network of a graph of networkx; of its class nothing is imported.
 
-        An undirected edge is two links, one each way; parallel edges add up their widths. Nodes are numbered in the
-        order of the graph, endpoints before switches; a node that is no number from 0 on in this order is kept as a
-        label. What attributes say, as in graph files: `switch` (True) or `type` ("switch", "router") of a node that
-        holds no ranks; `label` of a node for people; `width` of an edge (parallel links); `rate` of an edge per unit
-        of width, a number [B/s] or a text with its unit.
+        An undirected edge is two links, one each way; parallel edges add up their widths. Nodes are
+        numbered in the order of the graph, endpoints before switches; a node that is no number from
+        0 on in this order is kept as a label. What attributes say, as in graph files: `switch`
+        (True) or `type` ("switch", "router") of a node that holds no ranks; `label` of a node for
+        people; `width` of an edge (parallel links); `rate` of an edge per unit of width, a number
+        [B/s] or a text with its unit.
 
         Args:
-            graph: `Graph`, `DiGraph`, `MultiGraph` or `MultiDiGraph`, or anything with their `nodes`, `edges` and
-                `is_directed`.
+            graph: `Graph`, `DiGraph`, `MultiGraph` or `MultiDiGraph`, or anything with their
+                `nodes`, `edges` and `is_directed`.
             rate_Bps: rate of edges without one, where others have one [B/s].
 
         Raises:
-            InputError: no graph, no endpoints, an attribute that does not parse, parallel edges of different rates, an
-                edge without a rate beside edges with one and no `rate_Bps`, or endpoints that do not reach each other.
+            InputError: no graph, no endpoints, an attribute that does not parse, parallel edges of
+                different rates, an edge without a rate beside edges with one and no `rate_Bps`, or
+                endpoints that do not reach each other.
         """
         from conset.machine.network.networkx import topology_of_networkx
 
@@ -229,11 +269,16 @@ class Topology(ValueObject):
     def coordinates(self) -> NDArray[np.int32]:
         """shape=(nodes, max(1, sides)): coordinates of each node; a graph's are its ids."""
         shape = self.sides if self.is_box or self.kind == "hypercube" else (self.nodes,)
-        return frozen(np.stack(np.unravel_index(np.arange(self.nodes), shape), axis=1).astype(np.int32))
+        return frozen(
+            np.stack(np.unravel_index(np.arange(self.nodes), shape), axis=1).astype(np.int32)
+        )
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(source, target), shape=(link_slots) each: the nodes a link joins; what is no link joins a node to itself."""
+        """(source, target), shape=(link_slots) each: the nodes a link joins.
+
+        What is no link joins a node to itself.
+        """
         if self.kind == "graph":
             return self.link_source, self.link_target
         if self.kind == "crossbar":

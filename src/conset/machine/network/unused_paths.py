@@ -1,11 +1,15 @@
-"""Equal shortest paths that a routing leaves unused: how much fuller its fullest link gets than it need.
+"""Equal shortest paths that a routing leaves unused.
 
-`shortest-path` takes the lowest neighbour of those that are equally near, so that on a network of switches everything
-may go over one of several. Asked is a complete exchange: every endpoint sends one message to every other. Compared are
-the largest loads of a link, per unit of its width: as the rule leads, and where every node spreads what it passes on
-evenly over its next links on shortest paths, which is what no rule for single messages beats on average by much.
+How much fuller its fullest link gets than it need.
 
-Cost: O(endpoints · links · diameter), in blocks of targets; networks where that is over `MAX_WORK` are not looked at.
+`shortest-path` takes the lowest neighbour of those that are equally near, so that on a network of
+switches everything may go over one of several. Asked is a complete exchange: every endpoint sends
+one message to every other. Compared are the largest loads of a link, per unit of its width: as the
+rule leads, and where every node spreads what it passes on evenly over its next links on shortest
+paths, which is what no rule for single messages beats on average by much.
+
+Cost: O(endpoints · links · diameter), in blocks of targets; networks where that is over `MAX_WORK`
+are not looked at.
 """
 
 from __future__ import annotations
@@ -47,8 +51,10 @@ class UnusedPaths:
         """One line with both numbers, and what to do."""
         name = topology.link_name(self.link)
         return (
-            f"routing shortest-path leaves equal paths unused: of a complete exchange {name} carries "
-            f"{self.load:,.0f} messages, {self.spread:,.0f} were paths of equal length shared: routing={self.rule} "
+            "routing shortest-path leaves equal paths unused: of a complete exchange "
+            f"{name} carries "
+            f"{self.load:,.0f} messages, {self.spread:,.0f} were paths of equal length shared: "
+            f"routing={self.rule} "
             "spreads (in a machine file, routing beside the graph)"
         )
 
@@ -57,7 +63,10 @@ _known: WeakKeyDictionary[Topology, UnusedPaths | None] = WeakKeyDictionary()
 
 
 def unused_paths(topology: Topology, routing: Routing) -> UnusedPaths | None:
-    """What `shortest-path` leaves unused where that makes the fullest link `WORTH` times as full; else None."""
+    """What `shortest-path` leaves unused where that makes the fullest link `WORTH` times as full.
+
+    Else None.
+    """
     if topology.kind != "graph" or routing.rule != "shortest-path" or not topology.links:
         return None
     if topology.endpoints * topology.links > MAX_WORK:
@@ -72,7 +81,9 @@ def _found(topology: Topology) -> UnusedPaths | None:
     link = int(np.argmax(first))
     if first[link] < WORTH * spread.max():
         return None
-    usual = "planes" if planes_of(topology) is not None else "dmodk" if _climbs(topology) else "minimal"
+    usual = (
+        "planes" if planes_of(topology) is not None else "dmodk" if _climbs(topology) else "minimal"
+    )
     return UnusedPaths(link, float(first[link]), float(spread.max()), usual)
 
 
@@ -85,7 +96,9 @@ def _climbs(topology: Topology) -> bool:
 
 
 def exchange_loads(topology: Topology) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(by the lowest neighbour, spread evenly), shape=(links) each: messages per unit of width of a complete exchange.
+    """(by the lowest neighbour, spread evenly), shape=(links) each.
+
+    Messages per unit of width of a complete exchange.
 
     Every node passes on what it has for a target over its next links on shortest paths.
     """
@@ -116,9 +129,12 @@ def exchange_loads(topology: Topology) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _distances(
-    topology: Topology, goals: NDArray[np.int64], source: NDArray[np.int64], target: NDArray[np.int64],
+    topology: Topology,
+    goals: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
     starts: NDArray[np.int64],
-) -> NDArray[np.int64]:  # fmt: skip
+) -> NDArray[np.int64]:
     """shape=(goals, nodes): links to each goal; -1 where it is out of reach."""
     out = 2 * topology.nodes
     far = np.full((goals.size, topology.nodes), out)

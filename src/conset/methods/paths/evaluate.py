@@ -1,20 +1,23 @@
 """Evaluate: what paths cost on a machine, by its words, without an event in time.
 
-Problem: compare many ways to combine one pattern; the models of events are too slow for hundreds of candidates.
-Idea: processors and ports are served in order, stage by stage, all ranks at once. A rank sends the bundles of a stage
-one after the other, first those that are forwarded; then it takes, in the order in which they arrive, the bundles it
-has to forward, and goes on to the next stage. Bundles that end at it are taken after the last stage.
-    send        send_overhead + bytes / copy where it is packed, then its bytes leave at the rate of the port
-    on its way  inject + eject + per_transfer + hop × links of the route (and signals above the eager threshold)
+Problem: compare many ways to combine one pattern; the models of events are too slow for hundreds of
+candidates. Idea: processors and ports are served in order, stage by stage, all ranks at once. A
+rank sends the bundles of a stage one after the other, first those that are forwarded; then it
+takes, in the order in which they arrive, the bundles it has to forward, and goes on to the next
+stage. Bundles that end at it are taken after the last stage.
+    send        send_overhead + bytes / copy where it is packed, then its bytes leave at the rate of
+                the port
+    on its way  inject + eject + per_transfer + hop × links of the route (and signals above the
+                eager threshold)
     port        ranks of a node share it, out and in: bundles pass in order
     link        bundles pass in order the one link of their route that carries most in the stage
     receive     receive_overhead + bytes / copy where it is packed
     set-up      once for each rank and stage in which it sends or receives
-With `processors = one` a rank receives when it has sent, with `two` both go on at once; with `shared` nothing is over
-before each node has done the work of all its ranks. A bundle inside a node uses no port and has no latency; its bytes
-are copied at `copy`.
-Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events know them.
-Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
+With `processors = one` a rank receives when it has sent, with `two` both go on at once; with
+`shared` nothing is over before each node has done the work of all its ranks. A bundle inside a node
+uses no port and has no latency; its bytes are copied at `copy`. Left out: the other links of a
+route, `in_flight`, and phases within a stage; the models of events know them. Complexity: O(bundles
+log bundles + hops of all bundles) time and memory for each stage.
 """
 
 from __future__ import annotations
@@ -78,7 +81,11 @@ class Candidate:
 
 
 def evaluate(
-    paths: Paths, machine: Machine, placement: NDArray[np.int32] | None = None, *, part_s: float = 0.0
+    paths: Paths,
+    machine: Machine,
+    placement: NDArray[np.int32] | None = None,
+    *,
+    part_s: float = 0.0,
 ) -> Estimate:
     """The estimate of paths on a machine.
 
@@ -86,7 +93,8 @@ def evaluate(
         paths: where the messages go.
         machine: whose costs and routes hold.
         placement: shape=(ranks), int32: the node of each rank; None: rank r on node r.
-        part_s: work for each part that is packed or taken apart, beside its bytes [s]; no word of machines says it.
+        part_s: work for each part that is packed or taken apart, beside its bytes [s]; no word of
+            machines says it.
 
     Raises:
         InputError: more ranks than nodes, or a placement of another number of ranks.
@@ -96,7 +104,9 @@ def evaluate(
     if placement is None and ranks > nodes:
         raise InputError(f"{ranks} ranks on {nodes} nodes: a placement is required")
     if node.shape != (ranks,):
-        raise InputError(f"placement has shape {node.shape}: one node for each of {ranks} ranks required")
+        raise InputError(
+            f"placement has shape {node.shape}: one node for each of {ranks} ranks required"
+        )
     clock = _Clock(machine, node, part_s)
     last = _last_moves(paths.positions)
     ends = []
@@ -106,9 +116,13 @@ def evaluate(
     clock.finish()
     ends[-1] = clock.now
     return Estimate(
-        clock.now, float(clock.work.sum()), float(clock.work.max(initial=0.0)),
-        tuple(np.diff([0.0, *ends]).tolist()), clock.bundles, clock.bytes,
-    )  # fmt: skip
+        clock.now,
+        float(clock.work.sum()),
+        float(clock.work.max(initial=0.0)),
+        tuple(np.diff([0.0, *ends]).tolist()),
+        clock.bundles,
+        clock.bytes,
+    )
 
 
 def _last_moves(positions: NDArray[np.int32]) -> Ints:
@@ -164,7 +178,9 @@ class _Clock:
         forwarded = np.bitwise_or.reduceat(goes_on[bundles.parts], bundles.offsets[:-1])
         copies = np.zeros(size.size)
         if pattern.packed is not None:
-            copies = pattern.packed * (size / self.costs.copy_Bps + np.diff(bundles.offsets) * self.part_s)
+            copies = pattern.packed * (
+                size / self.costs.copy_Bps + np.diff(bundles.offsets) * self.part_s
+            )
         self._set_up(source, target)
         arrival = self._send(source, target, size, copies, forwarded)
         cost = self.costs.receive_overhead.of(size) + copies
@@ -187,10 +203,17 @@ class _Clock:
         self.work[active] += self.costs.setup_s
 
     def _send(
-        self, source: NDArray[np.int32], target: NDArray[np.int32], size: Ints, copies: Seconds,
+        self,
+        source: NDArray[np.int32],
+        target: NDArray[np.int32],
+        size: Ints,
+        copies: Seconds,
         forwarded: NDArray[np.bool_],
-    ) -> Seconds:  # fmt: skip
-        """shape=(bundles): when each has arrived [s]; sent in turns from the sender's successor on."""
+    ) -> Seconds:
+        """shape=(bundles): when each has arrived [s].
+
+        Sent in turns from the sender's successor on.
+        """
         costs, ranks = self.costs, self.node.size
         work = costs.send_overhead.of(size) + copies
         out, into = self.node[source], self.node[target]
@@ -210,27 +233,45 @@ class _Clock:
             done[leaves] = _serve(self.out_free, out[leaves], (done - flow)[leaves], flow[leaves])
         return self._travel(source, target, size, done)
 
-    def _travel(self, source: NDArray[np.int32], target: NDArray[np.int32], size: Ints, left: Seconds) -> Seconds:
+    def _travel(
+        self, source: NDArray[np.int32], target: NDArray[np.int32], size: Ints, left: Seconds
+    ) -> Seconds:
         """shape=(bundles): when the last byte of each is there, which left at `left` [s]."""
         costs = self.costs
         out, into = self.node[source], self.node[target]
         leaves = out != into
         arrival = left + np.where(leaves, 0.0, size / costs.copy_Bps)
         out, into, size = out[leaves], into[leaves], size[leaves]
-        there = left[leaves] + (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
-        sent: Seconds = np.asarray(size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64)
+        there = (
+            left[leaves]
+            + (costs.inject + costs.eject + costs.requests).of(size)
+            + costs.per_transfer_s
+        )
+        sent: Seconds = np.asarray(
+            size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64
+        )
         if self.machine.topology.link_slots:
-            there = there + route_hops(self.machine.topology, self.machine.routing, out, into) * costs.hop.of(size)
+            there = there + route_hops(
+                self.machine.topology, self.machine.routing, out, into
+            ) * costs.hop.of(size)
             there = self._cross(out, into, size, there, sent)
         per_byte = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
         if per_byte:
-            there = np.maximum(there, _serve(self.in_free, into, there - sent, np.asarray(size * per_byte, np.float64)))
+            there = np.maximum(
+                there,
+                _serve(self.in_free, into, there - sent, np.asarray(size * per_byte, np.float64)),
+            )
         arrival[leaves] = there
         return arrival
 
     def _cross(
-        self, out: NDArray[np.int32], into: NDArray[np.int32], size: Ints, there: Seconds, sent: Seconds
-    ) -> Seconds:  # fmt: skip
+        self,
+        out: NDArray[np.int32],
+        into: NDArray[np.int32],
+        size: Ints,
+        there: Seconds,
+        sent: Seconds,
+    ) -> Seconds:
         """When bundles are through the link of their route with the most work, served in order."""
         topology, routing = self.machine.topology, self.machine.routing
         if not self.link_s.size or not size.size:
@@ -245,7 +286,10 @@ class _Clock:
         place = np.empty(by_work.size)
         place[by_work] = np.arange(by_work.size)
         busiest = _core.slowest_links(
-            core_network(topology, routing), np.ascontiguousarray(out), np.ascontiguousarray(into), place
+            core_network(topology, routing),
+            np.ascontiguousarray(out),
+            np.ascontiguousarray(into),
+            place,
         )
         link = by_work[busiest.astype(np.int64)]
         return np.maximum(there, _serve(self.link_free, link, there - sent, size * per_byte[link]))
@@ -275,11 +319,14 @@ def _groups(keys: NDArray[np.integer]) -> tuple[Ints, Ints]:
 
 
 def _serve(free: Seconds, server: NDArray[np.integer], ready: Seconds, service: Seconds) -> Seconds:
-    """When each is served [s]: servers take one after the other, the first that is ready first; `free` moves on.
+    """When each is served [s]: servers take one after the other, the first that is ready first.
+
+    `free` moves on.
 
     What is ready at one instant is served as it stands: rounding does not decide.
 
-    The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k of the server.
+    The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k
+    of the server.
     """
     if not ready.size:
         return ready

@@ -1,19 +1,22 @@
-"""Mixed: each message direct, or along other paths together with others, as the cost model says; improved by search.
+"""Mixed: each message direct, or along other paths together with others, as the cost model says.
 
-Problem: a few ranks have very many messages, or a few messages very many bytes. Paths through a box help the first
-and cost the rest, whose bytes then travel several times; and sparse patterns have a structure that no box follows.
-Idea: two ways to paths, used alone and one after the other.
-    threshold   only messages of a rank with many (at either end) that are small enough take the box; all others go
-                directly in the first stage
-    merge       a local search from any paths, direct ones with empty stages added among them: a bundle whose parts may
-                go in another stage, or by way of a third rank, in bundles that are sent anyway is given up; no step
-                may raise the sum of all work, nor the work of a rank between two waits above a limit
-Thresholds and limits are tried on a ladder; `evaluate` decides.
-Invariant: a message above the size threshold goes directly; merging never adds work.
-Complexity: O(messages · stages) for a threshold, O(bundles · shorter list of partners · stages²) for a pass of merging.
-The search is bounded by moves (messages · stages), not by seconds: the same input gives the same paths everywhere.
-When: skewed, local or irregular patterns, and sizes that differ. When not: a complete exchange, where boxes are optimal
-and local search does not find their coordinates.
+Improved by search.
+
+Problem: a few ranks have very many messages, or a few messages very many bytes. Paths through a box
+help the first and cost the rest, whose bytes then travel several times; and sparse patterns have a
+structure that no box follows. Idea: two ways to paths, used alone and one after the other.
+    threshold   only messages of a rank with many (at either end) that are small enough take the
+                box; all others go directly in the first stage
+    merge       a local search from any paths, direct ones with empty stages added among them: a
+                bundle whose parts may go in another stage, or by way of a third rank, in bundles
+                that are sent anyway is given up; no step may raise the sum of all work, nor the
+                work of a rank between two waits above a limit
+Thresholds and limits are tried on a ladder; `evaluate` decides. Invariant: a message above the size
+threshold goes directly; merging never adds work. Complexity: O(messages · stages) for a threshold,
+O(bundles · shorter list of partners · stages²) for a pass of merging. The search is bounded by
+moves (messages · stages), not by seconds: the same input gives the same paths everywhere. When:
+skewed, local or irregular patterns, and sizes that differ. When not: a complete exchange, where
+boxes are optimal and local search does not find their coordinates.
 """
 
 from __future__ import annotations
@@ -30,7 +33,13 @@ from conset.base.errors import InputError
 from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.methods.paths.evaluate import Candidate, evaluate
-from conset.methods.paths.multiphase import balanced_sides, factorisations, matched_cells, multiphase, ranks_on_nodes
+from conset.methods.paths.multiphase import (
+    balanced_sides,
+    factorisations,
+    matched_cells,
+    multiphase,
+    ranks_on_nodes,
+)
 from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.virtual_grid import virtual_grid
 from conset.pattern.pattern import Pattern
@@ -42,7 +51,10 @@ MERGE_MOVES = 1 / 16
 """What merging counts beside 1 for each rank by way of which a message may go."""
 STAGES = (2, 3, 4)
 DEGREES = (4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
-"""A message takes its path if one of its ends has more messages than this; below the first all do."""
+"""A message takes its path if one of its ends has more messages than this.
+
+Below the first all do.
+"""
 QUANTILES = (0.97, 0.9, 0.75, 0.5)
 """Shares of the messages that are small enough."""
 TURNS = (1.0, 1.3)
@@ -59,7 +71,10 @@ REL_TOL = 1e-3
 
 
 def partners(pattern: Pattern) -> NDArray[np.int64]:
-    """shape=(messages), int64: how many messages its source sends or its target receives, the larger."""
+    """shape=(messages), int64.
+
+    How many messages its source sends or its target receives, the larger.
+    """
     sent = np.diff(pattern.offsets)
     received = np.bincount(pattern.target, minlength=pattern.ranks)
     return np.maximum(sent[pattern.source], received[pattern.target])
@@ -70,7 +85,8 @@ def threshold_mix(base: Paths, above: int, up_to: float = inf, *, name: str = ""
 
     Args:
         base: the paths, of whole messages.
-        above: a message takes its path if its source sends, or its target receives, more messages than this,
+        above: a message takes its path if its source sends, or its target receives, more messages
+            than this,
         up_to: and it has at most so many bytes [B].
         name: for people; "": that of `base` and the thresholds.
 
@@ -110,7 +126,13 @@ def trimmed(paths: Paths) -> Paths:
 
 
 def merged(
-    paths: Paths, machine: Machine, *, up_to: float = inf, turn_s: float = 0.0, passes: int = PASSES, seed: int = 0
+    paths: Paths,
+    machine: Machine,
+    *,
+    up_to: float = inf,
+    turn_s: float = 0.0,
+    passes: int = PASSES,
+    seed: int = 0,
 ) -> Paths:
     """Fewer bundles by local search: of no step more work, by the machine's costs.
 
@@ -118,19 +140,33 @@ def merged(
         paths: where it starts.
         machine: whose overheads, set-up and rates of copies and ports count.
         up_to: bundles of more bytes stay as they are [B].
-        turn_s: the work of a rank between two waits may grow to this [s], and to that of the busier rank of a bundle
-            that is given up.
+        turn_s: the work of a rank between two waits may grow to this [s], and to that of the busier
+            rank of a bundle that is given up.
         passes: over all ranks, at most.
         seed: of the order in which equally busy ranks are visited; 0: by number.
     """
     costs = machine.costs
     link = 1 / costs.link_Bps if machine.topology.link_slots else 0.0
-    rates = [costs.setup_s, 1 / costs.copy_Bps, max(1 / costs.port_out_Bps, 1 / costs.node_Bps, link), 0.0]
-    core_costs = _core.BundleCosts(*_steps(costs.send_overhead), *_steps(costs.receive_overhead), np.array(rates))
+    rates = [
+        costs.setup_s,
+        1 / costs.copy_Bps,
+        max(1 / costs.port_out_Bps, 1 / costs.node_Bps, link),
+        0.0,
+    ]
+    core_costs = _core.BundleCosts(
+        *_steps(costs.send_overhead), *_steps(costs.receive_overhead), np.array(rates)
+    )
     flat, _ = _core.merge_bundles(
-        np.ascontiguousarray(paths.positions).reshape(-1), paths.stages, np.ascontiguousarray(paths.size_of),
-        paths.pattern.ranks, core_costs, turn_s, int(min(up_to, 2**62)), passes, seed,
-    )  # fmt: skip
+        np.ascontiguousarray(paths.positions).reshape(-1),
+        paths.stages,
+        np.ascontiguousarray(paths.size_of),
+        paths.pattern.ranks,
+        core_costs,
+        turn_s,
+        int(min(up_to, 2**62)),
+        passes,
+        seed,
+    )
     name = paths.name if paths.name.endswith("merged") else f"{paths.name} merged"
     return replace(paths, positions=flat.reshape(paths.positions.shape), name=name)
 
@@ -140,9 +176,16 @@ def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def mixed(
-    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None, *, seed: int = 0, effort: int = 1
+    pattern: Pattern,
+    machine: Machine,
+    placement: NDArray[np.int32] | None = None,
+    *,
+    seed: int = 0,
+    effort: int = 1,
 ) -> Paths:
-    """The mix of least estimated time that was found, of those as fast the one of least work; direct if none is better.
+    """The mix of least estimated time that was found, of those as fast the one of least work.
+
+    Direct if none is better.
 
     Args:
         pattern: what is sent.
@@ -160,13 +203,20 @@ def mixed(
     for each in mixed_candidates(pattern, machine, placement, seed=seed, effort=effort):
         least_s = min(least_s, each.estimate.time_s)
         as_fast = each.estimate.time_s <= (1 + REL_TOL) * least_s
-        if as_fast and (held.time_s > (1 + REL_TOL) * least_s or each.estimate.work_s < held.work_s):
+        if as_fast and (
+            held.time_s > (1 + REL_TOL) * least_s or each.estimate.work_s < held.work_s
+        ):
             paths, held = each.paths, each.estimate
     return paths
 
 
 def mixed_candidates(
-    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None, *, seed: int = 0, effort: int = 1
+    pattern: Pattern,
+    machine: Machine,
+    placement: NDArray[np.int32] | None = None,
+    *,
+    seed: int = 0,
+    effort: int = 1,
 ) -> Iterator[Candidate]:
     """Mixes of a pattern with what they cost, as they are found; none where bundles are no work.
 
@@ -219,7 +269,9 @@ class _Search:
 
     def _candidate(self, paths: Paths) -> Candidate:
         estimate = evaluate(paths, self.machine, self.placement)
-        return Candidate(f"mixed {paths.name}", replace(paths), estimate)  # without the bundles that it remembers
+        return Candidate(
+            f"mixed {paths.name}", replace(paths), estimate
+        )  # without the bundles that it remembers
 
     def _affords(self, stages: int, times: float = 1.0) -> bool:
         """Whether so much more may be tried, which is then spent."""
@@ -230,8 +282,13 @@ class _Search:
         return True
 
     def _affords_merging(self, stages: int) -> bool:
-        """The same of merging: a bundle may go by way of any rank in the shorter list of partners of its ends."""
-        received = np.bincount(self.pattern.target, minlength=self.pattern.ranks)[self.pattern.target]
+        """The same of merging.
+
+        A bundle may go by way of any rank in the shorter list of partners of its ends.
+        """
+        received = np.bincount(self.pattern.target, minlength=self.pattern.ranks)[
+            self.pattern.target
+        ]
         ways = np.minimum(np.diff(self.pattern.offsets)[self.pattern.source], received).mean()
         return self._affords(stages, 1 + MERGE_MOVES * float(ways))
 
@@ -245,7 +302,10 @@ class _Search:
         yield candidate
 
     def _bases(self, stages: int) -> Iterator[Paths]:
-        """Paths of all messages: along the network, over numbers of ranks, over traffic, over nodes."""
+        """Paths of all messages.
+
+        Along the network, over numbers of ranks, over traffic, over nodes.
+        """
         pattern, machine, placement = self.pattern, self.machine, self.placement
         if 2**stages > pattern.ranks:
             return
@@ -284,7 +344,9 @@ class _Search:
 
     def _start(self, start: Candidate) -> Iterator[Candidate]:
         """Merging from here, without raising any turn."""
-        if start.estimate.time_s <= HOPELESS * self.least_s and self._affords_merging(start.paths.stages):
+        if start.estimate.time_s <= HOPELESS * self.least_s and self._affords_merging(
+            start.paths.stages
+        ):
             plain = self._candidate(trimmed(merged(start.paths, self.machine, seed=self.seed)))
             self.least_s = min(self.least_s, plain.estimate.time_s)
             self.starts.append((start, plain))
@@ -298,7 +360,9 @@ class _Search:
         tried += [(0.0, self.seed + 1 + number) for number in range(ORDERS * self.effort)]
         for turn_s, seed in tried:
             if self._affords_merging(stages):
-                yield self._candidate(trimmed(merged(start.paths, self.machine, turn_s=turn_s, seed=seed)))
+                yield self._candidate(
+                    trimmed(merged(start.paths, self.machine, turn_s=turn_s, seed=seed))
+                )
 
 
 def _distinct(limits: Iterable[float], values: NDArray[np.int64]) -> Sequence[int]:

@@ -1,22 +1,23 @@
-"""Multiphase: messages through a box of ranks, one dimension at a time; and around a ring, one digit at a time.
+"""Multiphase: messages through a box of ranks, one dimension at a time.
+
+And around a ring, one digit at a time.
 
 Problem: every rank has small messages for many others, and each costs an overhead at both ends.
-Idea: ranks are cells of a box. In stage j every message goes to the cell that has its target's coordinate in dimension
-j and its own in all others, so that a rank sends to at most side - 1 others in a stage: all-to-all on N ranks takes
-sum(side - 1) bundles a rank instead of N - 1. `radix` does the same with the digits of the distance (target - source)
-modulo N, which needs no box (Bruck).
+Idea: ranks are cells of a box. In stage j every message goes to the cell that has its target's
+coordinate in dimension j and its own in all others, so that a rank sends to at most side - 1 others
+in a stage: all-to-all on N ranks takes sum(side - 1) bundles a rank instead of N - 1. `radix` does
+the same with the digits of the distance (target - source) modulo N, which needs no box (Bruck).
 Invariant: after stage j a message has its target's coordinates in the first j dimensions.
-Complexity: O(messages · stages) time and memory.
-When: dense patterns of small messages. When not: few partners, or messages so long that their bytes, which travel up
-to once a stage, cost more than overheads.
-Departure: a box may have more cells than ranks; a message whose next cell is empty stays, and the stage after corrects
-both coordinates.
-Matched boxes: with dimension-ordered routes, where a coordinate of the box is one or several whole dimensions of the
-network and stages follow the order of routing, the routes of a path laid end to end are the direct route; every link
-carries exactly the bytes that it would carry directly. A coordinate inside a dimension keeps a stage in its line.
-Sources: S. H. Bokhari, "Multiphase complete exchange", IEEE Trans. Computers 45 (1996); J. Bruck, C.-T. Ho, S. Kipnis,
-E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all communications in multiport message-passing systems",
-IEEE Trans. Parallel Distrib. Syst. 8 (1997).
+Complexity: O(messages · stages) time and memory. When: dense patterns of small messages. When not:
+few partners, or messages so long that their bytes, which travel up to once a stage, cost more than
+overheads. Departure: a box may have more cells than ranks; a message whose next cell is empty
+stays, and the stage after corrects both coordinates. Matched boxes: with dimension-ordered routes,
+where a coordinate of the box is one or several whole dimensions of the network and stages follow
+the order of routing, the routes of a path laid end to end are the direct route; every link carries
+exactly the bytes that it would carry directly. A coordinate inside a dimension keeps a stage in its
+line. Sources: S. H. Bokhari, "Multiphase complete exchange", IEEE Trans. Computers 45 (1996); J.
+Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all
+communications in multiport message-passing systems", IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ def multiphase(
 
     Args:
         pattern: what is sent.
-        sides: of the box, cells numbered row by row (the last coordinate varies fastest); their product is at least
-            the number of ranks.
+        sides: of the box, cells numbered row by row (the last coordinate varies fastest); their
+            product is at least the number of ranks.
         order: the dimension that each stage corrects; None: as in `sides`.
         cells: shape=(at least ranks): the cell of each rank, all distinct; None: rank r in cell r.
         name: for people; "": the sides.
 
     Raises:
-        InputError: a box that does not hold the ranks, too many cells or stages, an order that leaves out a dimension,
-            or cells that are out of range or taken twice.
+        InputError: a box that does not hold the ranks, too many cells or stages, an order that
+            leaves out a dimension, or cells that are out of range or taken twice.
     """
     sides = tuple(int(side) for side in sides)
     order = tuple(range(len(sides))) if order is None else tuple(int(d) for d in order)
@@ -79,7 +80,9 @@ def multiphase(
 
 
 def radix(pattern: Pattern, radices: Sequence[int], *, name: str = "") -> Paths:
-    """Paths around the ring of ranks: stage j adds digit j of (target - source) modulo ranks, in mixed radix.
+    """Paths around the ring of ranks.
+
+    Stage j adds digit j of (target - source) modulo ranks, in mixed radix.
 
     Args:
         pattern: what is sent.
@@ -116,12 +119,19 @@ def written(sides: Sequence[int]) -> str:
 
 def _check_box(sides: tuple[int, ...], ranks: int) -> None:
     if not 1 <= len(sides) <= MAX_STAGES or min(sides) < 1:
-        raise InputError(f"box {written(sides)}: 1 to {MAX_STAGES} sides of at least 1 required, given {len(sides)}")
+        raise InputError(
+            f"box {written(sides)}: 1 to {MAX_STAGES} sides of at least 1 required, given "
+            f"{len(sides)}"
+        )
     cells = prod(sides)
     if cells < ranks:
-        raise InputError(f"box {written(sides)}: {cells} cells for {ranks} ranks: at least as many required")
+        raise InputError(
+            f"box {written(sides)}: {cells} cells for {ranks} ranks: at least as many required"
+        )
     if cells > max(MAX_CELLS, 2 * ranks):
-        raise InputError(f"box {written(sides)}: {cells} cells, at most {max(MAX_CELLS, 2 * ranks)}")
+        raise InputError(
+            f"box {written(sides)}: {cells} cells, at most {max(MAX_CELLS, 2 * ranks)}"
+        )
 
 
 def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> NDArray[np.int64]:
@@ -138,18 +148,22 @@ def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> NDArray
     twice = np.flatnonzero(np.diff(cell[order]) == 0)
     if twice.size:
         one, other = order[twice[0]], order[twice[0] + 1]
-        raise InputError(f"cells[{other}] = {cell[other]}: rank {one} has it, every cell holds one rank")
+        raise InputError(
+            f"cells[{other}] = {cell[other]}: rank {one} has it, every cell holds one rank"
+        )
     return cell
 
 
 def matched_cells(
     machine: Machine, placement: NDArray[np.int32] | None, sides: Sequence[int]
 ) -> tuple[NDArray[np.int64], tuple[int, ...]] | None:
-    """(cell of each rank, order of dimensions) of a box laid along the network's routes; None where none fits.
+    """(cell of each rank, order of dimensions) of a box laid along the network's routes.
 
-    A side of the box is a divisor inside a dimension of the network, or whole dimensions that follow each other; the
-    ranks of a node are a dimension of their own, the first of all. Stages correct dimensions in the order in which
-    routes do: the last coordinate first.
+    None where none fits.
+
+    A side of the box is a divisor inside a dimension of the network, or whole dimensions that
+    follow each other; the ranks of a node are a dimension of their own, the first of all. Stages
+    correct dimensions in the order in which routes do: the last coordinate first.
 
     Args:
         machine: its network and how it routes.
@@ -186,7 +200,10 @@ def ranks_on_nodes(node: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
 
 
 def _fitted(sides: tuple[int, ...], radices: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The order in which the sides fill the radices, the fastest first: divisors of one, or several whole ones."""
+    """The order in which the sides fill the radices, the fastest first.
+
+    Divisors of one, or several whole ones.
+    """
     if prod(sides) != prod(radices):
         return None
 
@@ -212,7 +229,10 @@ def _fitted(sides: tuple[int, ...], radices: tuple[int, ...]) -> tuple[int, ...]
 
 
 def _taken(side: int, rest: int, at: int, radices: tuple[int, ...]) -> tuple[int, int] | None:
-    """(what remains, of which radix) after a side has taken its share; None where it does not fit."""
+    """(what remains, of which radix) after a side has taken its share.
+
+    None where it does not fit.
+    """
     whole = side > rest or (side == rest and rest > 1)
     while whole and side > 1:
         if side % rest:
@@ -226,14 +246,18 @@ def _taken(side: int, rest: int, at: int, radices: tuple[int, ...]) -> tuple[int
 
 
 def factorisations(number: int, sides: Sequence[int] = ()) -> list[tuple[int, ...]]:
-    """All ways to write a number as a product of 2 to log2(number) factors above 1, the least sum first.
+    """All ways to write a number as a product of factors above 1, the least sum first.
 
-    Only boxes whose sides are as equal as the stages allow can be the best on a network without structure, so the least
-    sum leads. Factors rise. Of a number without such factors there are none.
+    There are 2 to log2(number) factors.
+
+    Only boxes whose sides are as equal as the stages allow can be the best on a network without
+    structure, so the least sum leads. Factors rise. Of a number without such factors there are
+    none.
 
     Args:
         number: at least 1.
-        sides: of a network: of the factorisations only those that split its sides, or take several in a row whole.
+        sides: of a network: of the factorisations only those that split its sides, or take several
+            in a row whole.
     """
     if sides:
         split = _splits(tuple(side for side in sides if side > 1))
@@ -261,14 +285,19 @@ def _splits(sides: tuple[int, ...]) -> set[tuple[int, ...]]:
     for end in range(1, len(sides) + 1):
         here: set[tuple[int, ...]] = set()
         for begin in range(end):
-            own = list(_factors(sides[begin], 2)) if begin == end - 1 else [(prod(sides[begin:end]),)]
+            own = (
+                list(_factors(sides[begin], 2)) if begin == end - 1 else [(prod(sides[begin:end]),)]
+            )
             here |= {tuple(sorted(before + each)) for before in found[begin] for each in own}
         found.append(here)
     return found[-1]
 
 
 def balanced_sides(ranks: int, stages: int) -> tuple[int, ...]:
-    """Rising sides as equal as possible whose product is at least `ranks`, as small as that allows."""
+    """Rising sides as equal as possible whose product is at least `ranks`.
+
+    As small as that allows.
+    """
     side = max(1, round(ranks ** (1 / stages)))
     while side**stages > ranks:
         side -= 1

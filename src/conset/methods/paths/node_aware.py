@@ -1,16 +1,18 @@
-"""Node-aware: what one node sends another travels in one message (three steps), or in one per sending rank (two).
+"""Node-aware: what one node sends another travels in one message.
 
-Problem: with several ranks on a node every rank sends to ranks of the same other nodes, and each message costs
-overheads, injection and its share of the node's port.
-Idea: gather on the sending node what goes to one node at one rank, send it, scatter it on the receiving node. Who
-carries is spread: nodes that a node sends to, the most bytes first, are dealt to its ranks forwards and backwards in
-turns; nodes that it receives from likewise, beginning at the last rank. In two steps a rank itself sends what it has
-for a node to one rank there, and nothing is gathered.
-Messages inside a node go directly in the first stage, together with what is gathered there.
-Complexity: O(messages log messages) time, O(messages) memory.
-When: many ranks on a node, patterns in which pairs of nodes have many messages. When not: one rank on a node.
-Source: A. Bienz, W. D. Gropp and L. N. Olson, "Reducing communication in algebraic multigrid with multi-step node aware
-communication", Int. J. High Perform. Comput. Appl. 34 (2020).
+In three steps, or in one message per sending rank (two steps).
+
+Problem: with several ranks on a node every rank sends to ranks of the same other nodes, and each
+message costs overheads, injection and its share of the node's port. Idea: gather on the sending
+node what goes to one node at one rank, send it, scatter it on the receiving node. Who carries is
+spread: nodes that a node sends to, the most bytes first, are dealt to its ranks forwards and
+backwards in turns; nodes that it receives from likewise, beginning at the last rank. In two steps a
+rank itself sends what it has for a node to one rank there, and nothing is gathered. Messages inside
+a node go directly in the first stage, together with what is gathered there. Complexity: O(messages
+log messages) time, O(messages) memory. When: many ranks on a node, patterns in which pairs of nodes
+have many messages. When not: one rank on a node. Source: A. Bienz, W. D. Gropp and L. N. Olson,
+"Reducing communication in algebraic multigrid with multi-step node aware communication", Int. J.
+High Perform. Comput. Appl. 34 (2020).
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
 
 
-def node_aware(pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: Literal[2, 3] = 3) -> Paths:
+def node_aware(
+    pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: Literal[2, 3] = 3
+) -> Paths:
     """Paths by way of the nodes of a placement.
 
     Args:
@@ -39,7 +43,9 @@ def node_aware(pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: 
     """
     node = np.arange(pattern.ranks) if placement is None else placement.astype(np.int64)
     if node.shape != (pattern.ranks,):
-        raise InputError(f"placement has shape {node.shape}: one node for each of {pattern.ranks} ranks required")
+        raise InputError(
+            f"placement has shape {node.shape}: one node for each of {pattern.ranks} ranks required"
+        )
     local, crowd = ranks_on_nodes(node)
     if crowd < 2:
         raise InputError("node-aware: nodes with 2 or more ranks required, every node has 1")
@@ -66,9 +72,15 @@ def node_aware(pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: 
 
 
 def _carriers(
-    out: NDArray[np.int64], into: NDArray[np.int64], size: NDArray[np.int64], held: NDArray[np.int64]
+    out: NDArray[np.int64],
+    into: NDArray[np.int64],
+    size: NDArray[np.int64],
+    held: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each message the numbers of the ranks that carry it: on the node it leaves and on the one it enters."""
+    """For each message the numbers of the ranks that carry it.
+
+    On the node it leaves and on the one it enters.
+    """
     nodes = held.size
     pairs, pair = np.unique(out * nodes + into, return_inverse=True)
     total = np.zeros(pairs.size, np.int64)
@@ -81,9 +93,15 @@ def _carriers(
 
 
 def _dealt(
-    node: NDArray[np.int64], total: NDArray[np.int64], other: NDArray[np.int64], held: NDArray[np.int64]
+    node: NDArray[np.int64],
+    total: NDArray[np.int64],
+    other: NDArray[np.int64],
+    held: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The rank of its node that each pair of nodes falls to: 0 … n - 1, n - 1 … 0, and so on, the most bytes first."""
+    """The rank of its node that each pair of nodes falls to.
+
+    0 … n - 1, n - 1 … 0, and so on, the most bytes first.
+    """
     order = np.lexsort((other, -total, node))
     place = ranks_on_nodes(node[order])[0]
     ranks = held[node[order]]

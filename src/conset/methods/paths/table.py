@@ -49,7 +49,8 @@ class Combine:
 
     Attributes:
         kind: the way.
-        sides: of a box or virtual grid, above 1; the bases of `radix`, one stands for as many as needed; () otherwise.
+        sides: of a box or virtual grid, above 1; the bases of `radix`, one stands for as many as
+            needed; () otherwise.
         steps: of `node-aware`.
         order: of the ranks of a virtual grid.
     """
@@ -72,7 +73,8 @@ def parse_combine(text: str) -> Combine:
     """What a word of `--combine` asks for.
 
     Raises:
-        UsageError: an unknown word, a missing or superfluous value, a side below 1, a base below 2, or too many sides.
+        UsageError: an unknown word, a missing or superfluous value, a side below 1, a base below 2,
+            or too many sides.
     """
     word, colon, value = text.strip().partition(":")
     if word[:1].isdigit() and not colon:
@@ -118,7 +120,9 @@ def _sides(value: str, text: str) -> tuple[int, ...]:
     return tuple(side for side in sides if side > 1) or (1,)
 
 
-def paths_of(combine: Combine, pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None) -> Paths:
+def paths_of(
+    combine: Combine, pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None
+) -> Paths:
     """The paths that a way to combine stands for.
 
     Args:
@@ -129,10 +133,13 @@ def paths_of(combine: Combine, pattern: Pattern, machine: Machine, placement: ND
 
     Raises:
         UsageError: `auto`, which only a comparison can answer.
-        InputError: a box with fewer cells than ranks, or a way that the pattern or placement does not allow.
+        InputError: a box with fewer cells than ranks, or a way that the pattern or placement does
+            not allow.
     """
     if combine.kind == "auto":
-        raise UsageError("combine auto: is chosen by comparing; name one of the others here", options=OPTION)
+        raise UsageError(
+            "combine auto: is chosen by comparing; name one of the others here", options=OPTION
+        )
     sides = combine.sides
     if combine.kind == "radix" and len(sides) == 1:
         sides = radices_of(pattern.ranks, sides[0])
@@ -149,10 +156,14 @@ def paths_of(combine: Combine, pattern: Pattern, machine: Machine, placement: ND
         return node_aware(pattern, placement, steps=combine.steps)
     if combine.kind == "virtual-grid":
         return virtual_grid(pattern, sides, machine, placement, order=combine.order)
-    return cast(Paths, import_module("conset.methods.paths.mixed").mixed(pattern, machine, placement))
+    return cast(
+        Paths, import_module("conset.methods.paths.mixed").mixed(pattern, machine, placement)
+    )
 
 
-def _box(pattern: Pattern, sides: tuple[int, ...], machine: Machine, placement: NDArray[np.int32] | None) -> Paths:
+def _box(
+    pattern: Pattern, sides: tuple[int, ...], machine: Machine, placement: NDArray[np.int32] | None
+) -> Paths:
     """A box laid along the network's routes where its sides fit, else over rank numbers."""
     matched = matched_cells(machine, placement, sides)
     if matched is None:

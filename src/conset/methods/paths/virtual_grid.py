@@ -1,15 +1,18 @@
-"""Virtual grid: a box of ranks in an order made for the pattern or the machine; for irregular patterns.
+"""Virtual grid: a box of ranks in an order made for the pattern or the machine.
 
-Problem: in an irregular pattern neighbours have any numbers; in a box over rank numbers nearly every message changes
-every coordinate, takes as many hops as there are stages and shares its bundles with few.
-Idea: number ranks so that those who talk to each other lie near in the box: they share all coordinates but one or two,
-and travel fewer hops. Then every rank sends at most sum(side - 1) bundles, however many partners it has.
-Orders: `identity`; `machine`, by nodes, laid along the network's routes where the box fits it; `gray`, by the machine's
-order with neighbours in it differing in one bit; `traffic`, reverse Cuthill-McKee on who talks to whom.
-Complexity: O(messages · stages), and O(messages log messages) for `traffic`.
-Sources: O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point communications", SC'19, for the
-virtual process topology; E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969, for the
-order, which is theirs reversed (J. A. George).
+For irregular patterns.
+
+Problem: in an irregular pattern neighbours have any numbers; in a box over rank numbers nearly
+every message changes every coordinate, takes as many hops as there are stages and shares its
+bundles with few. Idea: number ranks so that those who talk to each other lie near in the box: they
+share all coordinates but one or two, and travel fewer hops. Then every rank sends at most
+sum(side - 1) bundles, however many partners it has. Orders: `identity`; `machine`, by nodes, laid
+along the network's routes where the box fits it; `gray`, by the machine's order with neighbours in
+it differing in one bit; `traffic`, reverse Cuthill-McKee on who talks to whom. Complexity:
+O(messages · stages), and O(messages log messages) for `traffic`. Sources: O. Selvitopi and C.
+Aykanat, "Regularizing irregularly sparse point-to-point communications", SC'19, for the virtual
+process topology; E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices",
+1969, for the order, which is theirs reversed (J. A. George).
 """
 
 from __future__ import annotations
@@ -59,7 +62,9 @@ def virtual_grid(
     return multiphase(pattern, sides, cells=cells, name=name)
 
 
-def rank_order(pattern: Pattern, placement: NDArray[np.int32] | None, order: Order) -> NDArray[np.int64]:
+def rank_order(
+    pattern: Pattern, placement: NDArray[np.int32] | None, order: Order
+) -> NDArray[np.int64]:
     """shape=(ranks): the ranks in an order.
 
     Args:
@@ -88,10 +93,17 @@ def rank_order(pattern: Pattern, placement: NDArray[np.int32] | None, order: Ord
 
 
 def _by_traffic(pattern: Pattern) -> NDArray[np.int64]:
-    """Reverse Cuthill-McKee: breadth first from a rank at the rim, those with few partners first."""
+    """Reverse Cuthill-McKee.
+
+    Breadth first from a rank at the rim, those with few partners first.
+    """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     ones = np.ones(pattern.messages, np.int8)
-    talks = csr_matrix((ones, pattern.target, pattern.offsets), shape=(pattern.ranks, pattern.ranks))
-    return np.asarray(reverse_cuthill_mckee((talks + talks.T).tocsr(), symmetric_mode=True), np.int64)
+    talks = csr_matrix(
+        (ones, pattern.target, pattern.offsets), shape=(pattern.ranks, pattern.ranks)
+    )
+    return np.asarray(
+        reverse_cuthill_mckee((talks + talks.T).tocsr(), symmetric_mode=True), np.int64
+    )

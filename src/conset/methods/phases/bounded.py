@@ -1,24 +1,26 @@
 """bounded: complete exchange on a mesh or torus, with a limit on the contention of links.
 
-Problem: every rank sends one message to every other one over dimension-order routes; a node sends and receives at most
-one message in a phase, a link carries at most c.
-Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the side's links evenly;
-the sides are combined so that what meets on a link stands in different steps, and steps are merged as far as c allows.
-One construction per file in `complete_exchange`, each with its proof in short; where none meets the bound, a search
-packs the leftovers. The table of them is `complete_exchange.chooser.CONSTRUCTIONS`.
-Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
-Guarantee: never more phases than the best construction. Bound: the larger of N - 1 and the largest load of a link over
-c.
-    mesh n × n, 4 | n        ⌈n³/4c⌉ for every c ≤ n/4: the bound; each rank's part in O(1) per step (`partner_at`)
-    mesh n × n, other n      the bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it for n = 4m+1; n² at c = ⌈n/4⌉
+Problem: every rank sends one message to every other one over dimension-order routes; a node sends
+and receives at most one message in a phase, a link carries at most c. Idea: every ordered pair of
+nodes of a side stands once in a family of permutations that load the side's links evenly; the sides
+are combined so that what meets on a link stands in different steps, and steps are merged as far as
+c allows. One construction per file in `complete_exchange`, each with its proof in short; where none
+meets the bound, a search packs the leftovers. The table of them is
+`complete_exchange.chooser.CONSTRUCTIONS`. Invariant: send 1, receive 1, link c in every phase, also
+where c is larger than any use of it. Guarantee: never more phases than the best construction.
+Bound: the larger of N - 1 and the largest load of a link over c.
+    mesh n × n, 4 | n ⌈n³/4c⌉ for every c ≤ n/4: the bound; each rank's part in O(1) per step
+    (`partner_at`) mesh n × n, other n the bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it
+    for n = 4m+1; n² at c = ⌈n/4⌉
     mesh R × C               the bound at c = 1 on nearly all rectangles
     mesh, d sides of 4m      n^{d+1}/4c where c | m
-    torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
-Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more where not.
-When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes or links, it
-searches and says so.
-Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 5, after Scott
-(DMCC 1991). Departures: every c, not only those that divide n/4; every box, not only squares with 4 | n.
+    torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see
+                             the files
+Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more
+where not. When not to use it: any pattern but the complete exchange. On a graph, such as a box with
+dead nodes or links, it searches and says so. Reference: Bokhari, Nicol: Balancing contention and
+synchronization on the Intel Paragon (1997), section 5, after Scott (DMCC 1991). Departures: every
+c, not only those that divide n/4; every box, not only squares with 4 | n.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def schedule_bounded(problem: Problem) -> Phases:
     """Phases of a complete exchange under send 1, receive 1, link c.
 
     Raises:
-        InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the
-            network is no mesh or torus, or other limits are asked for.
+        InputError: the pattern is no complete exchange of all nodes or has an order, two ranks
+            share a node, the network is no mesh or torus, or other limits are asked for.
     """
     require(applies_bounded(problem))
     if problem.machine.topology.kind == "graph":
@@ -77,7 +79,9 @@ def _around_holes(problem: Problem) -> Phases:
     small = problem.pattern.messages <= SEARCHED
     phases = (schedule_negotiated if small else schedule_first_fit)(problem)
     found = "negotiated" if small else "first-fit"
-    return replace(phases, note=f"bounded has no construction for a network with holes: {found} instead")
+    return replace(
+        phases, note=f"bounded has no construction for a network with holes: {found} instead"
+    )
 
 
 def box_of(problem: Problem) -> Box:
@@ -95,7 +99,10 @@ def _refuse_network(problem: Problem) -> str | None:
     topology = problem.machine.topology
     if topology.kind == "graph" and topology.nodes > topology.endpoints:
         switches = topology.nodes - topology.endpoints
-        return f"method bounded requires a mesh or torus, dead nodes or not, given a graph of {switches} switches"
+        return (
+            "method bounded requires a mesh or torus, dead nodes or not, given a graph of "
+            f"{switches} switches"
+        )
     if topology.is_box or topology.kind == "graph":
         return None
     return f"method bounded requires a mesh or torus, given a {topology.kind}"
@@ -115,7 +122,11 @@ def _refuse_pattern(problem: Problem) -> str | None:
         expected = np.concatenate([everybody[:rank], everybody[rank + 1 :]])
         if not np.array_equal(target, expected):
             missing = np.setdiff1d(expected, target)
-            lost = f"none from {rank} to {missing[0]}" if missing.size else f"{target.size} from rank {rank}"
+            lost = (
+                f"none from {rank} to {missing[0]}"
+                if missing.size
+                else f"{target.size} from rank {rank}"
+            )
             return f"{needed}: one message for each pair of ranks, given {lost}"
     return None
 

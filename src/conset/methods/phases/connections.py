@@ -1,31 +1,34 @@
-"""connections: sets of open connections under a limit on channels, over routes of the compiler's choice (ConSet).
+"""connections: sets of open connections under a limit on channels (ConSet).
 
-Problem: cut a pattern into phases and give every connection a route; a route takes one of K channels in every node it
-visits, both ends included. Links and ports have no limit unless asked, but they are shared: a phase lasts as long as
-its busiest port or link. Wanted: the shortest time, or with `objective=phases` the fewest phases and then the least
-ΣL.
-Idea: several routers know different parts of the answer (`connection_routers.table`): the text's sequential one
-answers always, slots of a closed form and orbits of translations serve what is symmetric, negotiation the rest. All
-that apply are asked, the best by the objective is kept; none after one that is proved to be the best.
-Invariant: every limit is kept in every phase; the channels of a node are numbered and used once in a phase.
-Order: kept inside phases, by their lists, as across them; it costs no phases. Routers of symmetric patterns refuse it.
-Unequal sizes: bytes are balanced over the phases of what each router gives (`balance`), and messages of the best
-split over several phases where that is shorter (`split`). A router that is asked for by name gives its own phases as
-they are.
-Lists: where a node has few transfers in flight, which of a phase goes first decides: slots and orbits are listed as
-they were made, other phases as an event list would start their transfers (`event_list`).
-Guarantee: never worse than any of the routers alone at the same effort and seed.
-Complexity: that of the routers.
-When to use it: machines that hold open what a phase needs: logical channels, circuits, optical switches. Minimum
-bandwidths and maximum latencies (`min_bandwidth`, `max_latency`): a port or link with u users gives each 1/u of its
-rate, and an element waits there for u flits. The sequential router keeps any demands. Equal bandwidths become limits on
-users, which every router keeps; so do latencies, by limits that are strict enough on shortest routes. What breaks a
-demand all the same is not taken. A connection that would not get its demand if it were alone is refused by name.
-A number of phases that is asked for (`phases`) is met exactly: routers that need more are left out, of one that needs
-fewer the phases with the most transfers are halved.
-Channels: the default of a machine without hard limits is 12, as on iWarp.
-Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
-Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port or link in phase p, ΣL their sum.
+The routes are the compiler's choice.
+
+Problem: cut a pattern into phases and give every connection a route; a route takes one of K
+channels in every node it visits, both ends included. Links and ports have no limit unless asked,
+but they are shared: a phase lasts as long as its busiest port or link. Wanted: the shortest time,
+or with `objective=phases` the fewest phases and then the least ΣL. Idea: several routers know
+different parts of the answer (`connection_routers.table`): the text's sequential one answers
+always, slots of a closed form and orbits of translations serve what is symmetric, negotiation the
+rest. All that apply are asked, the best by the objective is kept; none after one that is proved to
+be the best. Invariant: every limit is kept in every phase; the channels of a node are numbered and
+used once in a phase. Order: kept inside phases, by their lists, as across them; it costs no phases.
+Routers of symmetric patterns refuse it. Unequal sizes: bytes are balanced over the phases of what
+each router gives (`balance`), and messages of the best split over several phases where that is
+shorter (`split`). A router that is asked for by name gives its own phases as they are. Lists: where
+a node has few transfers in flight, which of a phase goes first decides: slots and orbits are listed
+as they were made, other phases as an event list would start their transfers (`event_list`).
+Guarantee: never worse than any of the routers alone at the same effort and seed. Complexity: that
+of the routers. When to use it: machines that hold open what a phase needs: logical channels,
+circuits, optical switches. Minimum bandwidths and maximum latencies (`min_bandwidth`,
+`max_latency`): a port or link with u users gives each 1/u of its rate, and an element waits there
+for u flits. The sequential router keeps any demands. Equal bandwidths become limits on users, which
+every router keeps; so do latencies, by limits that are strict enough on shortest routes. What
+breaks a demand all the same is not taken. A connection that would not get its demand if it were
+alone is refused by name. A number of phases that is asked for (`phases`) is met exactly: routers
+that need more are left out, of one that needs fewer the phases with the most transfers are halved.
+Channels: the default of a machine without hard limits is 12, as on iWarp. Reference: Feldmann,
+Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
+Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port or link in phase p,
+ΣL their sum.
 """
 
 from __future__ import annotations
@@ -40,7 +43,13 @@ from conset.base.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
 from conset.methods.phases.balance import balance_loads, regroup
-from conset.methods.phases.connection_routers.demands import broken, by_limits, plain, refuse_impossible, without
+from conset.methods.phases.connection_routers.demands import (
+    broken,
+    by_limits,
+    plain,
+    refuse_impossible,
+    without,
+)
 from conset.methods.phases.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.phases.connection_routers.task import Score, Task, assemble, best_score, score
 from conset.methods.phases.event_list import time_event_list
@@ -73,7 +82,8 @@ def schedule_connections(problem: Problem) -> Phases:
     Raises:
         UsageError: an unknown router.
         InputError: the router that was asked for does not apply.
-        NoScheduleError: a connection cannot have the bandwidth, or there cannot be as many phases, as were asked for.
+        NoScheduleError: a connection cannot have the bandwidth, or there cannot be as many phases,
+            as were asked for.
     """
     require(applies_connections(problem))
     if problem.pattern.messages == 0:
@@ -94,16 +104,19 @@ def schedule_connections(problem: Problem) -> Phases:
 
 
 def _check_count(task: Task) -> None:
-    """Raises `NoScheduleError` where there are too few connections for the phases that are asked for, or too many."""
+    """Raises `NoScheduleError` where there are too few or too many connections for the phases."""
     asked, transfers = task.problem.search.phases, task.problem.pattern.messages
     if asked is not None and not task.least_phases <= asked <= transfers:
         raise NoScheduleError(
-            f"phases {asked}: {transfers:,} connections need at least {task.least_phases:,} and at most {transfers:,}"
+            f"phases {asked}: {transfers:,} connections need at least {task.least_phases:,} and "
+            f"at most {transfers:,}"
         )
 
 
 def _counted(task: Task, phases: Phases) -> Phases:
-    """As many phases as are asked for: those with the most transfers halved, in the order of their lists.
+    """As many phases as are asked for.
+
+    Those with the most transfers halved, in the order of their lists.
 
     Raises:
         NoScheduleError: there are more.
@@ -123,7 +136,9 @@ def _counted(task: Task, phases: Phases) -> Phases:
 
 
 def _in_lists(problem: Problem, phases: Phases) -> Phases:
-    """The transfers of every phase as an event list starts them, where a node has few in flight; routes are kept.
+    """The transfers of every phase as an event list starts them, where a node has few in flight.
+
+    Routes are kept.
 
     Those of a pattern with an order stay as they are, each behind what it follows.
     """
@@ -132,7 +147,9 @@ def _in_lists(problem: Problem, phases: Phases) -> Phases:
         return phases
     with suppress(_core.Interrupted):  # phases are what counts
         start = time_event_list(problem, phases, method="connections")[:, 0]
-        phase = np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
+        phase = np.repeat(
+            np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets)
+        )
         return regroup(phases, phase, start)
     return phases
 
@@ -141,7 +158,8 @@ def _asked(task: Task, name: str) -> Router:
     router = find_router(name)
     if _demanding(task) and not router.demands:
         raise InputError(
-            f"router {name} requires equal minimum bandwidths on links that are alike and no maximum latency, "
+            f"router {name} requires equal minimum bandwidths on links that are alike and no "
+            "maximum latency, "
             f"given others: sequential keeps any"
         )
     return router
@@ -153,7 +171,10 @@ def _demanding(task: Task) -> bool:
 
 
 def _best(task: Task) -> tuple[Phases, bool]:
-    """(the best of all routers that apply, the first of equals; whether its router listed its transfers)."""
+    """(the best of all routers that apply; whether its router listed its transfers).
+
+    The first of equals.
+    """
     goal = best_score(task)
     best: tuple[tuple[float, ...], Phases, bool] | None = None
     for router in ROUTERS:
@@ -176,7 +197,9 @@ def _best(task: Task) -> tuple[Phases, bool]:
         if _core.should_stop(True):
             return replace(best[1], stopped_early=True), best[2]
     if best is None:  # sequential answers or raises, unless a number of phases is asked for
-        raise NoScheduleError(f"phases {task.problem.search.phases}: no router finds a path for every connection")
+        raise NoScheduleError(
+            f"phases {task.problem.search.phases}: no router finds a path for every connection"
+        )
     cut = _split(task, best[1])
     return cut, best[2] and cut is best[1]
 
@@ -187,7 +210,9 @@ def _reaches(value: Score, goal: Score) -> bool:
 
 
 def _found(task: Task, router: Router, best: Score | None) -> tuple[Phases, bool] | None:
-    """(what a router finds that keeps all demands, whether it listed its transfers); None: it finds nothing like it.
+    """(what a router finds that keeps all demands, whether it listed its transfers).
+
+    None: it finds nothing like it.
 
     Nothing is looked for under limits that are too strict for a better score than `best`.
     """
@@ -196,14 +221,19 @@ def _found(task: Task, router: Router, best: Score | None) -> tuple[Phases, bool
     else:
         tasks = [without(task), by_limits(task)]  # demands may be kept by themselves
     for given in tasks:
-        if given is None or (best is not None and given is not task and _reaches(best, best_score(given))):
+        if given is None or (
+            best is not None and given is not task and _reaches(best, best_score(given))
+        ):
             continue
         try:
             routed = router.route(given)
             phases = _balanced(given, assemble(routed, task.problem.pattern.before))
             listed = routed.order is not None and not _unequal(task)
             if task.problem.search.phases is not None:
-                phases, listed = _counted(task, phases if listed else _in_lists(task.problem, phases)), True
+                phases, listed = (
+                    _counted(task, phases if listed else _in_lists(task.problem, phases)),
+                    True,
+                )
         except InputError:
             return None
         except NoScheduleError:
@@ -216,13 +246,19 @@ def _found(task: Task, router: Router, best: Score | None) -> tuple[Phases, bool
 
 
 def _unequal(task: Task) -> bool:
-    """Whether bytes are worth balancing: sizes differ, the time counts, and demands leave connections free to move."""
+    """Whether bytes are worth balancing.
+
+    Sizes differ, the time counts, and demands leave connections free to move.
+    """
     problem = task.problem
     return problem.search.objective == "time" and not _demanding(task) and not task.equal_sizes
 
 
 def _balanced(task: Task, phases: Phases) -> Phases:
-    """Connections moved between phases until the busiest ports and links are even; new routes where they may be."""
+    """Connections moved between phases until the busiest ports and links are even.
+
+    New routes where they may be.
+    """
     if not _unequal(task):
         return phases
     routes: Routes = "fixed" if task.problem.machine.routing.rule == "no-wrap" else "free"
@@ -230,9 +266,16 @@ def _balanced(task: Task, phases: Phases) -> Phases:
 
 
 def _split(task: Task, phases: Phases) -> Phases:
-    """Some messages cut over several phases where that is shorter; a linear program, so only of moderate size."""
+    """Some messages cut over several phases where that is shorter.
+
+    A linear program, so only of moderate size.
+    """
     places = phases.message.size * (phases.offsets.size - 1)
-    if not _unequal(task) or places > PLACES * task.problem.search.effort or phases.route_offsets is None:
+    if (
+        not _unequal(task)
+        or places > PLACES * task.problem.search.effort
+        or phases.route_offsets is None
+    ):
         return phases
     cut = split_messages(task.problem, phases, method="connections")
     if cut is phases or cut.route_offsets is None or cut.route_nodes is None:

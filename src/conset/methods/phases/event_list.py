@@ -1,30 +1,31 @@
-"""event-list: no barriers at all, one phase whose transfers start greedily whenever all they hold is free.
+"""No barriers at all, one phase whose transfers start greedily whenever all they hold is free.
 
-Problem: give every transfer of a phase a start and an end such that a port carries one transfer at a time and a link
-one per unit of its width, and the last end comes early. As a method of its own it takes all messages as one phase.
-Idea: at every event (the start, and whenever transfers end) look at those that wait for a line just freed, by falling
-priority: the most unfinished work on any line they hold, longer ones first among equals. Start each whose lines are
-all free. So the line that has most to do is never kept waiting by one that has time. Then restart, every priority
-times a factor of its transfer: that of the best run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform in
-[0, 1); runs as good as the best take its place. The shortest timetable of every phase is kept.
-Where durations are nearly equal going greedily loses a round or two. So the phases of `coloring` (ports alone, no
-order) and of a sweep of `first-fit` are timed, too: every line takes its transfers phase by phase, each as soon as it
-is free, without barriers. The shortest of the three stands.
-Invariant: at every instant the transfers in flight hold disjoint units; in the event list no transfer waits while all
-it holds is free.
-Complexity: O(restarts · messages · degree · hops) in time: a transfer is looked at when one of its lines becomes free.
-O(messages + sum of hops) in memory, as routes are stored here. Restarts stop when a phase ends with its busiest line,
-which nothing beats, and become fewer above about 3,000 messages of degree 50.
-When to use it: sizes differ and barriers hurt; means of 10 regular patterns on 64 nodes are 1.000 to 1.004 times the
-busiest port where only nodes limit, 1.000 to 1.031 times the busiest port or link of the 6-cube. The executor keeps
-the order of the transfers, not the times.
-Guarantee: for ports alone and without an order at most twice the busiest port: when the last transfer to end has to
-wait, one of its two ports is busy, so its start is at most what both have besides it. With links none.
-Order: a transfer becomes ready when all before it have ended.
-Half-duplex machines: a node has one line for what it sends and receives.
-Departures: the text's AS (`timetable_as`) fills gaps of a global table processor by processor; this one goes by time
-and is 3 to 16 % shorter on its finite-element patterns. Independent restarts, all factors new (the notes'), gain half.
-Reference: list scheduling of open shops, Gonzalez, Sahni, doi:10.1145/321978.321985; none for the restarts.
+Problem: give every transfer of a phase a start and an end such that a port carries one transfer at
+a time and a link one per unit of its width, and the last end comes early. As a method of its own it
+takes all messages as one phase. Idea: at every event (the start, and whenever transfers end) look
+at those that wait for a line just freed, by falling priority: the most unfinished work on any line
+they hold, longer ones first among equals. Start each whose lines are all free. So the line that has
+most to do is never kept waiting by one that has time. Then restart, every priority times a factor
+of its transfer: that of the best run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform
+in [0, 1); runs as good as the best take its place. The shortest timetable of every phase is kept.
+Where durations are nearly equal going greedily loses a round or two. So the phases of `coloring`
+(ports alone, no order) and of a sweep of `first-fit` are timed, too: every line takes its transfers
+phase by phase, each as soon as it is free, without barriers. The shortest of the three stands.
+Invariant: at every instant the transfers in flight hold disjoint units; in the event list no
+transfer waits while all it holds is free. Complexity: O(restarts · messages · degree · hops) in
+time: a transfer is looked at when one of its lines becomes free. O(messages + sum of hops) in
+memory, as routes are stored here. Restarts stop when a phase ends with its busiest line, which
+nothing beats, and become fewer above about 3,000 messages of degree 50. When to use it: sizes
+differ and barriers hurt; means of 10 regular patterns on 64 nodes are 1.000 to 1.004 times the
+busiest port where only nodes limit, 1.000 to 1.031 times the busiest port or link of the 6-cube.
+The executor keeps the order of the transfers, not the times. Guarantee: for ports alone and without
+an order at most twice the busiest port: when the last transfer to end has to wait, one of its two
+ports is busy, so its start is at most what both have besides it. With links none. Order: a transfer
+becomes ready when all before it have ended. Half-duplex machines: a node has one line for what it
+sends and receives. Departures: the text's AS (`timetable_as`) fills gaps of a global table
+processor by processor; this one goes by time and is 3 to 16 % shorter on its finite-element
+patterns. Independent restarts, all factors new (the notes'), gain half. Reference: list scheduling
+of open shops, Gonzalez, Sahni, doi:10.1145/321978.321985; none for the restarts.
 """
 
 from __future__ import annotations
@@ -36,7 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.phases.core import NO_LINKS, NO_OFFSETS, Timing, core_arguments, core_order, time_lines
+from conset.methods.phases.core import (
+    NO_LINKS,
+    NO_OFFSETS,
+    Timing,
+    core_arguments,
+    core_order,
+    time_lines,
+)
 from conset.methods.phases.method import refuse_limits, require
 from conset.methods.phases.problem import Phases, Problem
 from conset.schedule.posting import depths
@@ -76,11 +84,16 @@ def schedule_event_list(problem: Problem) -> Phases:
     table = min(found, key=lambda times: float(times[:, 1].max()))
     depth = depths(problem.pattern.before, messages)  # of windows that are one instant
     order = np.lexsort((depth, table[:, 1], table[:, 0])).astype(np.int32)
-    return Phases(together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True))
+    return Phases(
+        together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True)
+    )
 
 
 def _event_list(problem: Problem, together: Phases, timing: Timing) -> NDArray[np.float64]:
-    """The event list; where its first run is to stop half way, the longest message first, which takes no time."""
+    """The event list; where its first run is to stop half way, the longest message first.
+
+    Which takes no time.
+    """
     try:
         return time_event_list(problem, together, method="event-list")
     except _core.Interrupted:
@@ -95,7 +108,9 @@ def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
     if problem.pattern.before is None:
         yield _core.color_ports(problem.nodes, source, target, problem.search.seed % 2**64)
     first, second = core_order(problem)
-    resources = _core.Resources(network, source, target, width, _core.Limits(1, 1, 1, 0, False), NO_OFFSETS, NO_LINKS)
+    resources = _core.Resources(
+        network, source, target, width, _core.Limits(1, 1, 1, 0, False), NO_OFFSETS, NO_LINKS
+    )
     longest_first = _core.order_longest_first(resources, np.ascontiguousarray(problem.pattern.size))
     yield _core.first_fit(resources, longest_first, first, second)
 
@@ -107,7 +122,9 @@ def _in_order(timing: Timing, order: NDArray[np.int32]) -> NDArray[np.float64]:
 def _busiest(timing: Timing) -> float:
     """The most work of a port [s]."""
     source, target = timing.source, timing.target
-    return max(float(np.bincount(end, timing.duration, minlength=1).max()) for end in (source, target))
+    return max(
+        float(np.bincount(end, timing.duration, minlength=1).max()) for end in (source, target)
+    )
 
 
 def time_event_list(
@@ -118,23 +135,31 @@ def time_event_list(
     restarts: int | None = None,
     method: str = "",
 ) -> NDArray[np.float64]:
-    """shape=(transfers, 2), float64 [s]: start and end of every transfer, counted from the start of its phase.
+    """shape=(transfers, 2), float64 [s].
+
+    Start and end of every transfer, counted from the start of its phase.
 
     Args:
         problem: the pattern, its machine and the seed.
         phases: transfers, with the routes that were chosen for them if any.
-        serial: whether a node sends or receives, one at a time; None: where the machine is half-duplex.
+        serial: whether a node sends or receives, one at a time; None: where the machine is
+            half-duplex.
         restarts: how many; None: by effort and size.
         method: whose costs, where a machine runs methods in several ways.
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
     count = _restarts(timing, problem.search.effort) if restarts is None else restarts
     return np.stack(
-        _core.time_event_list(timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64), axis=1
+        _core.time_event_list(
+            timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64
+        ),
+        axis=1,
     )
 
 
 def _restarts(timing: Timing, effort: int) -> int:
     source, target = timing.source, timing.target
-    degree = max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
+    degree = (
+        max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
+    )
     return min(RESTARTS * effort, MAX_PROBES * effort // max(1, source.size * degree), 2**31 - 1)

@@ -1,21 +1,24 @@
-"""half-duplex: pairs of partners share phases by negotiation, for nodes that send and receive at once in exchanges.
+"""half-duplex: pairs of partners share phases by negotiation.
 
-Problem: a node that sends and receives in one phase does so with one partner (duplex = exchange), or pays for both in
-turn, as on the iPSC/860. Cut any pattern into the fewest phases of that kind, over paths that share no link.
-Idea: what the hardware does well is a pair: the message from x to y and the one that comes back are one item, a lone
-message is one too. An item takes both nodes whole and all links of both paths. Phases are then a colouring of the
-undirected multigraph of pairs with the links as further resources, found by negotiation (see negotiated).
-Invariant: a node has one item in a phase, so at most one partner.
-Complexity: that of negotiated with up to 100 000 · effort sweeps: sparse patterns are small, cheap to sweep and need
-many: at d = 4 on the 6-cube 400 sweeps are 0.9 units above the bound, 10 000 0.05, 100 000 none.
-Bound: the most distinct partners of a node (bounds/partners.py), which Vizing's theorem lets a colouring miss by one
-even without links.
-When to use it: machines with half-duplex nodes. Where all nodes send and receive at once anyway, negotiated is shorter.
-Guarantee: no more phases than first-fit, nor than lp where lp keeps the same limits (hypercubes, or no limit on links).
-Departures: messages of an order stay alone, and so do two whose paths would meet on a link.
-Measured: 6-cube, d-regular both ways, 50 seeds: 0.06 phases above the bound at d = 4, none at 8, 16, 32, 48; rs-nl
-takes 13.1, 23.0, 40.0, 74.2, 100.9 units of time and lp 63 phases (benchmarks/bench_negotiated.py).
-Reference: the machine's rule: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 2.2.
+For nodes that send and receive at once in exchanges.
+
+Problem: a node that sends and receives in one phase does so with one partner (duplex = exchange),
+or pays for both in turn, as on the iPSC/860. Cut any pattern into the fewest phases of that kind,
+over paths that share no link. Idea: what the hardware does well is a pair: the message from x to y
+and the one that comes back are one item, a lone message is one too. An item takes both nodes whole
+and all links of both paths. Phases are then a colouring of the undirected multigraph of pairs with
+the links as further resources, found by negotiation (see negotiated). Invariant: a node has one
+item in a phase, so at most one partner. Complexity: that of negotiated with up to 100 000 · effort
+sweeps: sparse patterns are small, cheap to sweep and need many: at d = 4 on the 6-cube 400 sweeps
+are 0.9 units above the bound, 10 000 0.05, 100 000 none. Bound: the most distinct partners of a
+node (bounds/partners.py), which Vizing's theorem lets a colouring miss by one even without links.
+When to use it: machines with half-duplex nodes. Where all nodes send and receive at once anyway,
+negotiated is shorter. Guarantee: no more phases than first-fit, nor than lp where lp keeps the same
+limits (hypercubes, or no limit on links). Departures: messages of an order stay alone, and so do
+two whose paths would meet on a link. Measured: 6-cube, d-regular both ways, 50 seeds: 0.06 phases
+above the bound at d = 4, none at 8, 16, 32, 48; rs-nl takes 13.1, 23.0, 40.0, 74.2, 100.9 units of
+time and lp 63 phases (benchmarks/bench_negotiated.py). Reference: the machine's rule: Wang, Ranka:
+Scheduling of unstructured communication on the Intel iPSC/860, Section 2.2.
 """
 
 from __future__ import annotations

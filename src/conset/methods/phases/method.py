@@ -1,7 +1,9 @@
-"""Method: one row of the table of methods, an algorithm and its domain as data; and what a domain may refuse.
+"""Method: one row of the table of methods, an algorithm and its domain as data.
 
-`applies_<method>` of a method's file joins the refusals that concern it, each one line that says what was required and
-what was given, or None; `require` turns the line into an error.
+And what a domain may refuse.
+
+`applies_<method>` of a method's file joins the refusals that concern it, each one line that says
+what was required and what was given, or None; `require` turns the line into an error.
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ class Method:
         complexity: time, then memory.
         reference: where it comes from.
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
-        orders_links: whether order on links is what it is for: it is none of a machine that does not know its routes.
-            A method that keeps "any limits" keeps those of ports there.
+        orders_links: whether order on links is what it is for: it is none of a machine that does
+            not know its routes. A method that keeps "any limits" keeps those of ports there.
     """
 
     name: str
@@ -73,7 +75,8 @@ class Method:
             if name == "link" and topology.link_slots == 0:
                 continue  # a crossbar keeps any
             raise InputError(
-                f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
+                f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was "
+                "asked; first-fit keeps any"
             )
         return user_limits
 
@@ -81,9 +84,12 @@ class Method:
 def refuse_unknown_routes(machine: Machine, method: str) -> str:
     """`method` is for order on links, which nobody can keep on `machine`; in one line."""
     return (
-        f"method {method} orders messages on links: {machine.name} has routing {machine.routing.rule}, by which only "
-        "ports can be ordered: take a method of ports (coloring, rs-n, first-fit), limit send and receive alone "
-        "(limits link=none), or state routes that are known (routing=dmodk, minimal, shortest-path or a table)"
+        f"method {method} orders messages on links: {machine.name} has routing "
+        f"{machine.routing.rule}, by which only "
+        "ports can be ordered: take a method of ports (coloring, rs-n, first-fit), limit send and "
+        "receive alone "
+        "(limits link=none), or state routes that are known (routing=dmodk, minimal, "
+        "shortest-path or a table)"
     )
 
 
@@ -96,7 +102,10 @@ def refuse_order(problem: Problem, method: str) -> str | None:
     before = problem.pattern.before
     if before is None:
         return None
-    return f"method {method} requires a pattern without an order, given {len(before)} ordered pairs of messages"
+    return (
+        f"method {method} requires a pattern without an order, given {len(before)} ordered "
+        "pairs of messages"
+    )
 
 
 def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
@@ -107,7 +116,10 @@ def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
     if nodes.size == problem.placement.size:
         return None
     crowded = int(np.argmax(count))
-    return f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
+    return (
+        f"method {method} requires one rank per node, given {count[crowded]} ranks on node "
+        f"{nodes[crowded]}"
+    )
 
 
 def refuse_repeated_pairs(problem: Problem, method: str) -> str | None:
@@ -121,7 +133,10 @@ def refuse_repeated_pairs(problem: Problem, method: str) -> str | None:
     if not twice.size:
         return None
     source, target = divmod(int(pair[twice[0]]), pattern.ranks)
-    return f"method {method} requires one message from a rank to another one, given two from {source} to {target}"
+    return (
+        f"method {method} requires one message from a rank to another one, given two from "
+        f"{source} to {target}"
+    )
 
 
 def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:

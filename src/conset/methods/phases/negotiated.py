@@ -1,37 +1,38 @@
 """negotiated: messages share phases by negotiation; whatever is asked for too often becomes dear.
 
-Problem: cut a pattern into the fewest phases under any limits on ports, links and channels, over the machine's routes
-(`routes=fixed`) or over routes that are chosen with the phases (`routes=free`).
-Idea: fix the number of phases P and let every message stand somewhere, too many to a place if need be. Sweep after
-sweep the messages on overused places are taken out, one at a time in random order, and put where the sum of prices is
-least: a place costs for what is there now, times a weight that rises each time it was overused (its history). Places
-that all want become dear and those that can go elsewhere do. P starts at the bound and goes up; every P starts anew.
-With free routes a place is a path in a phase: A* over all phases at once, hops as the heuristic, a node costs 1, so
-detours are taken where they are cheaper than waiting.
-Prices, with over = max(0, used + 1 - capacity): fixed routes over · (1 + history), a history of 0.2 for each message
-too many and sweep, which are whole numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes
-(1 + history) · (1 + pressure · over), less 1 for ports and links; pressure rises sweep by sweep (`Pressure`).
-Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit stands as the
-fallback, so the result never takes more phases.
-Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches a part of
-nodes · P states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for each P: 10 000 · effort
-sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit). Where the steps ended a try, or
-it was hopeless (after 10 sweeps half as many too many as there are messages), P rises in doubling steps and the range
-is halved after the first success.
-Free routes start from what fixed ones give. If the first P fails, tries under steep pressure, which is nearly first
-fit with a path search, bring the number down before the gentle ones go on: on a torus with links of capacity 1 they
-need a tenth of the steps, on channels and links of capacity 2 and more they fail where gentle ones succeed.
-When to use it: sparse and irregular patterns, and wherever a phase more matters. Structured ones (a complete exchange
-on a mesh) have constructions that reach their bounds and cost nothing.
-Order: message j is kept out of the phases up to that of i before it as by another price that rises when it is paid.
-Exchange: with send 1 and receive 1, over fixed routes, messages and those that come back are placed together (see
-half_duplex); other values are refused.
-Departures: one A* over all phases in place of one for each; only rows that can fill are kept; prices are stored.
-Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50 seeds: 0, 0.18, 0.98, 1.0, 1.0 phases above
-each bound at d = 4, 8, 16, 32, 48; complete exchange on the 8×8 torus with 12 channels: 27 phases, the bound,
-also with 3 messages a port and link at most (ΣL = 81).
-Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router for FPGAs,
-doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
+Problem: cut a pattern into the fewest phases under any limits on ports, links and channels, over
+the machine's routes (`routes=fixed`) or over routes that are chosen with the phases
+(`routes=free`). Idea: fix the number of phases P and let every message stand somewhere, too many to
+a place if need be. Sweep after sweep the messages on overused places are taken out, one at a time
+in random order, and put where the sum of prices is least: a place costs for what is there now,
+times a weight that rises each time it was overused (its history). Places that all want become dear
+and those that can go elsewhere do. P starts at the bound and goes up; every P starts anew. With
+free routes a place is a path in a phase: A* over all phases at once, hops as the heuristic, a node
+costs 1, so detours are taken where they are cheaper than waiting. Prices, with over = max(0, used +
+1 - capacity): fixed routes over · (1 + history), a history of 0.2 for each message too many and
+sweep, which are whole numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes
+(1 + history) · (1 + pressure · over), less 1 for ports and links; pressure rises sweep by sweep
+(`Pressure`). Invariant: a message stands in one phase; an assignment without overuse keeps every
+limit. first-fit stands as the fallback, so the result never takes more phases. Complexity: a sweep
+reads hops · P prices for each message on an overused place (fixed), or searches a part of nodes · P
+states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for each P: 10 000 ·
+effort sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit). Where
+the steps ended a try, or it was hopeless (after 10 sweeps half as many too many as there are
+messages), P rises in doubling steps and the range is halved after the first success. Free routes
+start from what fixed ones give. If the first P fails, tries under steep pressure, which is nearly
+first fit with a path search, bring the number down before the gentle ones go on: on a torus with
+links of capacity 1 they need a tenth of the steps, on channels and links of capacity 2 and more
+they fail where gentle ones succeed. When to use it: sparse and irregular patterns, and wherever a
+phase more matters. Structured ones (a complete exchange on a mesh) have constructions that reach
+their bounds and cost nothing. Order: message j is kept out of the phases up to that of i before it
+as by another price that rises when it is paid. Exchange: with send 1 and receive 1, over fixed
+routes, messages and those that come back are placed together (see half_duplex); other values are
+refused. Departures: one A* over all phases in place of one for each; only rows that can fill are
+kept; prices are stored. Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50
+seeds: 0, 0.18, 0.98, 1.0, 1.0 phases above each bound at d = 4, 8, 16, 32, 48; complete exchange on
+the 8×8 torus with 12 channels: 27 phases, the bound, also with 3 messages a port and link at most
+(ΣL = 81). Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router
+for FPGAs, doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ LINKS = Pressure(0.5, 1.05, 0.2, 20.0, sweeps=400, work=20_000_000)
 TIGHT = Pressure(0.3, 1.005, 0.05, 3.0, sweeps=3_000, work=200_000_000)
 """Free routes where nearly all of the links must be used: slow and thorough."""
 FREE_WORK = 5_000_000
-"""States searched in one try of `schedule_negotiated`, which makes a dozen of them, for each unit of effort."""
+"""States searched in one try of `schedule_negotiated`.
+
+Which makes a dozen of them, for each unit of effort.
+"""
 STEEP = Pressure(50.0, 1.0, 20.0, 50.0, sweeps=100, work=FREE_WORK)
 """Free routes of capacity 1 with room to spare: nearly first fit, with routes searched for."""
 CELLS = 1 << 28
@@ -97,15 +101,19 @@ CELLS = 1 << 28
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where every message stands: within all limits, or (`excess` above 0) the incumbent when the caps ended the try.
+    """Where every message stands.
+
+    Within all limits, or (`excess` above 0) the incumbent when the caps ended the try.
 
     Attributes:
         slot: shape=(messages), int32.
-        excess: messages too many, summed over all resources and slots, and broken pairs of the order.
+        excess: messages too many, summed over all resources and slots, and broken pairs of the
+            order.
         sweeps: made.
         work: prices read or states searched.
         route_offsets: free routes, shape=(messages + 1), int64.
-        route_nodes: free routes: message `m` visits `route_nodes[route_offsets[m] : route_offsets[m + 1]]`.
+        route_nodes: free routes: message `m` visits
+            `route_nodes[route_offsets[m] : route_offsets[m + 1]]`.
     """
 
     slot: NDArray[np.int32]
@@ -132,8 +140,12 @@ class Assignment:
         return self.route_offsets, self.route_nodes
 
 
-def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = False) -> _core.NegotiatedItems:
-    """What is to be assigned: each message of the problem, or with `exchange` pairs that go both ways; for `negotiate`.
+def items_of(
+    problem: Problem, *, routes: Routes = "fixed", exchange: bool = False
+) -> _core.NegotiatedItems:
+    """What is to be assigned.
+
+    Each message of the problem, or with `exchange` pairs that go both ways; for `negotiate`.
 
     Args:
         problem: placed pattern, machine and order; its limits are not read.
@@ -145,13 +157,17 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
     """
     machine, topology = problem.machine, problem.machine.topology
     width = core_widths(topology)
-    source, target = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
+    source, target = (
+        np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node)
+    )
     messages = _core.Connections(source, target, *core_order(problem))
     if routes == "fixed" or not topology.link_slots:
         network = core_network(topology, machine.routing)
         return _core.NegotiatedItems(network, messages, width, exchange)
     if (size := topology.nodes * topology.endpoints) > CELLS:
-        raise InputError(f"free routes require nodes times endpoints of at most {CELLS:,}, given {size:,}")
+        raise InputError(
+            f"free routes require nodes times endpoints of at most {CELLS:,}, given {size:,}"
+        )
     wiring = _core.Wiring(topology.nodes, *usable_ends(topology, machine.routing))
     return _core.NegotiatedItems.free(wiring, messages, width)
 
@@ -176,7 +192,8 @@ def negotiate(
         receive: messages into a node.
         link: messages on a link, per unit of its width.
         channels: routes through a node, its own ends included.
-        pressure: how prices rise and when to give up; None: `LINKS` for free routes, `FIXED` for fixed ones.
+        pressure: how prices rise and when to give up; None: `LINKS` for free routes, `FIXED` for
+            fixed ones.
         seed: of every random choice.
     """
     if pressure is None:
@@ -184,7 +201,7 @@ def negotiate(
     limits = _slot_limits(slots, send=send, receive=receive, link=link, channels=channels)
     prices = _core.Pressure(
         start=pressure.start, growth=pressure.growth, history=pressure.history, most=pressure.most
-    )  # fmt: skip
+    )
     negotiation = _core.Negotiation(items, slots, limits, prices, seed % 2**64)
     excess = negotiation.run(pressure.sweeps, pressure.work)
     found = negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work
@@ -203,15 +220,20 @@ def _per_slot(limit: Limit, slots: int) -> NDArray[np.int32]:
         return np.zeros(0, np.int32)
     values = np.atleast_1d(np.asarray(limit, np.int32))
     if values.size not in (1, slots):
-        raise InputError(f"a limit has {values.size} values for {slots} slots: one for all or one for each is required")
+        raise InputError(
+            f"a limit has {values.size} values for {slots} slots: one for all or one for "
+            "each is required"
+        )
     return np.ascontiguousarray(values)
 
 
-def fewest_slots(least: int, most: int, attempt: Callable[[int], Assignment], sweeps: int) -> Assignment | None:
+def fewest_slots(
+    least: int, most: int, attempt: Callable[[int], Assignment], sweeps: int
+) -> Assignment | None:
     """The best of tries from `least` up to `most` - 1 slots, or None where all fail.
 
-    A try that its cap on `sweeps` ended was thorough: the next one has a slot more. Where the cap on work ended it the
-    steps double, and the range is halved after the first success.
+    A try that its cap on `sweeps` ended was thorough: the next one has a slot more. Where the cap
+    on work ended it the steps double, and the range is halved after the first success.
     """
     best, low, slots, step = None, least, least, 1
     while slots < most and not _core.stop_asked():
@@ -229,32 +251,42 @@ def fewest_slots(least: int, most: int, attempt: Callable[[int], Assignment], sw
 def applies_negotiated(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
     limits, routes = problem.limits, problem.search.routes
-    if limits.duplex != "exchange" or ((limits.send, limits.receive) == (1, 1) and routes == "fixed"):
+    if limits.duplex != "exchange" or (
+        (limits.send, limits.receive) == (1, 1) and routes == "fixed"
+    ):
         return None
     return (
-        f"method negotiated with duplex exchange requires send=1, receive=1 and the machine's routes, given "
+        "method negotiated with duplex exchange requires send=1, receive=1 and the machine's "
+        "routes, given "
         f"send={limits.send}, receive={limits.receive} and {routes} routes; first-fit keeps any"
     )
 
 
 def schedule_negotiated(problem: Problem) -> Phases:
-    """The fewest phases that negotiation finds from the bound upwards; first-fit's where it finds none below them.
+    """The fewest phases that negotiation finds from the bound upwards.
+
+    First-fit's where it finds none below them.
 
     Raises:
         InputError: duplex exchange with other limits of ports than 1, or with free routes.
     """
     require(applies_negotiated(problem))
-    fixed = improve(problem, schedule_first_fit(problem), exchange=problem.limits.duplex == "exchange")
+    fixed = improve(
+        problem, schedule_first_fit(problem), exchange=problem.limits.duplex == "exchange"
+    )
     if problem.search.routes == "fixed" or not problem.machine.topology.link_slots:
         return fixed
     return _free_routes(problem, fixed)
 
 
 def improve(problem: Problem, fallback: Phases, *, exchange: bool) -> Phases:
-    """Fewer phases than `fallback` over the machine's routes, found by negotiation, or the fallback itself.
+    """The negotiated phases where they are fewer than `fallback`, else the fallback.
+
+    Over the machine's routes.
 
     Args:
-        problem: what is to be sent; with `exchange` its limits are send 1, receive 1, duplex exchange.
+        problem: what is to be sent; with `exchange` its limits are send 1, receive 1, duplex
+            exchange.
         fallback: a schedule of it.
         exchange: whether messages that go both ways are one item.
     """
@@ -275,7 +307,10 @@ def _free_routes(problem: Problem, fixed: Phases) -> Phases:
         best = search.fewest(search.least + 1, most, gentle) or steep
     if best is None:
         routes = route_nodes(
-            problem.machine.topology, problem.machine.routing, problem.source_node, problem.target_node
+            problem.machine.topology,
+            problem.machine.routing,
+            problem.source_node,
+            problem.target_node,
         )
         found = _with_routes(fixed, *routes)
     else:
@@ -289,7 +324,12 @@ class _Search:
     def __init__(self, problem: Problem, items: _core.NegotiatedItems) -> None:
         limits = problem.limits
         self.problem, self.items = problem, items
-        self.limits = {"send": limits.send, "receive": limits.receive, "link": limits.link, "channels": limits.channels}
+        self.limits = {
+            "send": limits.send,
+            "receive": limits.receive,
+            "link": limits.link,
+            "channels": limits.channels,
+        }
         self.least = items.least_slots(_slot_limits(1, **self.limits))
 
     def fewest(self, least: int, most: int, pressure: Pressure) -> Assignment | None:
@@ -299,7 +339,9 @@ class _Search:
         cells = 3 * self.problem.nodes + self.problem.machine.topology.link_slots
 
         def attempt(slots: int) -> Assignment:
-            return negotiate(self.items, slots, **self.limits, pressure=pressure, seed=self.problem.search.seed)
+            return negotiate(
+                self.items, slots, **self.limits, pressure=pressure, seed=self.problem.search.seed
+            )
 
         _core.publish(most, self.least)
         if cells * most > CELLS:

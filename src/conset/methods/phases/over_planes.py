@@ -1,29 +1,39 @@
-"""Methods over planes: any method of one network, for a machine on which that network stands several times.
+"""Methods over planes.
 
-Problem: phases whose messages share out several equal networks (`conset.machine.network.planes`), so that no link of any plane
-bears more than the limit; a plane per transfer is free to choose.
+Any method of one network, for a machine on which that network stands several times.
 
-Idea: fold the planes into one network and its limit of links c into c · planes; let the method make phases there as it
-does; then give each transfer of a phase a plane so that every link keeps c in each of them.
+Problem: phases whose messages share out several equal networks (`conset.machine.network.planes`),
+so that no link of any plane bears more than the limit; a plane per transfer is free to choose.
 
-1. Two planes and c = 1 (a link of one width): transfers that share a link are opposite. Where that graph is bipartite
-   the planes are its two sides, found for all phases at once as components of its double cover.
-2. Else longest routes first, each into the plane where its fullest link is least full, then the emptier one; all phases
-   side by side. Transfers on overfull links move to a plane that has room, while that mends more than it breaks.
-3. What finds no plane leaves its phase, for the first other phase with room, or for a new one at the end.
+Idea: fold the planes into one network and its limit of links c into c · planes; let the method make
+phases there as it does; then give each transfer of a phase a plane so that every link keeps c in
+each of them.
 
-Invariant: ports are as the method left them, links keep c in every plane. Where messages have an order nothing leaves
-its phase: the method is then run over the machine's own rule, and so it is where that takes fewer phases.
+1. Two planes and c = 1 (a link of one width): transfers that share a link are opposite. Where that
+   graph is bipartite the planes are its two sides, found for all phases at once as components of
+   its double cover.
+2. Else longest routes first, each into the plane where its fullest link is least full, then the
+   emptier one; all phases side by side. Transfers on overfull links move to a plane that has room,
+   while that mends more than it breaks.
+3. What finds no plane leaves its phase, for the first other phase with room, or for a new one at
+   the end.
 
-A complete exchange on a mesh by `bounded` folds well: its phases are pairs of sets of messages that share no port, each
-of contention 1, which Bokhari and Nicol would give to the two meshes in turn; half the phases, the same contention.
+Invariant: ports are as the method left them, links keep c in every plane. Where messages have an
+order nothing leaves its phase: the method is then run over the machine's own rule, and so it is
+where that takes fewer phases.
 
-Complexity: O(hops · planes) for the split; step 3 O(leaving · phases · hops). Memory: links · planes · phases counts.
+A complete exchange on a mesh by `bounded` folds well: its phases are pairs of sets of messages that
+share no port, each of contention 1, which Bokhari and Nicol would give to the two meshes in turn;
+half the phases, the same contention.
 
-When not: methods with a timetable or channels of their own (`event-list`, `connections`), `negotiated` with free
-routes, which finds its way over planes by itself, and `naive`, which stands for posting without a compiler: these run
-on the machine as it is. Source of the idea: Bokhari and Nicol, Section 8; splitting paths in two colours per link is
-list colouring of their conflict graph, steps 2 and 3 are ours.
+Complexity: O(hops · planes) for the split; step 3 O(leaving · phases · hops). Memory: links ·
+planes · phases counts.
+
+When not: methods with a timetable or channels of their own (`event-list`, `connections`),
+`negotiated` with free routes, which finds its way over planes by itself, and `naive`, which stands
+for posting without a compiler: these run on the machine as it is. Source of the idea: Bokhari and
+Nicol, Section 8; splitting paths in two colours per link is list colouring of their conflict graph,
+steps 2 and 3 are ours.
 """
 
 from __future__ import annotations
@@ -49,15 +59,24 @@ _ROUNDS = 8
 
 
 def folded(method: Method, problem: Problem) -> Problem:
-    """What `method` is asked on a machine of planes: the same on one network with so much more room on its links.
+    """What `method` is asked on a machine of planes.
+
+    The same on one network with so much more room on its links.
 
     The problem itself where the machine has no planes, or the method makes no use of folding.
     """
     planes = planes_of(problem.machine.topology)
     limits = problem.limits
-    if planes is None or method.name in UNFOLDED or limits.channels is not None or limits.duplex == "exchange":
+    if (
+        planes is None
+        or method.name in UNFOLDED
+        or limits.channels is not None
+        or limits.duplex == "exchange"
+    ):
         return problem
-    if problem.machine.routing.rule != "planes" or (method.free_routes and problem.search.routes == "free"):
+    if problem.machine.routing.rule != "planes" or (
+        method.free_routes and problem.search.routes == "free"
+    ):
         return problem
     routing = base_routing(planes.base, problem.machine.routing.tie)
     if limits.link is not None and "link" in method.adjustable_limits:
@@ -76,7 +95,11 @@ def schedule_over_planes(method: Method, problem: Problem) -> Phases:
     found = method.schedule(inside)
     plane, left = split_phases(inside, found, planes, problem.limits.link)
     if left.any():
-        moved = None if problem.pattern.before is not None else _moved(inside, found, plane, left, planes, problem)
+        moved = (
+            None
+            if problem.pattern.before is not None
+            else _moved(inside, found, plane, left, planes, problem)
+        )
         by_rule = method.schedule(problem) if method.applies(problem) is None else None
         if by_rule is not None and (moved is None or by_rule.offsets.size <= moved[0].offsets.size):
             return by_rule
@@ -90,7 +113,10 @@ def schedule_over_planes(method: Method, problem: Problem) -> Phases:
 
 @dataclass(frozen=True, eq=False)
 class _Hops:
-    """Links of transfers, one after the other: `link[offsets[t] : offsets[t + 1]]` are those of transfer t."""
+    """Links of transfers, one after the other.
+
+    `link[offsets[t] : offsets[t + 1]]` are those of transfer t.
+    """
 
     offsets: Ints
     link: Ints
@@ -99,18 +125,28 @@ class _Hops:
         """(position in `transfers`, link) of all hops of some transfers."""
         length = np.diff(self.offsets)[transfers]
         position = np.repeat(np.arange(transfers.size), length)
-        along = np.arange(position.size) - (np.cumsum(length) - length)[position] + self.offsets[transfers][position]
+        along = (
+            np.arange(position.size)
+            - (np.cumsum(length) - length)[position]
+            + self.offsets[transfers][position]
+        )
         return position, self.link[along]
 
 
 def _hops(problem: Problem, message: NDArray[np.int32]) -> _Hops:
     topology, routing = problem.machine.topology, problem.machine.routing
-    offsets, link = route_links(topology, routing, problem.source_node[message], problem.target_node[message])
+    offsets, link = route_links(
+        topology, routing, problem.source_node[message], problem.target_node[message]
+    )
     return _Hops(offsets.astype(np.int64), link.astype(np.int64))
 
 
-def split_phases(inside: Problem, phases: Phases, planes: Planes, limit: int | None) -> tuple[Ints, NDArray[np.bool_]]:
-    """(plane, left) of each transfer: the plane it takes, and whether there is none for it that keeps `limit`.
+def split_phases(
+    inside: Problem, phases: Phases, planes: Planes, limit: int | None
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """(plane, left) of each transfer.
+
+    The plane it takes, and whether there is none for it that keeps `limit`.
 
     Args:
         inside: the problem on one network.
@@ -142,13 +178,18 @@ def split_phases(inside: Problem, phases: Phases, planes: Planes, limit: int | N
     return plane, left
 
 
-def _add(load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, plane: Ints, step: int) -> None:
+def _add(
+    load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, plane: Ints, step: int
+) -> None:
     position, link = hops.of(transfers)
     np.add.at(load, (phase[position], plane[position], link), step)
 
 
 def _two_sides(hops: _Hops, where: Ints, phase: Ints, slots: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """(plane, whether that is settled): sides of the parts of the conflict graph that are bipartite."""
+    """(plane, whether that is settled).
+
+    Sides of the parts of the conflict graph that are bipartite.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -167,9 +208,14 @@ def _two_sides(hops: _Hops, where: Ints, phase: Ints, slots: int) -> tuple[Ints,
 
 
 def _spread(
-    load: NDArray[np.int32], hops: _Hops, where: Ints, phase: Ints, plane: Ints, free: NDArray[np.bool_]
+    load: NDArray[np.int32],
+    hops: _Hops,
+    where: Ints,
+    phase: Ints,
+    plane: Ints,
+    free: NDArray[np.bool_],
 ) -> None:
-    """Gives the free transfers planes, the longest of every phase first, all phases side by side."""
+    """Gives the free transfers planes, each phase's longest first, all phases together."""
     candidates = np.flatnonzero(free)
     if not candidates.size:
         return
@@ -184,7 +230,9 @@ def _spread(
         _add(load, hops, where[chosen], phase[chosen], plane[chosen], 1)
 
 
-def _emptiest(load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, otherwise: Ints) -> Ints:
+def _emptiest(
+    load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, otherwise: Ints
+) -> Ints:
     """The plane whose fullest link on the way is least full, then the one with least on the way."""
     position, link = hops.of(transfers)
     on_way = np.diff(hops.offsets)[transfers] > 0
@@ -203,7 +251,10 @@ def _emptiest(load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints
 def _mended(
     load: NDArray[np.int32], hops: _Hops, where: Ints, phase: Ints, plane: Ints, room: int
 ) -> NDArray[np.bool_]:
-    """Moves transfers off overfull links while it helps; (which must leave): taken out of `load`, last ones first."""
+    """Moves transfers off overfull links while it helps.
+
+    (which must leave): taken out of `load`, last ones first.
+    """
     left = np.zeros(where.size, bool)
     for turn in range(_ROUNDS + 1):
         position, link = hops.of(where)
@@ -230,7 +281,12 @@ def _mended(
 
 
 def _moved(
-    inside: Problem, phases: Phases, plane: Ints, left: NDArray[np.bool_], planes: Planes, problem: Problem
+    inside: Problem,
+    phases: Phases,
+    plane: Ints,
+    left: NDArray[np.bool_],
+    planes: Planes,
+    problem: Problem,
 ) -> tuple[Phases, Ints]:
     """What left its phase in the first others with room, or in new ones at the end."""
     hops = _hops(inside, phases.message)
@@ -242,7 +298,10 @@ def _moved(
     total = old + leaving.size
     source, target = problem.source_node[phases.message], problem.target_node[phases.message]
     load = np.zeros((total, planes.count, topology.link_slots), np.int32)
-    sends, receives = np.zeros((total, topology.nodes), np.int32), np.zeros((total, topology.nodes), np.int32)
+    sends, receives = (
+        np.zeros((total, topology.nodes), np.int32),
+        np.zeros((total, topology.nodes), np.int32),
+    )
     stay = np.flatnonzero(~left)
     _add(load, hops, stay, phase[stay], plane[stay], 1)
     np.add.at(sends, (phase[stay], source[stay]), 1)
@@ -253,8 +312,12 @@ def _moved(
     for t in leaving.tolist():
         links = hops.link[hops.offsets[t] : hops.offsets[t + 1]]
         free = (load[: used + 1, :, links] < room).all(axis=2)
-        free &= ((limits.send is None) | (sends[: used + 1, source[t]] < (limits.send or 0)))[:, None]
-        free &= ((limits.receive is None) | (receives[: used + 1, target[t]] < (limits.receive or 0)))[:, None]
+        free &= ((limits.send is None) | (sends[: used + 1, source[t]] < (limits.send or 0)))[
+            :, None
+        ]
+        free &= (
+            (limits.receive is None) | (receives[: used + 1, target[t]] < (limits.receive or 0))
+        )[:, None]
         at = int(np.argmax(free.any(axis=1))) if not parts else used
         phase[t], plane[t] = at, int(np.argmax(free[at]))
         used += at == used
@@ -265,7 +328,10 @@ def _moved(
 
 
 def _apart(phases: Phases, plane: Ints, left: NDArray[np.bool_]) -> tuple[Phases, Ints]:
-    """What left its phase in phases of its own right behind it, one transfer each: keeps any order."""
+    """What left its phase in phases of its own right behind it, one transfer each.
+
+    Keeps any order.
+    """
     phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
     key = phase * (left.size + 1) + np.where(left, 1 + np.arange(left.size), 0)
     return _regrouped(phases, np.unique(key, return_inverse=True)[1], plane)
@@ -276,4 +342,6 @@ def _regrouped(phases: Phases, phase: Ints, plane: Ints) -> tuple[Phases, Ints]:
     _, first = np.unique(phase[order], return_index=True)
     offsets = np.append(first, order.size).astype(np.int64)
     parts = None if phases.parts is None else phases.parts[order]
-    return replace(phases, offsets=offsets, message=phases.message[order], parts=parts), plane[order]
+    return replace(phases, offsets=offsets, message=phases.message[order], parts=parts), plane[
+        order
+    ]

@@ -1,49 +1,60 @@
-"""Pairwise exchanges of Thakur, Choudhary and Fox, pex, pex-gen, pex-gen-shift and gen, and their contention.
+"""Pairwise exchanges of Thakur, Choudhary and Fox, and their contention.
 
-Problem: a complete exchange (or any part of one) in steps in which every rank sends to one partner and receives from
-one, fast on a mesh whose links are shared: what the machine's excess bandwidth carries at once need not be taken apart.
-Idea: in step i rank x sends to a fixed function of x and i.
+They are pex, pex-gen, pex-gen-shift and gen.
+
+Problem: a complete exchange (or any part of one) in steps in which every rank sends to one partner
+and receives from one, fast on a mesh whose links are shared: what the machine's excess bandwidth
+carries at once need not be taken apart. Idea: in step i rank x sends to a fixed function of x and
+i.
     pex            x XOR i, i = 1 … p - 1, on a power of two of ranks p.
-    pex-gen        x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent partners are skipped.
-    pex-gen-shift  as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen crowds: where p is just above q/2,
-                   nearly all ranks exchange in its first q/2 - 1 steps, few in the others. Now the numbers that nobody
-                   has lie at both ends of 0 … q - 1, and idle ranks are spread over all steps.
+    pex-gen        x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent partners are
+                   skipped.
+    pex-gen-shift  as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen crowds: where p
+                   is just above q/2, nearly all ranks exchange in its first q/2 - 1 steps, few in
+                   the others. Now the numbers that nobody has lie at both ends of 0 … q - 1, and
+                   idle ranks are spread over all steps.
     gen            (x + i) mod p, and from (x - i) mod p, i = 1 … p - 1, on any number of ranks.
-Invariant: each is a permutation of the ranks, so there is one send and one receive per rank and step; x ↦ x XOR i is
-its own inverse, so all but gen exchange with one partner.
-Complexity: O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule with one send per
-step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p is just above q/2.
-When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are cheap, pex-gen-shift
-where p is just below a power of two (pex-gen is the text's reference), gen where exchanges are not cheaper than other
-pairs of sends and receives; on a ring of processes it is what MPI libraries do. On a hypercube pex has no contention;
-there `lp`, the same steps, also promises it. `bounded` needs as many phases at contention ⌈n/4⌉, half of what pex and
-gen put on a link.
+Invariant: each is a permutation of the ranks, so there is one send and one receive per rank and
+step; x ↦ x XOR i is its own inverse, so all but gen exchange with one partner. Complexity:
+O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule with one send
+per step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p is just above
+q/2. When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are
+cheap, pex-gen-shift where p is just below a power of two (pex-gen is the text's reference), gen
+where exchanges are not cheaper than other pairs of sends and receives; on a ring of processes it is
+what MPI libraries do. On a hypercube pex has no contention; there `lp`, the same steps, also
+promises it. `bounded` needs as many phases at contention ⌈n/4⌉, half of what pex and gen put on a
+link.
 
-Contention f(i): messages on the busiest link of step i of a complete exchange on an r × c mesh (the text: r rows, c
-columns), ranks row-major, routes taking X (the columns) first. The formulas are held against counted loads on the ten
-meshes of the text.
-    pex, both sides powers of two: digits of i in base c are the XOR of columns (i mod c) and of rows (⌊i/c⌋); in a
-    line, x → x XOR d crosses the middle of every block of 2^(⌊lg d⌋+1) nodes with 2^⌊lg d⌋ messages each way and no
-    link with more, at most half the longer side:
+Contention f(i): messages on the busiest link of step i of a complete exchange on an r × c mesh (the
+text: r rows, c columns), ranks row-major, routes taking X (the columns) first. The formulas are
+held against counted loads on the ten meshes of the text.
+    pex, both sides powers of two: digits of i in base c are the XOR of columns (i mod c) and of
+    rows (⌊i/c⌋); in a line, x → x XOR d crosses the middle of every block of 2^(⌊lg d⌋+1) nodes
+    with 2^⌊lg d⌋ messages each way and no link with more, at most half the longer side:
         f(i) = 2^⌊lg max(i mod c, ⌊i/c⌋)⌋
-    Any number of sides that are powers of two: the digits of i in their mixed radix.
-    gen: with j = i mod c and k = ⌊i/c⌋ a row is turned by j, and columns by k, those messages that wrap around the end
-    of a row by k + 1:
-        f(i) = max(min(j, c - j), V),   V = min(k, r - k) where j = 0, else max(min(k, r - k), min(k + 1, r - k - 1))
-    pex-gen and pex-gen-shift have no formula: absent partners leave gaps, and loads are counted. The text says they
-    never exceed those of pex; off powers of two they do: 9 against 8 on a 16×14 mesh, 18 against 16 on 16×30, in 62 of
-    255 and 266 of 511 steps. Where the number of columns is a power of two it holds.
+    Any number of sides that are powers of two: the digits of i in their mixed radix. gen: with j =
+    i mod c and k = ⌊i/c⌋ a row is turned by j, and columns by k, those messages that wrap around
+    the end of a row by k + 1:
+        f(i) = max(min(j, c - j), V), V = min(k, r - k) where j = 0, else max(min(k, r - k), min(k +
+        1, r - k - 1))
+    pex-gen and pex-gen-shift have no formula: absent partners leave gaps, and loads are counted.
+    The text says they never exceed those of pex; off powers of two they do: 9 against 8 on a 16×14
+    mesh, 18 against 16 on 16×30, in 62 of 255 and 266 of 511 steps. Where the number of columns is
+    a power of two it holds.
 
 Departures:
 - Steps without messages vanish, so a sparse pattern may take fewer.
-- pex: the scan shows ceilings in f, with which it is too high in 461 of 511 steps of a 16×32 mesh and contradicts the
-  text's own "limited by max(r, c)/2".
-- gen: the text adds the horizontal and the vertical term of f. They load different links, so the sum
-  (`text_gen_contention`) is an upper bound: never too low, too high in 406 of 511 steps on 16×32.
-- pex-gen-shift: the text's pseudo-code takes the virtual number modulo p, which breaks the symmetry: partners disagree
-  about each other and ranks send to themselves. Its words and its example (20 ranks are numbered 6 to 25) need modulo
-  q, which never acts, as p - 1 + ⌊(q - p)/2⌋ < q.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections 3.1-3.4, Figures 1-5.
+- pex: the scan shows ceilings in f, with which it is too high in 461 of 511 steps of a 16×32 mesh
+  and contradicts the text's own "limited by max(r, c)/2".
+- gen: the text adds the horizontal and the vertical term of f. They load different links, so the
+  sum (`text_gen_contention`) is an upper bound: never too low, too high in 406 of 511 steps on
+  16×32.
+- pex-gen-shift: the text's pseudo-code takes the virtual number modulo p, which breaks the
+  symmetry: partners disagree about each other and ranks send to themselves. Its words and its
+  example (20 ranks are numbered 6 to 25) need modulo q, which never acts, as p - 1 + ⌊(q - p)/2⌋ <
+  q.
+Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections
+3.1-3.4, Figures 1-5.
 """
 
 from __future__ import annotations
@@ -73,8 +84,8 @@ def schedule_pex(problem: Problem) -> Phases:
     """Step source XOR target of every message, empty steps left out.
 
     Raises:
-        InputError: the ranks, or the sides of a mesh or torus, are no powers of two; two ranks share a node; the
-            pattern has an order; links or channels are limited.
+        InputError: the ranks, or the sides of a mesh or torus, are no powers of two; two ranks
+            share a node; the pattern has an order; links or channels are limited.
     """
     require(applies_pex(problem))
     return _exchange(problem, 0)
@@ -89,7 +100,8 @@ def schedule_pex_gen(problem: Problem) -> Phases:
     """Step source XOR target of every message, empty steps left out.
 
     Raises:
-        InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
+        InputError: two ranks share a node, the pattern has an order, or links or channels are
+            limited.
     """
     require(applies_pex_gen(problem))
     return _exchange(problem, 0)
@@ -104,7 +116,8 @@ def schedule_pex_gen_shift(problem: Problem) -> Phases:
     """Step (source + shift) XOR (target + shift) of every message, empty steps left out.
 
     Raises:
-        InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
+        InputError: two ranks share a node, the pattern has an order, or links or channels are
+            limited.
     """
     require(applies_pex_gen_shift(problem))
     ranks = problem.pattern.ranks
@@ -120,7 +133,8 @@ def schedule_gen(problem: Problem) -> Phases:
     """Step (target - source) mod ranks of every message, empty steps left out.
 
     Raises:
-        InputError: two ranks share a node, the pattern has an order, or links, channels or duplex are limited.
+        InputError: two ranks share a node, the pattern has an order, or links, channels or duplex
+            are limited.
     """
     require(applies_gen(problem))
     pattern = problem.pattern
@@ -129,12 +143,17 @@ def schedule_gen(problem: Problem) -> Phases:
 
 def _exchange(problem: Problem, shift: int) -> Phases:
     """Step (source + shift) XOR (target + shift) of every message, empty steps left out."""
-    source, target = (ranks + np.int32(shift) for ranks in (problem.pattern.source, problem.pattern.target))
+    source, target = (
+        ranks + np.int32(shift) for ranks in (problem.pattern.source, problem.pattern.target)
+    )
     return Phases.of((source ^ target) - 1)
 
 
 def _refuse(problem: Problem, method: str, *kept: str) -> str | None:
-    """`method` takes neither an order nor ranks that share a node, and keeps the limits `kept` only."""
+    """`method` takes no order and no ranks that share a node.
+
+    It keeps the limits `kept` only.
+    """
     return (
         refuse_order(problem, method)
         or refuse_shared_nodes(problem, method)
@@ -147,7 +166,9 @@ def _refuse_sides(problem: Problem) -> str | None:
     topology = problem.machine.topology
     for side in topology.sides if topology.is_box else ():
         if side & (side - 1):
-            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
+            return (
+                f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
+            )
     ranks = problem.pattern.ranks
     if ranks & (ranks - 1):
         return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
@@ -165,7 +186,10 @@ def pex_contention(sides: Sequence[int]) -> NDArray[np.int64]:
 
 
 def gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
-    """shape=(p - 1): entry i - 1 is f(i) of GEN on a mesh of `rows` × `columns`, exact for any sides."""
+    """Entry i - 1 is f(i) of GEN on a mesh of `rows` × `columns`, exact for any sides.
+
+    shape=(p - 1).
+    """
     k, j = np.divmod(np.arange(1, rows * columns, dtype=np.int64), columns)
     wrapped = np.minimum(k + 1, rows - k - 1)
     vertical = np.maximum(np.minimum(k, rows - k), np.where(j == 0, 0, wrapped))
@@ -174,7 +198,10 @@ def gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def text_gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
-    """shape=(p - 1): GEN's f(i) as the text prints it, with whole divisions: an upper bound of the contention."""
+    """shape=(p - 1): GEN's f(i) as the text prints it, with whole divisions.
+
+    An upper bound of the contention.
+    """
     ranks = rows * columns
     step = np.arange(1, ranks, dtype=np.int64)
     j = step % columns

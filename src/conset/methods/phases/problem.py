@@ -27,12 +27,14 @@ class SearchOptions:
 
     Attributes:
         seed: of every random choice.
-        effort: how long to search, counted in sweeps, never in seconds; 0: not at all, where a construction does.
+        effort: how long to search, counted in sweeps, never in seconds; 0: not at all, where a
+            construction does.
         routes: the machine's, or chosen by a method that can.
         router: which one finds the routes of `connections`; None: the best of those that apply.
         objective: `time`, or `phases`: fewest phases, then least ΣL.
         phases: how many `connections` makes; None: as the objective says.
-        posting: what `naive` orders the messages of each rank by: a word of `conset.schedule.posting`.
+        posting: what `naive` orders the messages of each rank by: a word of
+            `conset.schedule.posting`.
     """
 
     seed: int = 0
@@ -54,9 +56,10 @@ class Problem:
         limits: what every phase must keep.
         placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
         search: how the method searches.
-        min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or None.
-        max_latency: shape=(messages), float64 [s]: what an element of every connection may take at most, infinite: any
-            time; or None.
+        min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or
+            None.
+        max_latency: shape=(messages), float64 [s]: what an element of every connection may take at
+            most, infinite: any time; or None.
     """
 
     pattern: Pattern
@@ -96,9 +99,11 @@ class Phases(ValueObject):
         route_offsets: shape=(transfers + 1), int64, where the method chose routes.
         route_nodes: int32 node ids, ends included.
         timetable: shape=(transfers, 2), float64 [s].
-        channels: int32, the channel each route takes in each node of `route_nodes`, where connections are opened.
+        channels: int32, the channel each route takes in each node of `route_nodes`, where
+            connections are opened.
         stopped_early: the search was interrupted; the phases are valid all the same.
-        note: what a user should know of how they were found, such as that a method fell back to another one.
+        note: what a user should know of how they were found, such as that a method fell back to
+            another one.
     """
 
     offsets: NDArray[np.int64]
@@ -116,11 +121,14 @@ class Phases(ValueObject):
 
     @staticmethod
     def of(phase: NDArray[np.int32], order: NDArray[np.int32] | None = None) -> Phases:
-        """Phases from the phase of each message; empty phases vanish, messages stay in index order within a phase.
+        """Phases from the phase of each message.
+
+        Empty phases vanish, messages stay in index order within a phase.
 
         Args:
             phase: shape=(messages), int32, from 0.
-            order: shape=(messages), int32: another order within phases, as ranks (lower is posted first).
+            order: shape=(messages), int32: another order within phases, as ranks (lower is posted
+                first).
         """
         if order is None:
             found = _core.group_phases(np.ascontiguousarray(phase, np.int32))

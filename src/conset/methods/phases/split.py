@@ -1,18 +1,18 @@
 """Splitting messages over several phases, where whole ones cannot balance them.
 
-Problem: balanced phases of whole messages may still be longer than the busiest processor, as in a packing: one phase is
-a word too long, another a word too short. Parts of messages fit in between.
-Idea: a linear program over which bytes of a message travel in which of the phases where it may stand: least is the
-sum over phases of the busiest line. It starts from one place for each message. Its prices say which further places
-(message, phase) would help; the most wanted for which the limits have room are added, those that carry nothing leave,
-and it is solved again, while that helps (column generation). A basic solution of a program with L lines and P phases
-splits at most P · L messages, in practice a few.
-Invariant: limits hold with every place taken; parts add up to messages, byte for byte.
-Guarantee: never longer than what came in, the overheads of the parts included.
-Complexity: some ten linear programs of (messages + places) columns and phases · lines rows: seconds at thousands of
-messages. Routes stay as they are.
-Order: messages that `before` names stay whole.
-Reference: column generation, Dantzig, Wolfe, doi:10.1287/opre.8.1.101; programs by HiGHS, through SciPy.
+Problem: balanced phases of whole messages may still be longer than the busiest processor, as in a
+packing: one phase is a word too long, another a word too short. Parts of messages fit in between.
+Idea: a linear program over which bytes of a message travel in which of the phases where it may
+stand: least is the sum over phases of the busiest line. It starts from one place for each message.
+Its prices say which further places (message, phase) would help; the most wanted for which the
+limits have room are added, those that carry nothing leave, and it is solved again, while that helps
+(column generation). A basic solution of a program with L lines and P phases splits at most P · L
+messages, in practice a few. Invariant: limits hold with every place taken; parts add up to
+messages, byte for byte. Guarantee: never longer than what came in, the overheads of the parts
+included. Complexity: some ten linear programs of (messages + places) columns and phases · lines
+rows: seconds at thousands of messages. Routes stay as they are. Order: messages that `before` names
+stay whole. Reference: column generation, Dantzig, Wolfe, doi:10.1287/opre.8.1.101; programs by
+HiGHS, through SciPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base.arrays import take_rows
 from conset.machine.network.routes import route_links, route_nodes
-from conset.methods.phases.balance import TransferWork, phase_lengths, regroup, resource_uses, transfer_work_of
+from conset.methods.phases.balance import (
+    TransferWork,
+    phase_lengths,
+    regroup,
+    resource_uses,
+    transfer_work_of,
+)
 from conset.methods.phases.method import refuse_limits, require
 from conset.methods.phases.problem import Phases, Problem
 
@@ -38,14 +44,20 @@ SHARE = 0.1
 
 
 def split_messages(
-    problem: Problem, phases: Phases, *, serial: bool | None = None, links: bool = True, method: str = ""
+    problem: Problem,
+    phases: Phases,
+    *,
+    serial: bool | None = None,
+    links: bool = True,
+    method: str = "",
 ) -> Phases:
     """`phases` with some messages cut over several of them; no longer than before.
 
     Args:
         problem: the pattern, its machine and limits.
         phases: whole messages, with the routes that were chosen for them if any.
-        serial: whether a node sends or receives, one at a time; None: where the machine is half-duplex.
+        serial: whether a node sends or receives, one at a time; None: where the machine is
+            half-duplex.
         links: whether links make a phase long, too.
         method: whose costs, where a machine runs methods in several ways.
 
@@ -59,14 +71,18 @@ def split_messages(
     places = _SplitPlaces(problem, phases, cost)
     value, stuck = places.solve(), 0
     for _ in range(ROUNDS):
-        if _core.should_stop(True) or not places.add_wanted(max(8, int(SHARE * phases.message.size))):
+        if _core.should_stop(True) or not places.add_wanted(
+            max(8, int(SHARE * phases.message.size))
+        ):
             break
         before, value = value, places.solve()
         stuck = stuck + 1 if value > before * (1 - 1e-6) else 0
         if stuck == PATIENCE:
             break
     cut = places.cut()
-    after = phase_lengths(problem, cut, transfer_work_of(problem, cut, serial=serial, links=links, method=method))
+    after = phase_lengths(
+        problem, cut, transfer_work_of(problem, cut, serial=serial, links=links, method=method)
+    )
     return cut if after.sum() < phase_lengths(problem, phases, cost).sum() * (1 - 1e-9) else phases
 
 
@@ -96,23 +112,34 @@ class _SplitPlaces:
         self._room[phase, self._limited[transfer]] -= sign
 
     def solve(self) -> float:
-        """The sum of phases' lengths when shares are best; places that get none leave, prices are remembered."""
+        """The sum of phases' lengths when shares are best.
+
+        Places that get none leave, prices are remembered.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import coo_matrix, csr_matrix, hstack
 
         uses, phases, count = self._uses, self._price.shape[0], self.transfer.size
         place, at = self._places_at_lines()
-        rows, row = np.unique(self.phase[place] * uses.count + uses.resource[at], return_inverse=True)
+        rows, row = np.unique(
+            self.phase[place] * uses.count + uses.resource[at], return_inverse=True
+        )
         scale = float(uses.work.max(initial=1e-300))
         load = coo_matrix((uses.work[at] / scale, (row, place)), shape=(rows.size, count))
-        longest = coo_matrix((-np.ones(rows.size), (np.arange(rows.size), rows // uses.count)), (rows.size, phases))
-        parts = csr_matrix((np.ones(count), (self.transfer, np.arange(count))), (self._size.size, count))
+        longest = coo_matrix(
+            (-np.ones(rows.size), (np.arange(rows.size), rows // uses.count)), (rows.size, phases)
+        )
+        parts = csr_matrix(
+            (np.ones(count), (self.transfer, np.arange(count))), (self._size.size, count)
+        )
         result: Any = linprog(  # type: ignore[call-overload]  # sparse matrices are accepted
             np.concatenate([np.zeros(count), np.ones(phases)]),
-            A_ub=hstack([load, longest]).tocsr(), b_ub=np.zeros(rows.size),
-            A_eq=hstack([parts, csr_matrix((self._size.size, phases))]).tocsr(), b_eq=np.ones(self._size.size),
+            A_ub=hstack([load, longest]).tocsr(),
+            b_ub=np.zeros(rows.size),
+            A_eq=hstack([parts, csr_matrix((self._size.size, phases))]).tocsr(),
+            b_eq=np.ones(self._size.size),
             method="highs-ds",
-        )  # fmt: skip
+        )
         self._price[:] = 0
         self._price.reshape(-1)[rows] = -result.ineqlin.marginals / scale
         self._worth = result.eqlin.marginals
@@ -132,7 +159,10 @@ class _SplitPlaces:
         self.transfer, self.phase, self.share = self.transfer[used], self.phase[used], share[used]
 
     def add_wanted(self, most: int) -> int:
-        """Adds up to `most` places that would shorten the phases and for which there is room; how many."""
+        """Adds up to `most` places that would shorten the phases and for which there is room.
+
+        How many.
+        """
         uses = self._uses
         cost = np.zeros((self._price.shape[0], self._size.size))
         for phase, price in enumerate(self._price):
@@ -154,7 +184,7 @@ class _SplitPlaces:
         return added
 
     def cut(self) -> Phases:
-        """The transfers with their shares as whole bytes, the largest takes what rounding leaves."""
+        """The transfers with their shares as whole bytes; the largest takes the remainder."""
         size = self._size.astype(np.int64)
         order = np.lexsort((self.phase, self.transfer))
         transfer, phase = self.transfer[order], self.phase[order].astype(np.int32)
@@ -168,7 +198,10 @@ class _SplitPlaces:
 
 
 def _repeat(phases: Phases, transfer: NDArray[np.intp], part: NDArray[np.int64]) -> Phases:
-    """Transfers `transfer[k]` of `phases`, with `part[k]` bytes and their routes; in which phase is still open."""
+    """Transfers `transfer[k]` of `phases`, with `part[k]` bytes and their routes.
+
+    In which phase is still open.
+    """
     result = replace(phases, message=phases.message[transfer], parts=part, timetable=None)
     if phases.route_offsets is None or phases.route_nodes is None:
         return result
@@ -181,7 +214,10 @@ def _limited_uses(
 ) -> tuple[list[NDArray[np.intp]], NDArray[np.int64]]:
     """(what each transfer takes of the limits, how much of each there is in a phase)."""
     limits, topology, routing = problem.limits, problem.machine.topology, problem.machine.routing
-    source, target = (np.ascontiguousarray(node[phases.message]) for node in (problem.source_node, problem.target_node))
+    source, target = (
+        np.ascontiguousarray(node[phases.message])
+        for node in (problem.source_node, problem.target_node)
+    )
     nodes = topology.nodes
     taken: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
     every = np.arange(source.size)

@@ -1,4 +1,6 @@
-"""The table of all methods: name, function, limits, domain, guarantee. Compiler, help, docs and tests read it.
+"""The table of all methods: name, function, limits, domain, guarantee.
+
+Compiler, help, docs and tests read it.
 
 Adding a method is adding its file and its row.
 """
@@ -10,7 +12,11 @@ from conset.machine.limits import Limits
 from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
 from conset.methods.phases.bounded import applies_bounded, schedule_bounded
 from conset.methods.phases.coloring import applies_coloring, schedule_coloring
-from conset.methods.phases.connections import applies_connections, limits_connections, schedule_connections
+from conset.methods.phases.connections import (
+    applies_connections,
+    limits_connections,
+    schedule_connections,
+)
 from conset.methods.phases.decreasing import schedule_decreasing
 from conset.methods.phases.event_list import applies_event_list, schedule_event_list
 from conset.methods.phases.first_fit import schedule_first_fit
@@ -29,7 +35,12 @@ from conset.methods.phases.pairwise_exchange import (
     schedule_pex_gen,
     schedule_pex_gen_shift,
 )
-from conset.methods.phases.random_schedule import applies_rs_n, applies_rs_nl, schedule_rs_n, schedule_rs_nl
+from conset.methods.phases.random_schedule import (
+    applies_rs_n,
+    applies_rs_nl,
+    schedule_rs_n,
+    schedule_rs_nl,
+)
 from conset.methods.phases.scott import applies_scott, schedule_scott
 
 WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
@@ -58,7 +69,10 @@ ROWS: tuple[Method, ...] = (
         limits=limits_lp,
         adjustable_limits=frozenset({"duplex"}),
         ordered=False,
-        domain="one rank per node, any number of ranks, no order; links are limited on a hypercube only",
+        domain=(
+            "one rank per node, any number of ranks, no order; links are limited on a "
+            "hypercube only"
+        ),
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 4.1",
@@ -101,7 +115,9 @@ ROWS: tuple[Method, ...] = (
         domain="any pattern without an order",
         guarantee="exactly the largest degree of a port: the fewest phases under port limits",
         complexity="O(messages · log(degree · nodes)) expected, O(messages + degree)",
-        reference="Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697",
+        reference=(
+            "Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697"
+        ),
     ),
     Method(
         name="first-fit",
@@ -112,9 +128,13 @@ ROWS: tuple[Method, ...] = (
         adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
         ordered=True,
         domain="any",
-        guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
+        guarantee=(
+            "a message that shares resources with k others stands in one of the first k + 1 phases"
+        ),
         complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
-        reference="bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)",
+        reference=(
+            "bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)"
+        ),
     ),
     Method(
         name="pex",
@@ -125,7 +145,9 @@ ROWS: tuple[Method, ...] = (
         adjustable_limits=frozenset({"duplex"}),
         ordered=False,
         domain="a power of two of ranks, one per node, on sides that are powers of two; no order",
-        guarantee="ranks - 1 phases, exchanges only, at most half the longer side of a mesh on a link",
+        guarantee=(
+            "ranks - 1 phases, exchanges only, at most half the longer side of a mesh on a link"
+        ),
         complexity="O(messages), O(messages)",
         reference=f"{THAKUR}, Section 3.1",
     ),
@@ -191,9 +213,16 @@ ROWS: tuple[Method, ...] = (
         adjustable_limits=frozenset({"link"}),
         ordered=False,
         domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
-        guarantee="⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found",
-        complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
-        reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5",
+        guarantee=(
+            "⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found"
+        ),
+        complexity=(
+            "O(messages) by construction, a fixed number of sweeps more by search; O(messages)"
+        ),
+        reference=(
+            "Bokhari, Nicol: Balancing contention and synchronization on the Intel "
+            "Paragon, Section 5"
+        ),
         orders_links=True,
     ),
     Method(
@@ -206,7 +235,9 @@ ROWS: tuple[Method, ...] = (
         ordered=True,
         domain="any; duplex exchange with send 1, receive 1 and the machine's routes",
         guarantee="no more phases than first-fit",
-        complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
+        complexity=(
+            "O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)"
+        ),
         reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
         free_routes=True,
         orders_links=True,
@@ -221,7 +252,9 @@ ROWS: tuple[Method, ...] = (
         ordered=True,
         domain="any with fixed routes",
         guarantee="no more phases than first-fit, nor than lp where lp keeps the same limits",
-        complexity="O(hops · phases) for each pair in trouble and sweep, O((nodes + links) · phases)",
+        complexity=(
+            "O(hops · phases) for each pair in trouble and sweep, O((nodes + links) · phases)"
+        ),
         reference=f"{WANG_RANKA}, Section 2.2 (the machine's rule)",
     ),
     Method(
@@ -233,8 +266,13 @@ ROWS: tuple[Method, ...] = (
         adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
         ordered=True,
         domain="any",
-        guarantee="never longer, barriers included, than first fit by length or a sweep of first-fit",
-        complexity="first-fit, then O(steps · (hops + messages of a phase)), O(phases · resources + messages · hops)",
+        guarantee=(
+            "never longer, barriers included, than first fit by length or a sweep of first-fit"
+        ),
+        complexity=(
+            "first-fit, then O(steps · (hops + messages of a phase)), O(phases · resources + "
+            "messages · hops)"
+        ),
         reference="none for the whole; moves after Johnson et al., doi:10.1287/opre.39.3.378",
     ),
     Method(
@@ -273,9 +311,15 @@ ROWS: tuple[Method, ...] = (
         adjustable_limits=frozenset({"send", "receive", "link", "channels"}),
         ordered=True,
         domain="any; the best of all routers that apply",
-        guarantee="never worse than a router alone; ΣL = n³/8 for a complete exchange on a torus n × n, 4 | n",
+        guarantee=(
+            "never worse than a router alone; ΣL = n³/8 for a complete exchange on a "
+            "torus n × n, 4 | n"
+        ),
         complexity="that of the routers: sequential, negotiated, orbits, closed-form",
-        reference="Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, Section 4.4.1",
+        reference=(
+            "Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, "
+            "Section 4.4.1"
+        ),
         free_routes=True,
         orders_links=True,
     ),

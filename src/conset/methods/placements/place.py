@@ -36,7 +36,10 @@ PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = 
 """Placements by name."""
 
 AUTO = "auto"
-"""The best of several, each compiled: the compiler's choice, as nothing else can tell which one is best."""
+"""The best of several, each compiled.
+
+The compiler's choice, as nothing else can tell which one is best.
+"""
 TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
 """What `auto` tries beside the identity, where it can be applied."""
 
@@ -73,9 +76,10 @@ def place(
         effort: how long to search, in sweeps.
 
     Raises:
-        UsageError: an unknown name, `auto` (which only a compile can answer), or `ranks_per_node` below 1.
-        InputError: more ranks than places, a network that the name cannot be applied to, or a file whose ids are out
-            of range, too few or too many, or crowd a node.
+        UsageError: an unknown name, `auto` (which only a compile can answer), or `ranks_per_node`
+            below 1.
+        InputError: more ranks than places, a network that the name cannot be applied to, or a file
+            whose ids are out of range, too few or too many, or crowd a node.
     """
     problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
     named = PLACEMENTS.get(name_or_file)
@@ -96,7 +100,10 @@ def candidates(
     seed: int = 0,
     effort: int = 1,
 ) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
-    """(name, placement) of all that `auto` chooses from, the identity first, equal ones once; arguments as `place`."""
+    """(name, placement) of all that `auto` chooses from, the identity first, equal ones once.
+
+    Arguments as `place`.
+    """
     problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
     seen: list[NDArray[np.int32]] = []
     for name in ("identity", *TRIED):
@@ -111,25 +118,38 @@ def candidates(
 
 
 def _placement_problem(
-    pattern: Pattern, topology: Topology, routing: Routing | None, ranks_per_node: int, seed: int, effort: int
+    pattern: Pattern,
+    topology: Topology,
+    routing: Routing | None,
+    ranks_per_node: int,
+    seed: int,
+    effort: int,
 ) -> PlacementProblem:
     if ranks_per_node < 1:
-        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
+        raise UsageError(
+            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
+        )
     ranks = pattern.ranks
     if ranks > topology.endpoints * ranks_per_node:
         raise InputError(
-            f"{ranks} ranks need ranks_per_node {-(-ranks // topology.endpoints)} on {topology.endpoints} nodes, "
+            f"{ranks} ranks need ranks_per_node {-(-ranks // topology.endpoints)} on "
+            f"{topology.endpoints} nodes, "
             f"given {ranks_per_node}",
             options=["ranks_per_node"],
         )
-    return PlacementProblem(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)
+    return PlacementProblem(
+        pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort
+    )
 
 
-def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> NDArray[np.int32]:
+def read_placement(
+    path: Path, ranks: int, topology: Topology, ranks_per_node: int
+) -> NDArray[np.int32]:
     """shape=(ranks), int32: the node of each rank as a file says.
 
     Raises:
-        InputError: no such file, no node ids, ids out of range, too few or too many, or a crowded node.
+        InputError: no such file, no node ids, ids out of range, too few or too many, or a crowded
+            node.
     """
     try:
         text = require_file(path).read_text(encoding="utf-8")
@@ -142,12 +162,15 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
     for rank, node in enumerate(ids):
         if not 0 <= node < topology.endpoints:
             raise InputError(
-                f"{where(rank)}: node {shortened(node)} of rank {rank}: must be from 0 to {topology.endpoints - 1}"
+                f"{where(rank)}: node {shortened(node)} of rank {rank}: must be from 0 to "
+                f"{topology.endpoints - 1}"
             )
         count[node] += 1
         if count[node] > ranks_per_node:
             rule = f"at most {count_of(ranks_per_node, 'rank')} a node (ranks_per_node)"
-            raise InputError(f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}")
+            raise InputError(
+                f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}"
+            )
     placement: NDArray[np.int32] = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
     return placement
 

@@ -1,4 +1,7 @@
-"""Site: what a placement is asked about: a pattern, the network it goes to, and how crowded a node may be."""
+"""Site: what a placement is asked about.
+
+A pattern, the network it goes to, and how crowded a node may be.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,17 @@ from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 
 Weight = Literal["messages", "bytes"]
-"""What a message weighs: 1, which is what phases and channels count, or its bytes, which is what links carry."""
+"""What a message weighs.
+
+1, which is what phases and channels count, or its bytes, which is what links carry.
+"""
 
 
 class Neighbours(NamedTuple):
-    """Who talks to whom in compressed sparse rows, as the core takes it: `neighbour[offsets[r] : offsets[r + 1]]`."""
+    """Who talks to whom in compressed sparse rows, as the core takes it.
+
+    `neighbour[offsets[r] : offsets[r + 1]]`.
+    """
 
     offsets: NDArray[np.int64]
     neighbour: NDArray[np.int32]
@@ -53,23 +62,37 @@ class PlacementProblem:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether no placement can differ from another: equal messages between all ranks, one on every node."""
+        """Whether no placement can differ from another.
+
+        Equal messages between all ranks, one on every node.
+        """
         pattern = self.pattern
         full = pattern.ranks == self.topology.endpoints and self.ranks_per_node == 1
-        return full and pattern.messages == pattern.ranks * (pattern.ranks - 1) and pattern.equal_sizes
+        return (
+            full and pattern.messages == pattern.ranks * (pattern.ranks - 1) and pattern.equal_sizes
+        )
 
     def node_of(self, placement: NDArray[np.int32] | None) -> NDArray[np.int32]:
         """shape=(ranks), int32: the node of each rank, written out."""
         return np.arange(self.pattern.ranks, dtype=np.int32) if placement is None else placement
 
     def cost(self, placement: NDArray[np.int32] | None, weight: Weight) -> float:
-        """The sum over messages of weight × (hops + 1), 0 for those inside a node: with weight 1 the channels taken."""
+        """The sum over messages of weight × (hops + 1), 0 for those inside a node.
+
+        With weight 1 the channels taken.
+        """
         node = self.node_of(placement)
         source, target = node[self.pattern.source], node[self.pattern.target]
         hops = route_hops(self.topology, self.routing, source, target)
-        distance = (hops + 1 if self.topology.link_slots else np.full(hops.size, 2)).astype(np.float64)
+        distance = (hops + 1 if self.topology.link_slots else np.full(hops.size, 2)).astype(
+            np.float64
+        )
         distance[source == target] = 0
-        return float(distance.sum() if weight == "messages" else distance @ self.pattern.size.astype(np.float64))
+        return float(
+            distance.sum()
+            if weight == "messages"
+            else distance @ self.pattern.size.astype(np.float64)
+        )
 
     def weights(self, weight: Weight) -> NDArray[np.float64]:
         """shape=(messages): what each message weighs."""
@@ -79,19 +102,26 @@ class PlacementProblem:
 
     def by_source(self, weight: Weight) -> Neighbours:
         """Targets of every rank."""
-        return Neighbours(self.pattern.offsets, np.ascontiguousarray(self.pattern.target), self.weights(weight))
+        return Neighbours(
+            self.pattern.offsets, np.ascontiguousarray(self.pattern.target), self.weights(weight)
+        )
 
     def by_target(self, weight: Weight) -> Neighbours:
         """Sources of every rank."""
         order = np.argsort(self.pattern.target, kind="stable")
         return _rows(
-            self.pattern.ranks, self.pattern.target[order], self.pattern.source[order], self.weights(weight)[order]
+            self.pattern.ranks,
+            self.pattern.target[order],
+            self.pattern.source[order],
+            self.weights(weight)[order],
         )
 
     def both_ways(self, weight: Weight) -> Neighbours:
         """Partners of every rank with what goes either way, each pair once at both its ends."""
         ranks, source, target = self.pattern.ranks, self.pattern.source, self.pattern.target
-        key = np.concatenate([source.astype(np.int64) * ranks + target, target.astype(np.int64) * ranks + source])
+        key = np.concatenate(
+            [source.astype(np.int64) * ranks + target, target.astype(np.int64) * ranks + source]
+        )
         pairs, position = np.unique(key, return_inverse=True)
         total = np.zeros(pairs.size)
         np.add.at(total, position, np.tile(self.weights(weight), 2))
@@ -99,8 +129,12 @@ class PlacementProblem:
 
 
 def _rows(
-    ranks: int, first: NDArray[np.int64] | NDArray[np.int32], second: NDArray[np.int64] | NDArray[np.int32],
+    ranks: int,
+    first: NDArray[np.int64] | NDArray[np.int32],
+    second: NDArray[np.int64] | NDArray[np.int32],
     weight: NDArray[np.float64],
-) -> Neighbours:  # fmt: skip
+) -> Neighbours:
     offsets = np.searchsorted(first, np.arange(ranks + 1)).astype(np.int64)
-    return Neighbours(offsets, np.ascontiguousarray(second, np.int32), np.ascontiguousarray(weight, np.float64))
+    return Neighbours(
+        offsets, np.ascontiguousarray(second, np.int32), np.ascontiguousarray(weight, np.float64)
+    )

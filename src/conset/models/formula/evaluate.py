@@ -1,7 +1,7 @@
 """Evaluate: a schedule, a policy and a machine's costs to a time, by the formulas of `policies`.
 
-The core walks every route at most three times: O(transfers + sum of hops) time, with limited slots · log(slots);
-O(nodes + ranks + links + phases + transfers of a phase) memory.
+The core walks every route at most three times: O(transfers + sum of hops) time, with limited slots
+· log(slots); O(nodes + ranks + links + phases + transfers of a phase) memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from conset.machine.network.topology import Topology
 from conset.machine.times import plain_sizes, synchronization_s, work_of
 from conset.models.formula.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.models.formula.prediction import Prediction
-from conset.models.formula.terms import chain_busy, message_costs, order_busy, slots_of, timetable_busy
+from conset.models.formula.terms import (
+    chain_busy,
+    message_costs,
+    order_busy,
+    slots_of,
+    timetable_busy,
+)
 from conset.schedule.loads import chosen_links
 from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule
@@ -32,29 +38,47 @@ ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""
 
 KINDS = (
-    "port out", "port in", "node", "link", "message", "sending processor", "receiving processor", "processor",
-    "shared processor", "slots", "partners", "chain", "timetable",
-)  # fmt: skip
+    "port out",
+    "port in",
+    "node",
+    "link",
+    "message",
+    "sending processor",
+    "receiving processor",
+    "processor",
+    "shared processor",
+    "slots",
+    "partners",
+    "chain",
+    "timetable",
+)
 """Resources, those of the core by the number it gives them."""
 
 NODE_RESOURCES = {
-    "port out": "port out of", "port in": "port into", "node": "both ports of",
+    "port out": "port out of",
+    "port in": "port into",
+    "node": "both ports of",
     "shared processor": "processor of all ranks on",
-}  # fmt: skip
+}
 RANK_RESOURCES = {
-    "sending processor": "sending processor of", "receiving processor": "receiving processor of",
-    "processor": "processor of", "slots": "messages in flight from", "partners": "waiting for partners up to",
-}  # fmt: skip
+    "sending processor": "sending processor of",
+    "receiving processor": "receiving processor of",
+    "processor": "processor of",
+    "slots": "messages in flight from",
+    "partners": "waiting for partners up to",
+}
 
 
-def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | None = None) -> Prediction:
+def predict(
+    schedule: Schedule, *, sync: str | None = None, machine: Machine | None = None
+) -> Prediction:
     """The time a schedule takes by formula.
 
     Args:
         schedule: phases of transfers.
         sync: policy, or None: the schedule's own.
-        machine: another machine: its costs and its routing. Routes the compiler chose are kept where the network is
-            the same one.
+        machine: another machine: its costs and its routing. Routes the compiler chose are kept
+            where the network is the same one.
 
     Raises:
         UsageError: an unknown policy.
@@ -69,13 +93,23 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
     batches = batch_offsets(policy, schedule.phases)
     busy = _busy(schedule, costs, policy, batches, latest_ends=own)
     charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
-    phase_s, terms = _add_up(busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
+    phase_s, terms = _add_up(
+        busy, batches, charged, synchronization_s(machine, costs), costs.setup_s
+    )
     witness_kind, witness = _witness(schedule, busy, batches)
     time_s = sum(terms.values())
     return Prediction(
-        time_s, str(policy), phase_s, terms, _warnings(schedule, costs, int(charged.sum()), policy),
-        _formula(schedule, policy), witness, witness_kind, machine.name, _computation(schedule, costs, batches, time_s),
-    )  # fmt: skip
+        time_s,
+        str(policy),
+        phase_s,
+        terms,
+        _warnings(schedule, costs, int(charged.sum()), policy),
+        _formula(schedule, policy),
+        witness,
+        witness_kind,
+        machine.name,
+        _computation(schedule, costs, batches, time_s),
+    )
 
 
 class Busy(NamedTuple):
@@ -103,16 +137,27 @@ class Busy(NamedTuple):
         """`time` of resources of another kind, wherever it is later."""
         later = time > self.time * (1 + ROUNDING)
         return Busy(
-            np.maximum(self.time, time), np.where(later, np.int32(KINDS.index(kind)), self.kind),
-            np.where(later, index, self.at), np.where(later, setups, self.setups),
-        )  # fmt: skip
+            np.maximum(self.time, time),
+            np.where(later, np.int32(KINDS.index(kind)), self.kind),
+            np.where(later, index, self.at),
+            np.where(later, setups, self.setups),
+        )
 
 
-def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.int64], *, latest_ends: bool) -> Busy:
-    """The busiest resource, the ranks that wait for each other, the order of messages and the timetable."""
+def _busy(
+    schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.int64], *, latest_ends: bool
+) -> Busy:
+    """The busiest resource, the ranks that wait for each other, and the orders.
+
+    Those of messages and of the timetable.
+    """
     machine = schedule.machine
     given = message_costs(
-        machine, costs, policy.kind, in_flight=slots_of(schedule, costs), blocking=schedule.timetable is None
+        machine,
+        costs,
+        policy.kind,
+        in_flight=slots_of(schedule, costs),
+        blocking=schedule.timetable is None,
     )
     found = _batches(schedule, given, batches, phase_by_phase=POLICIES[policy.kind].phase_by_phase)
     busy = Busy(found.busy, found.kind, found.index, found.setups)
@@ -123,13 +168,21 @@ def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.in
         time, last = chain_busy(schedule, costs, batches)
         busy = busy.or_later(time, "chain", last, 1)
         if schedule.timetable is None:
-            waves = order_busy(schedule, costs, policy, batches, lambda rows: _transfers(schedule, rows))
+            waves = order_busy(
+                schedule, costs, policy, batches, lambda rows: _transfers(schedule, rows)
+            )
             busy = busy.or_later(waves[0], "partners", *waves[1:])
     if schedule.timetable is not None:
         table = timetable_busy(
-            schedule, work_of(machine, costs, policy.kind), costs.half_duplex, batches, latest_ends=latest_ends
+            schedule,
+            work_of(machine, costs, policy.kind),
+            costs.half_duplex,
+            batches,
+            latest_ends=latest_ends,
         )
-        opened = _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
+        opened = (
+            _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
+        )
         busy = busy.or_later(table + opened * costs.setup_s, "timetable", 0, opened)
     return busy
 
@@ -155,12 +208,19 @@ def _transfers(
     if rows is not None:
         schedule = schedule.rearranged(rows, np.array([0, rows.size]))
     machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
-    source, target = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
+    source, target = (
+        np.ascontiguousarray(schedule.source_node),
+        np.ascontiguousarray(schedule.target_node),
+    )
     sender, receiver = source, target
     if schedule.placement is not None:
-        sender, receiver = (np.ascontiguousarray(each[message]) for each in (pattern.source, pattern.target))
+        sender, receiver = (
+            np.ascontiguousarray(each[message]) for each in (pattern.source, pattern.target)
+        )
     network = core_network(machine.topology, machine.routing)
-    transfers = _core.Transfers(network, source, target, *chosen_links(schedule), plain_sizes(schedule.size))
+    transfers = _core.Transfers(
+        network, source, target, *chosen_links(schedule), plain_sizes(schedule.size)
+    )
     packed = schedule.packed if copies else None
     flags = np.zeros(0, np.uint8) if packed is None else packed.astype(np.uint8)
     return transfers, _core.Ranks(sender, receiver, pattern.ranks, flags)
@@ -178,23 +238,43 @@ def _batches(
     return _core.time_batches(*transfers, schedule.phase_offsets, batches, phase_by_phase, given)
 
 
-def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float) -> dict[str, float]:
-    """What a computation beside the schedule adds; it hides behind bytes that flow, not behind overheads."""
+def _computation(
+    schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float
+) -> dict[str, float]:
+    """What a computation beside the schedule adds.
+
+    It hides behind bytes that flow, not behind overheads.
+    """
     if not costs.computation_s:
         return {}
     bytes_only = replace(
-        costs, send_overhead=Steps(), receive_overhead=Steps(), inject=Steps(), eject=Steps(), per_transfer_s=0.0,
-        hop_s=0.0, hop_by_size=None, setup_s=0.0, signal_s=0.0,
-    )  # fmt: skip
+        costs,
+        send_overhead=Steps(),
+        receive_overhead=Steps(),
+        inject=Steps(),
+        eject=Steps(),
+        per_transfer_s=0.0,
+        hop_s=0.0,
+        hop_by_size=None,
+        setup_s=0.0,
+        signal_s=0.0,
+    )
     given = message_costs(schedule.machine, bytes_only, "none", in_flight=None)
     flowing = _batches(schedule, given, batches, phase_by_phase=False, copies=False).busy
     return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
 
 
 def _add_up(
-    busy: Busy, batches: NDArray[np.int64], charged: NDArray[np.bool_], synchronization: float, setup: float
+    busy: Busy,
+    batches: NDArray[np.int64],
+    charged: NDArray[np.bool_],
+    synchronization: float,
+    setup: float,
 ) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """(phase_s, terms) from the time of each batch; `charged` batches start with a synchronization."""
+    """(phase_s, terms) from the time of each batch.
+
+    `charged` batches start with a synchronization.
+    """
     first, last = batches[:-1], batches[1:] - 1
     phase_s = np.diff(busy.time, prepend=0.0)
     phase_s[first] = busy.time[first]
@@ -213,10 +293,17 @@ def _formula(schedule: Schedule, policy: Sync) -> str:
     formula = formula_of(policy)
     knowledge = schedule.machine.routing.knowledge
     if knowledge == "hashed" and schedule.route_offsets is None:
-        formula += "; links carry what is expected over the hash, which takes less than is expected of the time"
+        formula += (
+            "; links carry what is expected over the hash, which takes less than is "
+            "expected of the time"
+        )
     elif knowledge == "adaptive" and schedule.route_offsets is None:
         formula += "; messages are spread evenly over equal links"
-    return formula if schedule.timetable is None else f"{formula}; a phase with a timetable lasts until its last end"
+    return (
+        formula
+        if schedule.timetable is None
+        else f"{formula}; a phase with a timetable lasts until its last end"
+    )
 
 
 def _witness(schedule: Schedule, busy: Busy, batches: NDArray[np.int64]) -> tuple[str, str]:
@@ -246,11 +333,20 @@ def _describe(schedule: Schedule, kind: str, index: int, time_s: float) -> str:
     if kind in ("message", "chain"):
         ends = int(schedule.source_node[index]), int(schedule.target_node[index])
         message = f"message {schedule.message[index]} (node {ends[0]} → {ends[1]})"
-        return message if kind == "message" else f"messages that must follow one another, up to {message}"
+        return (
+            message
+            if kind == "message"
+            else f"messages that must follow one another, up to {message}"
+        )
     if kind in NODE_RESOURCES:
         return f"{NODE_RESOURCES[kind]} {topology.node_name(index)}"
-    name = topology.node_name(index if schedule.placement is None else int(schedule.placement[index]))
-    return f"{RANK_RESOURCES[kind]} {name if schedule.placement is None else f'rank {index} on {name}'}"
+    name = topology.node_name(
+        index if schedule.placement is None else int(schedule.placement[index])
+    )
+    return (
+        f"{RANK_RESOURCES[kind]} "
+        f"{name if schedule.placement is None else f'rank {index} on {name}'}"
+    )
 
 
 def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> tuple[str, ...]:
@@ -263,20 +359,28 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> t
         smallest, largest = int(size.min()), int(size.max())
         if smallest < low or largest > high:
             given = " to ".join(dict.fromkeys((format_size(smallest), format_size(largest))))
-            known = f"from {format_size(low)}" + (f" to {format_size(high)}" if high < float("inf") else "")
+            known = f"from {format_size(low)}" + (
+                f" to {format_size(high)}" if high < float("inf") else ""
+            )
             lines.append(f"{name}: its numbers are for messages {known}, given {given}")
     if costs.outstanding_receives is not None:
-        posted, node = most_posted(schedule.source_node, schedule.target_node, schedule.phase_of, policy)
+        posted, node = most_posted(
+            schedule.source_node, schedule.target_node, schedule.phase_of, policy
+        )
         if posted > costs.outstanding_receives:
             where = schedule.machine.topology.node_name(node)
             lines.append(
-                f"infeasible: {where} would have {posted} receives posted under sync {policy}, {name} allows "
+                f"infeasible: {where} would have {posted} receives posted under sync {policy}, "
+                f"{name} allows "
                 f"{costs.outstanding_receives}"
             )
     tagged = costs.provenance.get("synchronization")
     barrier = synchronization_s(schedule.machine, costs)
     if charged and tagged is not None and tagged.tag == "unknown":
-        lines.append(f"{name}: the cost of a barrier is unknown, charged as {format_time(barrier)}, {charged} in all")
+        lines.append(
+            f"{name}: the cost of a barrier is unknown, charged as {format_time(barrier)}, "
+            f"{charged} in all"
+        )
     if schedule.route_offsets is None:
         lines += schedule.machine.warnings
     return tuple(lines)
@@ -298,12 +402,24 @@ def retarget(schedule: Schedule, machine: Machine) -> Schedule:
         )
     if _same_network(schedule.machine.topology, machine.topology):
         return replace(schedule, machine=machine)
-    return replace(schedule, machine=machine, route_offsets=None, route_nodes=None, channels=None, timetable=None)
+    return replace(
+        schedule,
+        machine=machine,
+        route_offsets=None,
+        route_nodes=None,
+        channels=None,
+        timetable=None,
+    )
 
 
 def _same_network(one: Topology, other: Topology) -> bool:
     """Whether a route of one network is a route of the other."""
-    plain = (one.kind, one.sides, one.nodes, one.endpoints) == (other.kind, other.sides, other.nodes, other.endpoints)
+    plain = (one.kind, one.sides, one.nodes, one.endpoints) == (
+        other.kind,
+        other.sides,
+        other.nodes,
+        other.endpoints,
+    )
     same_links = np.array_equal(one.link_source, other.link_source) and np.array_equal(
         one.link_target, other.link_target
     )

@@ -18,15 +18,18 @@ class Prediction(ValueObject):
     Attributes:
         time_s: `synchronization` + `setup` + `transfer` [s].
         sync: the policy predicted for.
-        phase_s: shape=(phases), float64 [s]: how much later the end comes because of each phase, given those before it.
-            They add up to `time_s`; with a barrier after every phase it is simply how long each one takes.
+        phase_s: shape=(phases), float64 [s]: how much later the end comes because of each phase,
+            given those before it. They add up to `time_s`; with a barrier after every phase it is
+            simply how long each one takes.
         terms: `synchronization`, `setup` and `transfer` [s].
         warnings: a line each: what the machine's numbers were not made for.
         formula: the policy's formula in words.
         witness: the busiest resource where it takes longest: `phase 3: port out of node 5`.
-        witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing leaves its node.
+        witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing
+            leaves its node.
         machine: the machine predicted for.
-        computation: of a machine that is to compute meanwhile, `computation_s`, `hidden_s` and `with_computation_s`.
+        computation: of a machine that is to compute meanwhile, `computation_s`, `hidden_s` and
+            `with_computation_s`.
     """
 
     time_s: float
@@ -58,4 +61,6 @@ class Prediction(ValueObject):
         }
 
     def __repr__(self) -> str:
-        return f"Prediction({self.time_s:.6g} s on {self.machine}, sync={self.sync}, {self.witness})"
+        return (
+            f"Prediction({self.time_s:.6g} s on {self.machine}, sync={self.sync}, {self.witness})"
+        )

@@ -1,9 +1,11 @@
 """How long a program takes, by formula.
 
-    T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up + switches · S
+    T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up +
+    switches · S
 
-where S is a synchronization of all ranks: a switch swaps what is open everywhere at once (Principle 2.3 of the ConSet
-text). Entering the first context is charged a set-up, and S where the machine charges the first barrier.
+where S is a synchronization of all ranks: a switch swaps what is open everywhere at once (Principle
+2.3 of the ConSet text). Entering the first context is charged a set-up, and S where the machine
+charges the first barrier.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class ProgramPrediction:
     Attributes:
         time_s: the sum of the terms [s].
         terms: `synchronization`, `setup` and `transfer` [s].
-        block_s: what the phases of each block take, switches apart [s]; of a stage that forwards, what it takes alone.
+        block_s: what the phases of each block take, switches apart [s]; of a stage that forwards,
+            what it takes alone.
         switches: communication context switches.
         machine: the machine predicted for.
         sync: the policy.
@@ -41,9 +44,13 @@ class ProgramPrediction:
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it."""
         return {
-            "time_s": self.time_s, "sync": self.sync, "terms": dict(self.terms), "block_s": list(self.block_s),
-            "switches": self.switches, "machine": self.machine,
-        }  # fmt: skip
+            "time_s": self.time_s,
+            "sync": self.sync,
+            "terms": dict(self.terms),
+            "block_s": list(self.block_s),
+            "switches": self.switches,
+            "machine": self.machine,
+        }
 
 
 def predict_program(program: Program, *, machine: Machine | None = None) -> ProgramPrediction:
@@ -54,13 +61,22 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
     """
     if program.paths is not None:
         whole = predict(chained(program), sync=program.sync, machine=machine)
-        alone = [predict(program.schedules[s.schedule], sync=program.sync, machine=machine) for s in program.stages]
+        alone = [
+            predict(program.schedules[s.schedule], sync=program.sync, machine=machine)
+            for s in program.stages
+        ]
         return ProgramPrediction(
-            whole.time_s, dict(whole.terms), tuple(each.time_s for each in alone), program.switches, whole.machine,
+            whole.time_s,
+            dict(whole.terms),
+            tuple(each.time_s for each in alone),
+            program.switches,
+            whole.machine,
             program.sync,
-        )  # fmt: skip
+        )
     once = [
-        predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
+        predict(schedule, sync="barrier", machine=machine).terms["transfer"]
+        if schedule.phases
+        else 0.0
         for schedule in program.schedules
     ]
     block_s = tuple(block.repeat * once[block.schedule] for block in program.stages)
@@ -68,7 +84,8 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
     costs = target.costs_for(program.schedules[0].method)
     entered = 1 if program.phases else 0
     terms = {
-        "synchronization": (switches + entered * costs.first_barrier) * synchronization_s(target, costs),
+        "synchronization": (switches + entered * costs.first_barrier)
+        * synchronization_s(target, costs),
         "setup": (switches + entered) * costs.setup_s,
         "transfer": sum(block_s),
     }

@@ -1,19 +1,24 @@
-"""Terms of a prediction: what messages cost as the core's formulas take it, chains of the order, timetables.
+"""Terms of a prediction.
 
-Chains: messages that must follow one another take at least their times alone, added up, as every message starts when
-those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
+What messages cost as the core's formulas take it, chains of the order, timetables.
 
-Order inside a phase: its messages form waves, those that follow none of it, those that follow one of these, and on. A
-rank begins a wave when all that it sends and receives in the one before is delivered, as under `local` it begins a
-phase, but sets up once a phase. Without barriers between phases waves go through all of them; under `local` and `ready`
-every phase has its own. So a message that follows one other of its rank also waits for the rest of that wave: where few
-messages have an order that is long by up to the rest. Cost: that of the recurrence.
+Chains: messages that must follow one another take at least their times alone, added up, as every
+message starts when those before it are delivered. Between two barriers chains begin anew.
+O(transfers + pairs).
 
-Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every port and every unit
-of a link takes its transfers in the order of their starts, each as soon as it is free and what must come before has
-ended. On the schedule's own machine that gives its times back, and a phase is never said to be shorter than its table;
-elsewhere, or with other costs, the same order is timed anew. Where phases are not kept apart by barriers the order runs
-through all of them. Messages that a timetable keeps apart on a link do not block each other. O(transfers · hops).
+Order inside a phase: its messages form waves, those that follow none of it, those that follow one
+of these, and on. A rank begins a wave when all that it sends and receives in the one before is
+delivered, as under `local` it begins a phase, but sets up once a phase. Without barriers between
+phases waves go through all of them; under `local` and `ready` every phase has its own. So a message
+that follows one other of its rank also waits for the rest of that wave: where few messages have an
+order that is long by up to the rest. Cost: that of the recurrence.
+
+Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every
+port and every unit of a link takes its transfers in the order of their starts, each as soon as it
+is free and what must come before has ended. On the schedule's own machine that gives its times
+back, and a phase is never said to be shorter than its table; elsewhere, or with other costs, the
+same order is timed anew. Where phases are not kept apart by barriers the order runs through all of
+them. Messages that a timetable keeps apart on a link do not block each other. O(transfers · hops).
 """
 
 from __future__ import annotations
@@ -41,7 +46,10 @@ RankedTransfers = Callable[[NDArray[np.intp]], tuple[_core.Transfers, _core.Rank
 
 
 def slots_of(schedule: Schedule, costs: Costs) -> int | None:
-    """Messages a rank may have in flight: what the schedule says, else the machine's; None: any number."""
+    """Messages a rank may have in flight: what the schedule says, else the machine's.
+
+    None: any number.
+    """
     stated: int | str | None = getattr(schedule, "in_flight", None)
     if stated is None:
         return costs.in_flight
@@ -53,7 +61,8 @@ def message_costs(
 ) -> _core.MessageCosts:
     """What messages cost under a policy of the kind `sync` (none, local, ready, barrier).
 
-    A request and a grant above the eager threshold are latency; under `ready` the signal stands for both.
+    A request and a grant above the eager threshold are latency; under `ready` the signal stands for
+    both.
 
     Args:
         machine: whose network.
@@ -65,27 +74,48 @@ def message_costs(
     topology = machine.topology
     width = core_widths(topology)
     ready = sync == "ready"
-    latency = costs.inject + costs.eject + Steps((costs.per_transfer_s,)) + (Steps() if ready else costs.requests)
+    latency = (
+        costs.inject
+        + costs.eject
+        + Steps((costs.per_transfer_s,))
+        + (Steps() if ready else costs.requests)
+    )
     steps = (costs.send_overhead, costs.receive_overhead, latency, costs.hop)
     limits = tuple(sorted({limit for each in steps for limit in each.up_to_B}))
     send, receive, once, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
     return _core.MessageCosts(
-        up_to=np.array(limits), send=send, receive=receive, latency=once, hop=hop,
-        out=1 / costs.port_out_Bps, in_=1 / costs.port_in_Bps, node=1 / costs.node_Bps, copy=1 / costs.copy_Bps,
-        exchange=costs.exchange_weight if exchanges else 1.0, link=link_work(topology, costs, width), width=width,
-        tolerance=float(costs.tolerance), blocking=costs.blocking if blocking else 0.0, setup=costs.setup_s,
-        signal=costs.signal_s if ready else 0.0, signal_hop=costs.hop.at(0) if ready else 0.0,
-        eager=-1.0 if costs.eager_B is None else costs.eager_B, before=costs.receive == "before",
-        one_processor=costs.one_processor and not costs.preempts, shared_processor=costs.processors == "shared",
+        up_to=np.array(limits),
+        send=send,
+        receive=receive,
+        latency=once,
+        hop=hop,
+        out=1 / costs.port_out_Bps,
+        in_=1 / costs.port_in_Bps,
+        node=1 / costs.node_Bps,
+        copy=1 / costs.copy_Bps,
+        exchange=costs.exchange_weight if exchanges else 1.0,
+        link=link_work(topology, costs, width),
+        width=width,
+        tolerance=float(costs.tolerance),
+        blocking=costs.blocking if blocking else 0.0,
+        setup=costs.setup_s,
+        signal=costs.signal_s if ready else 0.0,
+        signal_hop=costs.hop.at(0) if ready else 0.0,
+        eager=-1.0 if costs.eager_B is None else costs.eager_B,
+        before=costs.receive == "before",
+        one_processor=costs.one_processor and not costs.preempts,
+        shared_processor=costs.processors == "shared",
         in_flight=in_flight or 0,
-    )  # fmt: skip
+    )
 
 
 def chain_busy(
     schedule: Schedule, costs: Costs, batches: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """(time, last), shape=(phases): the longest chain up to each phase since its batch began [s], its last transfer.
+    """(time, last), shape=(phases).
+
+    The longest chain up to each phase since its batch began [s], its last transfer.
 
     In the time is the set-up of the phase where it begins.
 
@@ -123,12 +153,18 @@ def chain_busy(
 
 
 def order_busy(
-    schedule: Schedule, costs: Costs, sync: Sync, batches: NDArray[np.int64], transfers: RankedTransfers
+    schedule: Schedule,
+    costs: Costs,
+    sync: Sync,
+    batches: NDArray[np.int64],
+    transfers: RankedTransfers,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """(time, rank, set-ups), shape=(phases): when ranks have ended the waves up to each phase of a batch [s].
+    """(time, rank, set-ups), shape=(phases).
 
-    Counted from the start of the batch; the rank is the last one, its set-ups are in the time. Of a batch without an
-    order inside, 0: it has other terms.
+    When ranks have ended the waves up to each phase of a batch [s].
+
+    Counted from the start of the batch; the rank is the last one, its set-ups are in the time. Of a
+    batch without an order inside, 0: it has other terms.
 
     Args:
         schedule: of a pattern with an order, without a timetable.
@@ -163,15 +199,20 @@ def order_busy(
         last = np.maximum.accumulate(last)
         rank[low:high] = ends.rank[last]
         key = rank[low:high] * schedule.phases
-        setups[low:high] = np.searchsorted(has, key + np.arange(low, high), side="right") - np.searchsorted(
-            has, key + low
-        )
+        setups[low:high] = np.searchsorted(
+            has, key + np.arange(low, high), side="right"
+        ) - np.searchsorted(has, key + low)
         time[low:high] = ends.end[last] + setups[low:high] * costs.setup_s
     return time, rank, setups
 
 
-def _pairs(schedule: Schedule, batches: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(first, second): transfers of one batch that follow one another, in the order in which they are posted."""
+def _pairs(
+    schedule: Schedule, batches: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Transfers of one batch that follow one another, in the order in which they are posted.
+
+    (first, second).
+    """
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)
     batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
     place = np.empty(schedule.transfers, np.int64)
@@ -188,9 +229,16 @@ def _phases_of_ranks(schedule: Schedule) -> NDArray[np.int64]:
 
 
 def timetable_busy(
-    schedule: Schedule, work: Work, half_duplex: bool, batches: NDArray[np.int64], *, latest_ends: bool
+    schedule: Schedule,
+    work: Work,
+    half_duplex: bool,
+    batches: NDArray[np.int64],
+    *,
+    latest_ends: bool,
 ) -> NDArray[np.float64]:
-    """shape=(phases), float64 [s]: when all transfers up to each phase have ended, since its batch began.
+    """shape=(phases), float64 [s].
+
+    When all transfers up to each phase have ended, since its batch began.
 
     Args:
         schedule: with a timetable.
@@ -203,20 +251,33 @@ def timetable_busy(
     if table is None or schedule.phases == 0:
         return np.zeros(schedule.phases)
     topology, links = machine.topology, chosen_links(schedule)
-    source, target = (np.ascontiguousarray(node, np.int32) for node in (schedule.source_node, schedule.target_node))
+    source, target = (
+        np.ascontiguousarray(node, np.int32)
+        for node in (schedule.source_node, schedule.target_node)
+    )
     duration = transfer_s(machine, work, source, target, schedule.size, links)
     width = core_widths(topology)
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)
     lines = _core.TimeLines(
-        network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
-        route_links=links[1], width=width, serial=half_duplex, duration=duration, first=first, second=second,
-    )  # fmt: skip
+        network=core_network(topology, machine.routing),
+        source=source,
+        target=target,
+        route_offsets=links[0],
+        route_links=links[1],
+        width=width,
+        serial=half_duplex,
+        duration=duration,
+        first=first,
+        second=second,
+    )
     _, end = _core.time_in_order(lines, schedule.posted, schedule.phase_offsets[batches])
     busy = np.zeros(schedule.phases)
     full = np.flatnonzero(np.diff(schedule.phase_offsets))
     busy[full] = np.maximum.reduceat(end, schedule.phase_offsets[full])
     if latest_ends:
-        busy[full] = np.maximum(busy[full], np.maximum.reduceat(table[:, 1], schedule.phase_offsets[full]))
+        busy[full] = np.maximum(
+            busy[full], np.maximum.reduceat(table[:, 1], schedule.phase_offsets[full])
+        )
     for begin, end in pairwise(batches.tolist()):
         np.maximum.accumulate(busy[begin:end], out=busy[begin:end])
     return busy

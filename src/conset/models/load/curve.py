@@ -1,4 +1,4 @@
-"""Load curve: latency over load, what a network does under random traffic, from nearly empty to saturated."""
+"""Latency over load, what a network does under random traffic, from nearly empty to saturated."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ class Window:
 
     def __post_init__(self) -> None:
         if min(self.warm_up, self.drain) < 0 or self.measured < 1:
-            raise UsageError(f"cycles {self.measured}: must be at least 1, after a warm-up of at least 0")
+            raise UsageError(
+                f"cycles {self.measured}: must be at least 1, after a warm-up of at least 0"
+            )
 
     @staticmethod
     def of(measured: int | None) -> Window:
-        """The usual window, or one of so many measured cycles with half as many before and after."""
+        """The usual window, or one of so many measured cycles with half before and after."""
         return Window() if measured is None else Window(measured // 2, measured, measured // 2)
 
     @property
@@ -54,7 +56,8 @@ class LoadPoint:
         p99_latency: the 99th percentile [cycles].
         packets: measured.
         undelivered: of them.
-        saturated: whether the mean latency is above the threshold, the load above the bound, or a tenth not carried.
+        saturated: whether the mean latency is above the threshold, the load above the bound, or a
+            tenth not carried.
     """
 
     load: float
@@ -104,20 +107,36 @@ class LoadCurve:
     def to_object(self) -> dict[str, Any]:
         """As `simulate --load --json` prints it."""
         return {
-            "model": "flit", "sync": "none", "in_flight": "all", "machine": self.machine, "traffic": self.traffic,
-            "saturation": self.saturation, "load_bound": self.bound,
-            "zero_load_latency_s": self.zero_load * self.cycle_s, "zero_load_latency_cycles": self.zero_load,
-            "threshold_cycles": self.threshold, "cycle_s": self.cycle_s, "packet_flits": self.flits,
-            "lanes": self.lanes, "warm_up_cycles": self.window.warm_up, "measured_cycles": self.window.measured,
+            "model": "flit",
+            "sync": "none",
+            "in_flight": "all",
+            "machine": self.machine,
+            "traffic": self.traffic,
+            "saturation": self.saturation,
+            "load_bound": self.bound,
+            "zero_load_latency_s": self.zero_load * self.cycle_s,
+            "zero_load_latency_cycles": self.zero_load,
+            "threshold_cycles": self.threshold,
+            "cycle_s": self.cycle_s,
+            "packet_flits": self.flits,
+            "lanes": self.lanes,
+            "warm_up_cycles": self.window.warm_up,
+            "measured_cycles": self.window.measured,
             "points": [self._point(point) for point in self.points],
-            "messages": sum(point.packets for point in self.points), "events": self.events,
+            "messages": sum(point.packets for point in self.points),
+            "events": self.events,
             "elapsed_s": self.elapsed_s,
-        }  # fmt: skip
+        }
 
     def _point(self, point: LoadPoint) -> dict[str, Any]:
         return {
-            "load": point.load, "offered": point.offered, "accepted": point.accepted,
-            "mean_latency_s": point.mean_latency * self.cycle_s, "mean_latency_cycles": point.mean_latency,
-            "p99_latency_cycles": point.p99_latency, "packets": point.packets, "undelivered": point.undelivered,
+            "load": point.load,
+            "offered": point.offered,
+            "accepted": point.accepted,
+            "mean_latency_s": point.mean_latency * self.cycle_s,
+            "mean_latency_cycles": point.mean_latency,
+            "p99_latency_cycles": point.p99_latency,
+            "packets": point.packets,
+            "undelivered": point.undelivered,
             "saturated": point.saturated,
-        }  # fmt: skip
+        }

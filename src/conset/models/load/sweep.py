@@ -1,17 +1,22 @@
-"""Load sweep: latency over load at flit level, as networks are compared; and the load at which one saturates.
+"""Load sweep: latency over load at flit level, as networks are compared.
 
-Every node starts a packet in each cycle with probability load / flits (Bernoulli injection: gaps between packets are
-geometric), to a partner drawn uniformly; a packet that cannot enter waits in its node, and the wait counts. Packets
-released in the measured cycles, after a warm-up, are followed until they are delivered while injection goes on (drain).
-Loads are flits per cycle of every sending node: 1 is what its link into the network carries.
+And the load at which one saturates.
 
-Saturation is the load at which the mean latency passes 500 cycles, or five times that of an empty network where that is
-more: above it waiting grows with the time looked at; a load of which a tenth is not carried, or one above the bound,
-saturates too, even where one looks too short for such a wait. It is found by bisection, looking longer than in the
-sweep and several times: what a short look finds is some per cent too high, as waiting has no time to grow. No load
-above the bound can be carried: there the busiest link would have more than a flit a cycle.
+Every node starts a packet in each cycle with probability load / flits (Bernoulli injection: gaps
+between packets are geometric), to a partner drawn uniformly; a packet that cannot enter waits in
+its node, and the wait counts. Packets released in the measured cycles, after a warm-up, are
+followed until they are delivered while injection goes on (drain). Loads are flits per cycle of
+every sending node: 1 is what its link into the network carries.
 
-Reference: Dally and Towles, Principles and Practices of Interconnection Networks, 2004, chapters 23 and 24.
+Saturation is the load at which the mean latency passes 500 cycles, or five times that of an empty
+network where that is more: above it waiting grows with the time looked at; a load of which a tenth
+is not carried, or one above the bound, saturates too, even where one looks too short for such a
+wait. It is found by bisection, looking longer than in the sweep and several times: what a short
+look finds is some per cent too high, as waiting has no time to grow. No load above the bound can be
+carried: there the busiest link would have more than a flit a cycle.
+
+Reference: Dally and Towles, Principles and Practices of Interconnection Networks, 2004, chapters 23
+and 24.
 """
 
 from __future__ import annotations
@@ -50,7 +55,10 @@ Watch = Callable[[str], AbstractContextManager[None]]
 
 @dataclass(frozen=True, eq=False)
 class LoadRun:
-    """One run: latencies of measured packets [cycles], how many were not delivered, flits per slot in and out."""
+    """One run: latencies of measured packets [cycles], undelivered packets, rates.
+
+    Rates are flits per slot in and out.
+    """
 
     latency: NDArray[np.int64]
     undelivered: int
@@ -106,9 +114,15 @@ class LoadSweep:
         opens, closes = window.warm_up, window.warm_up + window.measured
         first, last = (int(k) for k in np.searchsorted(release, (opens, closes)))
         run = run_flit(
-            Workload(source, target, size, self.machine.topology.nodes), self.machine, release, flits,
-            settings=self.settings, packet_B=self.packet_B, watch=(first, last), limit=window.cycles,
-        )  # fmt: skip
+            Workload(source, target, size, self.machine.topology.nodes),
+            self.machine,
+            release,
+            flits,
+            settings=self.settings,
+            packet_B=self.packet_B,
+            watch=(first, last),
+            limit=window.cycles,
+        )
         self.events += run.moves
         self.elapsed_s += run.elapsed_s
         end = run.end[first:last]
@@ -116,17 +130,30 @@ class LoadSweep:
         delivered = flits[(run.end >= opens) & (run.end < closes)].sum(dtype=np.int64)
         slots = window.measured * self.traffic.senders.size
         offered = flits[first:last].sum(dtype=np.int64)
-        return LoadRun(latency, int(np.count_nonzero(end < 0)), float(offered) / slots, float(delivered) / slots)
+        return LoadRun(
+            latency,
+            int(np.count_nonzero(end < 0)),
+            float(offered) / slots,
+            float(delivered) / slots,
+        )
 
     def _point(self, load: float, runs: list[LoadRun]) -> LoadPoint:
         latency = np.concatenate([run.latency for run in runs])
         mean = float(latency.mean()) if latency.size else 0.0
-        offered, accepted = (float(np.mean([getattr(run, x) for run in runs])) for x in ("offered", "accepted"))
+        offered, accepted = (
+            float(np.mean([getattr(run, x) for run in runs])) for x in ("offered", "accepted")
+        )
         saturated = mean > self.threshold or load > self.bound or accepted < CARRIED * offered
         return LoadPoint(
-            load, offered, accepted, mean, float(np.percentile(latency, 99)) if latency.size else 0.0, latency.size,
-            sum(run.undelivered for run in runs), saturated,
-        )  # fmt: skip
+            load,
+            offered,
+            accepted,
+            mean,
+            float(np.percentile(latency, 99)) if latency.size else 0.0,
+            latency.size,
+            sum(run.undelivered for run in runs),
+            saturated,
+        )
 
     def saturation(self, low: float, high: float) -> float:
         """Bisection between a load that the network carries and one that it does not."""
@@ -142,16 +169,33 @@ class LoadSweep:
         """What has been measured so far."""
         points = tuple(self.points[load] for load in sorted(self.points))
         return LoadCurve(
-            self.traffic.name, self.machine.name, points, saturation, self.bound, self.zero_load, self.threshold,
-            cycle_time(self.machine), self.flits, lanes_of(self.machine.costs, self.settings), self.window,
-            self.events, self.elapsed_s,
-        )  # fmt: skip
+            self.traffic.name,
+            self.machine.name,
+            points,
+            saturation,
+            self.bound,
+            self.zero_load,
+            self.threshold,
+            cycle_time(self.machine),
+            self.flits,
+            lanes_of(self.machine.costs, self.settings),
+            self.window,
+            self.events,
+            self.elapsed_s,
+        )
 
 
 def sweep_load(
-    sweep: LoadSweep, low: float, high: float, *, points: int = POINTS, progress: Watch = lambda _: nullcontext()
+    sweep: LoadSweep,
+    low: float,
+    high: float,
+    *,
+    points: int = POINTS,
+    progress: Watch = lambda _: nullcontext(),
 ) -> LoadCurve:
-    """Latency from load `low` to `high` in equal steps, and the saturation between the last that holds and the next.
+    """Latency from load `low` to `high` in equal steps, and the saturation.
+
+    It is between the last that holds and the next.
 
     Args:
         sweep: the network and its traffic.
@@ -182,7 +226,8 @@ def check_loads(low: float, high: float) -> None:
     """Raises UsageError unless 0 < low <= high <= 1."""
     if not 0 < low <= high <= 1:
         raise UsageError(
-            f"load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node", options=["load"]
+            f"load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node",
+            options=["load"],
         )
 
 
@@ -192,16 +237,24 @@ def _steps(low: float, high: float, points: int) -> list[float]:
 
 
 def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:
-    """(mean latency of a packet alone [cycles], the load at which the busiest link or a receiving node is full)."""
+    """(mean latency of a packet alone [cycles], the load at which a resource is full).
+
+    The busiest link or a receiving node.
+    """
     topology, routing = machine.topology, machine.routing
     source, target, size, share = traffic.pairs()
     flits = flits_of(size, machine.costs.flit_B)
     hops = route_hops(topology, routing, source, target)
     latency = float(((5.0 + 4.0 * hops + flits) * share).sum() / share.sum())
-    # whole numbers for the core: flits per link in as many draws of every node as keep a pair's share visible
+    # whole numbers for the core: flits per link in as many draws of every node as keep a pair's
+    # share visible
     draws = 2**20
-    rate = np.round(share * flits / traffic.flits_per_packet(machine.costs.flit_B)[source] * draws).astype(np.int64)
+    rate = np.round(
+        share * flits / traffic.flits_per_packet(machine.costs.flit_B)[source] * draws
+    ).astype(np.int64)
     links = _core.count_totals(core_network(topology, routing), source, target, rate).bytes
     into = np.bincount(target, rate, topology.nodes)
-    busiest: NDArray[np.float64] = np.array([links.max(initial=0), into.max(initial=0.0), draws], np.float64)
+    busiest: NDArray[np.float64] = np.array(
+        [links.max(initial=0), into.max(initial=0.0), draws], np.float64
+    )
     return latency, float(draws / busiest.max())

@@ -1,4 +1,7 @@
-"""Traffic: who may send to whom, for injection at random; uniform, or over the messages of a pattern."""
+"""Traffic: who may send to whom, for injection at random.
+
+Uniform, or over the messages of a pattern.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,25 @@ from conset.pattern.spec import input_path, parse_pattern, split_options
 PACKET_FLITS = 8
 """Flits of a packet where nothing is said."""
 UNIFORM = "random"
-"""The word for a node drawn anew for every packet; with `degree=` it is a pattern of fixed partners."""
+"""The word for a node drawn anew for every packet.
+
+With `degree=` it is a pattern of fixed partners.
+"""
 
 Packets = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Partners in compressed sparse rows: a packet of node n takes one of its rows, each equally likely.
+    """Partners in compressed sparse rows.
+
+    A packet of node n takes one of its rows, each equally likely.
 
     Attributes:
         name: for people.
         nodes: of the network.
-        offsets: shape=(nodes + 1), int64: rows of node n are `offsets[n] … offsets[n + 1]`; (0): every node sends to
-            every node, itself included, in packets of `size[0]`.
+        offsets: shape=(nodes + 1), int64: rows of node n are `offsets[n] … offsets[n + 1]`; (0):
+            every node sends to every node, itself included, in packets of `size[0]`.
         target: shape=(rows), int32; (0) for all nodes.
         size: shape=(rows), int64 [B]; one entry for all nodes.
     """
@@ -50,13 +58,24 @@ class Traffic:
     @staticmethod
     def uniform(nodes: int, size_B: int) -> Traffic:  # noqa: N803
         """Every packet to a node drawn from all, the sender included."""
-        return Traffic("uniform", nodes, np.zeros(0, np.int64), np.zeros(0, np.int32), np.array([size_B]))
+        return Traffic(
+            "uniform", nodes, np.zeros(0, np.int64), np.zeros(0, np.int32), np.array([size_B])
+        )
 
     @staticmethod
     def of_pattern(pattern: Pattern, nodes: int, size_B: int | None = None) -> Traffic:  # noqa: N803
-        """Every packet to one of the sender's partners in `pattern`; `size_B` instead of the messages' own sizes."""
-        sizes = pattern.size if size_B is None else np.broadcast_to(np.int64(size_B), pattern.target.shape)
-        offsets = np.concatenate([pattern.offsets, np.full(nodes - pattern.ranks, pattern.offsets[-1])])
+        """Every packet to one of the sender's partners in `pattern`.
+
+        `size_B` instead of the messages' own sizes.
+        """
+        sizes = (
+            pattern.size
+            if size_B is None
+            else np.broadcast_to(np.int64(size_B), pattern.target.shape)
+        )
+        offsets = np.concatenate(
+            [pattern.offsets, np.full(nodes - pattern.ranks, pattern.offsets[-1])]
+        )
         return Traffic(pattern.name, nodes, offsets, pattern.target, sizes)
 
     @cached_property
@@ -81,20 +100,34 @@ class Traffic:
     def flits_per_packet(self, flit_B: int) -> NDArray[np.float64]:  # noqa: N803
         """shape=(nodes): mean flits of a packet of each node; 0 for one that sends nothing."""
         flits = flits_of(self.size, flit_B)
-        return np.full(self.nodes, float(flits[0])) if not self.offsets.size else self._per_node(flits)
+        return (
+            np.full(self.nodes, float(flits[0])) if not self.offsets.size else self._per_node(flits)
+        )
 
-    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
-        """(source, target, size [B], share): every pair that may speak; a sender's shares add up to 1."""
+    def pairs(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+        """(source, target, size [B], share): every pair that may speak.
+
+        A sender's shares add up to 1.
+        """
         if not self.offsets.size:
             node = np.arange(self.nodes, dtype=np.int32)
             source, target = np.repeat(node, self.nodes), np.tile(node, self.nodes)
-            return source, target, np.broadcast_to(self.size, source.shape), np.full(source.size, 1 / self.nodes)
+            return (
+                source,
+                target,
+                np.broadcast_to(self.size, source.shape),
+                np.full(source.size, 1 / self.nodes),
+            )
         count = np.diff(self.offsets)
         source = np.repeat(np.arange(self.nodes, dtype=np.int32), count)
         return source, self.target, self.size, 1.0 / count[source]
 
     def draw(self, load: float, flit_B: int, cycles: int, seed: int) -> Packets:  # noqa: N803
-        """(release [cycles], source, target, size [B]) of packets in `cycles` cycles, by time and then by node.
+        """(release [cycles], source, target, size [B]) of packets in `cycles` cycles.
+
+        By time and then by node.
 
         Args:
             load: flits per cycle of every sender, above 0 and at most 1.
@@ -122,9 +155,12 @@ class Traffic:
 
 
 def parse_traffic(text: str, machine: Machine, *, seed: int = 0) -> Traffic:
-    """Traffic from the words for a pattern: `random` draws a node for every packet, others keep to their partners.
+    """Traffic from the words for a pattern.
 
-    A packet is as long as the spec's `size=` says, else 8 flits of the machine; a file's messages keep their sizes.
+    `random` draws a node for every packet, others keep to their partners.
+
+    A packet is as long as the spec's `size=` says, else 8 flits of the machine; a file's messages
+    keep their sizes.
 
     Raises:
         UsageError: words of a pattern that do not parse, or a distribution of sizes for `random`.
@@ -136,13 +172,20 @@ def parse_traffic(text: str, machine: Machine, *, seed: int = 0) -> Traffic:
     usual = PACKET_FLITS * machine.costs.flit_B
     if tokens[0] == UNIFORM and "degree" not in given:
         if set(given) - {"size"}:
-            raise UsageError(f"{text}: takes only size= here, or degree= for fixed partners, given {sorted(given)}")
+            raise UsageError(
+                f"{text}: takes only size= here, or degree= for fixed partners, given "
+                f"{sorted(given)}"
+            )
         if topology.nodes > topology.endpoints:
-            return _among_endpoints(topology.endpoints, topology.nodes, parse_size(given.get("size", usual), "size"))
+            return _among_endpoints(
+                topology.endpoints, topology.nodes, parse_size(given.get("size", usual), "size")
+            )
         return Traffic.uniform(topology.nodes, parse_size(given.get("size", usual), "size"))
     pattern = parse_pattern(text, topology=topology, seed=seed)
     if pattern.ranks > topology.endpoints:
-        raise InputError(f"{text}: {pattern.ranks} ranks on {topology.endpoints} endpoints of {machine.name}")
+        raise InputError(
+            f"{text}: {pattern.ranks} ranks on {topology.endpoints} endpoints of {machine.name}"
+        )
     plain = input_path(text) is None and "size" not in given
     return Traffic.of_pattern(pattern, topology.nodes, usual if plain else None)
 
@@ -151,4 +194,6 @@ def _among_endpoints(endpoints: int, nodes: int, size_B: int) -> Traffic:  # noq
     """Uniform traffic where only some nodes are endpoints."""
     offsets = np.minimum(np.arange(nodes + 1), endpoints) * endpoints
     target = np.tile(np.arange(endpoints, dtype=np.int32), endpoints)
-    return Traffic("uniform", nodes, offsets, target, np.broadcast_to(np.int64(size_B), target.shape))
+    return Traffic(
+        "uniform", nodes, offsets, target, np.broadcast_to(np.int64(size_B), target.shape)
+    )

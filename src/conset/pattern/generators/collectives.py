@@ -19,8 +19,8 @@ from conset.pattern.generators.partners import (
 def generate_alltoall(setting: Setting) -> Partners:
     """Message `r * (ranks - 1) + j` goes from `r` to `j`, or to `j + 1` from `j >= r` on.
 
-    Written straight into its 4 bytes a message: an index matrix with its diagonal taken out would need three times
-    that.
+    Written straight into its 4 bytes a message: an index matrix with its diagonal taken out would
+    need three times that.
     """
     ranks = setting.ranks
     require_messages(ranks * (ranks - 1), "alltoall")
@@ -33,7 +33,9 @@ def generate_alltoall(setting: Setting) -> Partners:
 
 
 def _require_rank(setting: Setting, name: str, argument: str, rank: int) -> None:
-    require(rank < setting.ranks, name, f"{argument} = a rank from 0 to {setting.ranks - 1}", f"{rank}")
+    require(
+        rank < setting.ranks, name, f"{argument} = a rank from 0 to {setting.ranks - 1}", f"{rank}"
+    )
 
 
 def partners_into(setting: Setting, name: str, argument: str, rank: int) -> Partners:
@@ -86,14 +88,21 @@ def generate_hotspot(setting: Setting, *, to: int) -> Partners:
 
 
 def generate_tree(setting: Setting) -> Partners:
-    """Heap numbering: the parent of rank `r` is `(r - 1) // 2`, the root is 0; every edge both ways."""
+    """Heap numbering: the parent of rank `r` is `(r - 1) // 2`, the root is 0.
+
+    Every edge both ways.
+    """
     child = np.arange(1, setting.ranks, dtype=np.int64)
     parent = (child - 1) // 2
-    return partners_of_pairs(setting.ranks, np.concatenate([child, parent]), np.concatenate([parent, child]))
+    return partners_of_pairs(
+        setting.ranks, np.concatenate([child, parent]), np.concatenate([parent, child])
+    )
 
 
 def generate_butterfly(setting: Setting) -> Partners:
-    """Rank `r` sends to `r ^ 2^i` for every bit i: all stages of a butterfly at once, binary numbering.
+    """Rank `r` sends to `r ^ 2^i` for every bit i.
+
+    All stages of a butterfly at once, binary numbering.
 
     Raises:
         InputError: no power of two of ranks.

@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from conset.base.units import count_of
 from conset.machine.network.topology import Topology
-from conset.pattern.generators.partners import Partners, Setting, partners_of_pairs, require, require_messages
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    partners_of_pairs,
+    require,
+    require_messages,
+)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Ranks on a box: rank `r` is number `r % per_node` on node `r // per_node`, nodes are row-major.
+    """Rank `r` is number `r % per_node` on node `r // per_node`, nodes are row-major.
 
     Attributes:
         sides: nodes along each dimension.
@@ -44,14 +50,17 @@ def describe_network(setting: Setting) -> str:
 
 
 def ranks_per_node(setting: Setting) -> int:
-    """Ranks on each endpoint of the network, 0 where the ranks do not fill it evenly or there is none."""
+    """Ranks on each endpoint; 0 where the ranks do not fill it evenly or there is none."""
     if setting.topology is None or setting.ranks % setting.topology.endpoints:
         return 0
     return setting.ranks // setting.topology.endpoints
 
 
 def box_of(setting: Setting) -> Grid | None:
-    """The network's own grid, or None where it is no mesh, torus or ring or the ranks do not fill it evenly."""
+    """The network's own grid, or None.
+
+    None where it is no mesh, torus or ring or the ranks do not fill it evenly.
+    """
     topology = setting.topology
     if topology is None or not topology.is_box or not ranks_per_node(setting):
         return None
@@ -62,7 +71,8 @@ def grid_of(setting: Setting, name: str, sides: tuple[int, ...]) -> Grid:
     """The grid a pattern lies on: `sides` where given (one rank a place), else the network's.
 
     Raises:
-        InputError: the sides do not hold the ranks, or the network is no box that the ranks fill evenly.
+        InputError: the sides do not hold the ranks, or the network is no box that the ranks fill
+            evenly.
     """
     if sides:
         shape = "x".join(str(side) for side in sides)
@@ -84,7 +94,9 @@ def partners_of_nodes(
 ) -> Partners:
     """Partners from pairs of nodes: rank number k of a node sends to rank number k of the other."""
     number = np.arange(per_node)
-    spread = [(end.astype(np.int64)[:, None] * per_node + number).ravel() for end in (source, target)]
+    spread = [
+        (end.astype(np.int64)[:, None] * per_node + number).ravel() for end in (source, target)
+    ]
     return partners_of_pairs(grid_nodes * per_node, spread[0], spread[1])
 
 
@@ -103,8 +115,9 @@ def partners_in_lines(grid: Grid, axis: int, name: str) -> Partners:
 def generate_neighbor(setting: Setting) -> Partners:
     """To the ends of the own node's links; number k of a node sends to number k of each neighbour.
 
-    In a graph these are the endpoints at the least number of hops: those linked directly, else those behind the same
-    switch, and so on. Where every node is as near as any other (a crossbar, or no network) ranks stand in a ring.
+    In a graph these are the endpoints at the least number of hops: those linked directly, else
+    those behind the same switch, and so on. Where every node is as near as any other (a crossbar,
+    or no network) ranks stand in a ring.
 
     Raises:
         InputError: the ranks do not fill the network evenly.
@@ -113,7 +126,12 @@ def generate_neighbor(setting: Setting) -> Partners:
     if topology is None or topology.kind == "crossbar":
         return _ring(setting.ranks)
     per_node = ranks_per_node(setting)
-    require(per_node > 0, "neighbor", f"a multiple of {topology.endpoints} ranks", describe_network(setting))
+    require(
+        per_node > 0,
+        "neighbor",
+        f"a multiple of {topology.endpoints} ranks",
+        describe_network(setting),
+    )
     if topology.kind == "graph":
         source, target = _nearest_endpoints(topology)
     else:
@@ -123,7 +141,9 @@ def generate_neighbor(setting: Setting) -> Partners:
 
 def _ring(ranks: int) -> Partners:
     rank = np.arange(ranks, dtype=np.int64)
-    return partners_of_pairs(ranks, np.tile(rank, 2), np.concatenate([(rank + 1) % ranks, (rank - 1) % ranks]))
+    return partners_of_pairs(
+        ranks, np.tile(rank, 2), np.concatenate([(rank + 1) % ranks, (rank - 1) % ranks])
+    )
 
 
 def _nearest_endpoints(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -143,14 +163,18 @@ def _nearest_endpoints(topology: Topology) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def generate_stencil(setting: Setting, *, reach: int, sides: tuple[int, ...]) -> Partners:
-    """To every place whose coordinates all differ by at most `reach`: (2 reach + 1)^n - 1 of them in n dimensions.
+    """To every place whose coordinates all differ by at most `reach`.
 
-    Wraps around where the network does, stops at the border of a mesh. A place that several steps reach on a short
-    cycle is one partner.
+    (2 reach + 1)^n - 1 of them in n dimensions.
+
+    Wraps around where the network does, stops at the border of a mesh. A place that several steps
+    reach on a short cycle is one partner.
     """
     grid = grid_of(setting, "stencil", sides)
     steps = [_steps(side, reach, grid.wraps) for side in grid.sides]
-    require_messages(grid.nodes * (int(np.prod([len(s) for s in steps], dtype=object)) - 1), "stencil")
+    require_messages(
+        grid.nodes * (int(np.prod([len(s) for s in steps], dtype=object)) - 1), "stencil"
+    )
     at = np.stack(np.unravel_index(np.arange(grid.nodes), grid.sides))
     side = np.array(grid.sides)[:, None]
     sources, targets = [], []
@@ -161,11 +185,16 @@ def generate_stencil(setting: Setting, *, reach: int, sides: tuple[int, ...]) ->
         inside = np.flatnonzero(((moved >= 0) & (moved < side)).all(axis=0))
         sources.append(inside)
         targets.append(np.ravel_multi_index(tuple(moved[:, inside]), grid.sides))
-    return partners_of_nodes(grid.nodes, grid.per_node, np.concatenate(sources), np.concatenate(targets))
+    return partners_of_nodes(
+        grid.nodes, grid.per_node, np.concatenate(sources), np.concatenate(targets)
+    )
 
 
 def _steps(side: int, reach: int, wraps: bool) -> list[int]:
-    """The steps along one side that can matter: all residues of a cycle at most, the length of a path at most."""
+    """The steps along one side that can matter.
+
+    All residues of a cycle at most, the length of a path at most.
+    """
     if wraps and 2 * reach + 1 >= side:
         return list(range(side))
     reach = min(reach, side - 1)
@@ -173,13 +202,18 @@ def _steps(side: int, reach: int, wraps: bool) -> list[int]:
 
 
 def generate_rows(setting: Setting, *, sides: tuple[int, ...]) -> Partners:
-    """Everybody with everybody on the same line of the last dimension (x); all ranks of these nodes take part."""
+    """Everybody with everybody on the same line of the last dimension (x).
+
+    All ranks of these nodes take part.
+    """
     grid = grid_of(setting, "rows", sides)
     return partners_in_lines(grid, len(grid.sides) - 1, "rows")
 
 
 def generate_columns(setting: Setting, *, sides: tuple[int, ...]) -> Partners:
-    """Everybody with everybody on the same line of the dimension before the last (y): a column of a matrix.
+    """Everybody with everybody on the same line of the dimension before the last (y).
+
+    A column of a matrix.
 
     Raises:
         InputError: fewer than two sides.

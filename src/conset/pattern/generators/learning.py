@@ -1,22 +1,24 @@
-"""Training in parallel: what ranks send that share the experts, layers, matrices or data of one model.
+"""Training in parallel.
 
-Ranks stand in the usual order of such programs: tensor groups are neighbours, then come the copies that share the
-data, and stages of a pipeline are farthest apart (D. Narayanan et al., "Efficient Large-Scale Language Model Training
-on GPU Clusters Using Megatron-LM", SC 2021). Sizes are computed: bytes of one step of one kind.
+What ranks send that share the experts, layers, matrices or data of one model.
 
-Mixture of experts (`generate_moe`)
-Problem: every token of every rank goes to `top` distinct experts; experts live on ranks. Popular experts make
-columns of very unequal sums, and others at every step.
-Idea: expert number i of a random order has weight (i + 1)^-skew; a token draws experts by weight without replacement.
-From one step to the next the order changes by one exchange of two experts, so that steps near each other are alike;
-tokens are drawn anew.
-How: successive draws by inverse distribution, all tokens at once; what a token has already is drawn again; the few
-that still collide after a bounded number of rounds take the first arrival in a race of exponential clocks of the
-experts that they have not, which has the same distribution.
-Invariant: a token holds distinct experts after every draw.
-Complexity: O(ranks * tokens * top * log experts) expected; memory of one rank's tokens.
-Source: D. Lepikhin et al., "GShard", ICLR 2021: experts on all ranks, a capacity per expert and group of tokens; what
-is above it is dropped. W. Fedus et al., "Switch Transformers", JMLR 23 (2022): the capacity factor.
+Ranks stand in the usual order of such programs: tensor groups are neighbours, then come the copies
+that share the data, and stages of a pipeline are farthest apart (D. Narayanan et al., "Efficient
+Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021). Sizes are
+computed: bytes of one step of one kind.
+
+Mixture of experts (`generate_moe`) Problem: every token of every rank goes to `top` distinct
+experts; experts live on ranks. Popular experts make columns of very unequal sums, and others at
+every step. Idea: expert number i of a random order has weight (i + 1)^-skew; a token draws experts
+by weight without replacement. From one step to the next the order changes by one exchange of two
+experts, so that steps near each other are alike; tokens are drawn anew. How: successive draws by
+inverse distribution, all tokens at once; what a token has already is drawn again; the few that
+still collide after a bounded number of rounds take the first arrival in a race of exponential
+clocks of the experts that they have not, which has the same distribution. Invariant: a token holds
+distinct experts after every draw. Complexity: O(ranks * tokens * top * log experts) expected;
+memory of one rank's tokens. Source: D. Lepikhin et al., "GShard", ICLR 2021: experts on all ranks,
+a capacity per expert and group of tokens; what is above it is dropped. W. Fedus et al., "Switch
+Transformers", JMLR 23 (2022): the capacity factor.
 """
 
 from __future__ import annotations
@@ -24,7 +26,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.pattern.generators.partners import Partners, Setting, partners_of_volumes, require, require_messages
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    partners_of_volumes,
+    require,
+    require_messages,
+)
 
 _ROUNDS = 16
 """Draws of a token that hit what it has, before the race decides."""
@@ -46,8 +54,9 @@ def generate_moe(
 ) -> Partners:
     """Tokens to their experts, or back.
 
-    Expert `e` of E lives on rank `e * ranks // E`; a token counts `hidden` bytes for each of its experts, several on
-    one rank too. The capacity is of an expert and the tokens of one rank; what is above it is dropped.
+    Expert `e` of E lives on rank `e * ranks // E`; a token counts `hidden` bytes for each of its
+    experts, several on one rank too. The capacity is of an expert and the tokens of one rank; what
+    is above it is dropped.
 
     Raises:
         InputError: more experts of a token than there are, or a step that is too late.
@@ -74,7 +83,9 @@ def generate_moe(
     return partners_of_volumes(ranks, source, target, size)
 
 
-def _popularity(experts: int, skew: float, step: int, random: np.random.Generator) -> NDArray[np.float64]:
+def _popularity(
+    experts: int, skew: float, step: int, random: np.random.Generator
+) -> NDArray[np.float64]:
     """shape=(experts): the weight of each expert at a step."""
     order = random.permutation(experts)
     for one, other in random.integers(experts, size=(step, 2)).tolist():
@@ -84,7 +95,9 @@ def _popularity(experts: int, skew: float, step: int, random: np.random.Generato
     return weight
 
 
-def _routed(weight: NDArray[np.float64], tokens: int, top: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _routed(
+    weight: NDArray[np.float64], tokens: int, top: int, random: np.random.Generator
+) -> NDArray[np.int64]:
     """shape=(tokens, top): distinct experts of each token, drawn by weight without replacement."""
     experts = weight.size
     if top == experts:
@@ -94,7 +107,9 @@ def _routed(weight: NDArray[np.float64], tokens: int, top: int, random: np.rando
     for k in range(top):
         drawing = np.arange(tokens)
         for _ in range(_ROUNDS):
-            drawn = np.searchsorted(cumulative, random.random(drawing.size) * cumulative[-1], side="right")
+            drawn = np.searchsorted(
+                cumulative, random.random(drawing.size) * cumulative[-1], side="right"
+            )
             drawn = np.minimum(drawn, experts - 1)
             again = (chosen[drawing, :k] == drawn[:, None]).any(axis=1)
             chosen[drawing[~again], k] = drawn[~again]
@@ -108,11 +123,14 @@ def _routed(weight: NDArray[np.float64], tokens: int, top: int, random: np.rando
     return chosen
 
 
-def generate_pipeline(setting: Setting, *, stages: int, tokens: int, hidden: int, chunks: int, way: str) -> Partners:
+def generate_pipeline(
+    setting: Setting, *, stages: int, tokens: int, hidden: int, chunks: int, way: str
+) -> Partners:
     """Activations of one microbatch from stage to stage, gradients back.
 
-    Rank `r` is in stage `r // (ranks / stages)` and sends to the same place of the next one. With several `chunks` of
-    layers a stage, a microbatch passes all stages that often, and the last stage sends to the first between two passes.
+    Rank `r` is in stage `r // (ranks / stages)` and sends to the same place of the next one. With
+    several `chunks` of layers a stage, a microbatch passes all stages that often, and the last
+    stage sends to the first between two passes.
 
     Raises:
         InputError: stages that do not divide the ranks.
@@ -134,8 +152,12 @@ def generate_pipeline(setting: Setting, *, stages: int, tokens: int, hidden: int
     return partners_of_volumes(ranks, source, target, np.tile(size, len(both)))
 
 
-def generate_tensor(setting: Setting, *, group: int, tokens: int, hidden: int, way: str) -> Partners:
-    """Activations of `tokens` · `hidden` bytes, summed over each group of `group` neighbouring ranks.
+def generate_tensor(
+    setting: Setting, *, group: int, tokens: int, hidden: int, way: str
+) -> Partners:
+    """Activations of `tokens` · `hidden` bytes, summed over each group of `group` ranks.
+
+    The ranks of a group are neighbours.
 
     A reduce-scatter and an all-gather, around a ring or directly from each to each.
 
@@ -148,7 +170,9 @@ def generate_tensor(setting: Setting, *, group: int, tokens: int, hidden: int, w
     return _summed(ranks, members, tokens * hidden, way)
 
 
-def generate_data_parallel(setting: Setting, *, tensor: int, stages: int, gradients: int, way: str) -> Partners:
+def generate_data_parallel(
+    setting: Setting, *, tensor: int, stages: int, gradients: int, way: str
+) -> Partners:
     """Gradients summed over the ranks that hold the same part of a model.
 
     These are rank `r`, `r + tensor`, `r + 2 tensor` … of the same stage.
@@ -158,23 +182,34 @@ def generate_data_parallel(setting: Setting, *, tensor: int, stages: int, gradie
     """
     ranks = setting.ranks
     given = f"{tensor} · {stages} = {tensor * stages}"
-    require(ranks % (tensor * stages) == 0, "data-parallel", f"tensor · stages that divide {ranks} ranks", given)
-    members = np.arange(ranks).reshape(stages, -1, tensor).swapaxes(1, 2).reshape(stages * tensor, -1)
+    require(
+        ranks % (tensor * stages) == 0,
+        "data-parallel",
+        f"tensor · stages that divide {ranks} ranks",
+        given,
+    )
+    members = (
+        np.arange(ranks).reshape(stages, -1, tensor).swapaxes(1, 2).reshape(stages * tensor, -1)
+    )
     return _summed(ranks, members, gradients, way)
 
 
 def _summed(ranks: int, members: NDArray[np.int64], total: int, way: str) -> Partners:
-    """A sum over every row of `members`, each with `total` bytes, in blocks as equal as whole bytes allow.
+    """A sum over every row of `members`, each with `total` bytes.
 
-    Around a ring a rank sends all blocks but one to the next in the reduce-scatter, and all but one in the all-gather;
-    directly it sends each other rank that one's block, and its own block when it is summed.
+    Blocks are as equal as whole bytes allow.
+
+    Around a ring a rank sends all blocks but one to the next in the reduce-scatter, and all but one
+    in the all-gather; directly it sends each other rank that one's block, and its own block when it
+    is summed.
     """
     group = members.shape[1]
     block = np.diff(np.arange(group + 1) * total // group)
     place = np.arange(group)
     if way == "ring":
         sender, receiver = place, (place + 1) % group
-        # reduce-scatter: it starts with its own block and never has its predecessor's sum to pass on, …
+        # reduce-scatter: it starts with its own block and never has its predecessor's sum to pass
+        # on, …
         size = 2 * total - block[(place + 1) % group] - block[(place + 2) % group]
     else:
         require_messages(ranks * (group - 1), "a sum from each to each")
@@ -183,4 +218,6 @@ def _summed(ranks: int, members: NDArray[np.int64], total: int, way: str) -> Par
     if group == 1:
         sender, receiver, size = sender[:0], receiver[:0], size[:0]
     rows = members.shape[0]
-    return partners_of_volumes(ranks, members[:, sender].ravel(), members[:, receiver].ravel(), np.tile(size, rows))
+    return partners_of_volumes(
+        ranks, members[:, sender].ravel(), members[:, receiver].ravel(), np.tile(size, rows)
+    )

@@ -1,17 +1,18 @@
-"""Meshes and graphs that nobody made: adaptively refined blocks, and graphs with power-law degrees, over ranks.
+"""Meshes and graphs that nobody made.
 
-Adaptive refinement (`generate_amr`)
-Problem: halos of a simulation whose blocks are halved where something happens: neighbours differ in level, and ranks
-have unequal surfaces.
-Idea: a spherical front, its centre and radius drawn by the seed; blocks that it crosses are halved, level by level;
-then blocks are halved until neighbours across a face differ by one level at most (2:1). Ranks take equal numbers of
-blocks along a Morton curve.
-How: blocks are (level, coordinates) in a set; a face between equals is sent from each to the other, one between a
-block and a finer one as the cells of the coarser block, each way.
-Invariant: the blocks tile the box after every halving.
-Source: C. Burstedde, L. C. Wilcox, O. Ghattas, "p4est", SIAM J. Sci. Comput. 33 (2011), for balance and curve.
+Adaptively refined blocks, and graphs with power-law degrees, over ranks.
 
-Partitioned graphs (`generate_partition`): a vertex is sent once to every other rank that has a neighbour of it.
+Adaptive refinement (`generate_amr`) Problem: halos of a simulation whose blocks are halved where
+something happens: neighbours differ in level, and ranks have unequal surfaces. Idea: a spherical
+front, its centre and radius drawn by the seed; blocks that it crosses are halved, level by level;
+then blocks are halved until neighbours across a face differ by one level at most (2:1). Ranks take
+equal numbers of blocks along a Morton curve. How: blocks are (level, coordinates) in a set; a face
+between equals is sent from each to the other, one between a block and a finer one as the cells of
+the coarser block, each way. Invariant: the blocks tile the box after every halving. Source: C.
+Burstedde, L. C. Wilcox, O. Ghattas, "p4est", SIAM J. Sci. Comput. 33 (2011), for balance and curve.
+
+Partitioned graphs (`generate_partition`): a vertex is sent once to every other rank that has a
+neighbour of it.
 """
 
 from __future__ import annotations
@@ -32,13 +33,20 @@ Block = tuple[int, tuple[int, ...]]
 
 
 def generate_amr(
-    setting: Setting, *, sides: tuple[int, ...], levels: int, cells: int, ghosts: int, word: int, step: int
+    setting: Setting,
+    *,
+    sides: tuple[int, ...],
+    levels: int,
+    cells: int,
+    ghosts: int,
+    word: int,
+    step: int,
 ) -> Partners:
     """Ghost cells across the faces of blocks, both ways; between blocks of one rank they are local.
 
     Raises:
-        InputError: more than three sides, an odd number of cells, more ghosts than half of them, too many blocks, or
-            fewer blocks than ranks.
+        InputError: more than three sides, an odd number of cells, more ghosts than half of them,
+            too many blocks, or fewer blocks than ranks.
     """
     ranks = setting.ranks
     sides = sides or (ceil(sqrt(2 * ranks)),) * 2
@@ -52,7 +60,9 @@ def generate_amr(
     centre = np.array(sides) * setting.random.uniform(0.25, 0.75, len(sides))
     radius = least * setting.random.uniform(0.15, 0.4) + step / 4
     blocks = _balanced(_refined(sides, levels, centre, radius), sides)
-    require(len(blocks) >= ranks, "amr", f"at most as many ranks as {len(blocks)} blocks", f"{ranks}")
+    require(
+        len(blocks) >= ranks, "amr", f"at most as many ranks as {len(blocks)} blocks", f"{ranks}"
+    )
     curve = sorted(blocks, key=lambda block: _morton(block, levels))
     rank = {block: k * ranks // len(curve) for k, block in enumerate(curve)}
     same = cells ** (len(sides) - 1) * ghosts * word
@@ -69,14 +79,19 @@ def generate_amr(
     return partners_of_volumes(ranks, source, target, size)
 
 
-def _refined(sides: tuple[int, ...], levels: int, centre: NDArray[np.float64], radius: float) -> set[Block]:
+def _refined(
+    sides: tuple[int, ...], levels: int, centre: NDArray[np.float64], radius: float
+) -> set[Block]:
     """The blocks after halving, level by level, those that the front crosses."""
     blocks: set[Block] = {(0, at) for at in product(*(range(side) for side in sides))}
     newest = list(blocks)
     for level in range(levels):
         crossed = [block for block in newest if _crosses(block, level, centre, radius)]
         require(
-            len(blocks) + len(crossed) * 2 ** len(sides) <= MAX_BLOCKS, "amr", f"at most {MAX_BLOCKS} blocks", "more"
+            len(blocks) + len(crossed) * 2 ** len(sides) <= MAX_BLOCKS,
+            "amr",
+            f"at most {MAX_BLOCKS} blocks",
+            "more",
         )
         newest = [child for block in crossed for child in _children(block)]
         blocks.difference_update(crossed)
@@ -125,7 +140,8 @@ def _across(block: Block, sides: tuple[int, ...]) -> Iterator[Block]:
 def _children(block: Block) -> list[Block]:
     level, at = block
     return [
-        (level + 1, tuple(2 * a + b for a, b in zip(at, bits, strict=True))) for bits in product((0, 1), repeat=len(at))
+        (level + 1, tuple(2 * a + b for a, b in zip(at, bits, strict=True)))
+        for bits in product((0, 1), repeat=len(at))
     ]
 
 
@@ -147,7 +163,9 @@ def _morton(block: Block, levels: int) -> int:
 def generate_partition(
     setting: Setting, *, vertices: int, degree: int, alpha: float, word: int, parts: str
 ) -> Partners:
-    """Ghosts of a random graph of power-law degrees (as `power-law` draws it), its vertices dealt to ranks.
+    """Ghosts of a random graph of power-law degrees, its vertices dealt to ranks.
+
+    As `power-law` draws it.
 
     Raises:
         InputError: fewer vertices than ranks, or a degree that is not below their number.
@@ -156,17 +174,23 @@ def generate_partition(
     ranks = setting.ranks
     count = vertices or 64 * ranks
     require(count >= ranks, "partition", f"at least {ranks} vertices", f"{count}")
-    require(degree < count, "partition", f"a degree of at most vertices - 1 = {count - 1}", f"{degree}")
+    require(
+        degree < count, "partition", f"a degree of at most vertices - 1 = {count - 1}", f"{degree}"
+    )
     graph = generate_power_law(Setting(count, None, setting.random), degree=degree, alpha=alpha)
     owner = _owners(graph, ranks, parts, setting.random)
     vertex = np.repeat(np.arange(count), np.diff(graph.offsets))
     reader = owner[graph.target]
-    ghost = np.unique(vertex[owner[vertex] != reader] * np.int64(ranks) + reader[owner[vertex] != reader])
+    ghost = np.unique(
+        vertex[owner[vertex] != reader] * np.int64(ranks) + reader[owner[vertex] != reader]
+    )
     source, target = owner[ghost // ranks], ghost % ranks
     return partners_of_volumes(ranks, source, target, np.full(ghost.size, word, np.int64))
 
 
-def _owners(graph: Partners, ranks: int, parts: str, random: np.random.Generator) -> NDArray[np.int64]:
+def _owners(
+    graph: Partners, ranks: int, parts: str, random: np.random.Generator
+) -> NDArray[np.int64]:
     """shape=(vertices): the rank of each."""
     count = graph.offsets.size - 1
     even = np.arange(count) * ranks // count

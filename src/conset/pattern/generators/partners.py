@@ -1,4 +1,7 @@
-"""Partners: who sends to whom, before anybody says how many bytes; and the setting a generator works in."""
+"""Partners: who sends to whom, before anybody says how many bytes.
+
+And the setting a generator works in.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ class Partners:
         offsets: shape=(ranks + 1), int64.
         target: shape=(messages), int32, rising within a row; `target[m]` receives message `m`.
         local: how many ranks send to themselves: no messages, but bytes that stay local.
-        size: shape=(messages), int64 [B], all above 0, of a pattern that says how much is sent; else None.
+        size: shape=(messages), int64 [B], all above 0, of a pattern that says how much is sent;
+            else None.
         local_bytes: what ranks send to themselves where `size` is there [B].
     """
 
@@ -68,8 +72,13 @@ def require_messages(messages: int, name: str) -> None:
     require(messages <= MAX_MESSAGES, name, f"at most {MAX_MESSAGES} messages", f"{messages}")
 
 
-def partners_of_pairs(ranks: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Partners:
-    """Partners from pairs in any order: a neighbourhood, so repeated pairs count once and own ranks are left out."""
+def partners_of_pairs(
+    ranks: int, source: NDArray[np.integer], target: NDArray[np.integer]
+) -> Partners:
+    """Partners from pairs in any order.
+
+    A neighbourhood, so repeated pairs count once and own ranks are left out.
+    """
     other = source != target
     key = np.sort(source[other].astype(np.int64) * ranks + target[other])
     first = np.ones(key.size, bool)
@@ -100,14 +109,20 @@ def partners_of_volumes(
 
 
 def partners_of_map(target: NDArray[np.integer]) -> Partners:
-    """Partners where rank `r` sends one message to `target[r]`; one mapped to itself sends none and counts as local."""
+    """Partners where rank `r` sends one message to `target[r]`.
+
+    One mapped to itself sends none and counts as local.
+    """
     sends = target != np.arange(target.size)
     offsets = np.concatenate([[0], np.cumsum(sends)]).astype(np.int64)
     return Partners(offsets, target[sends].astype(np.int32), int(target.size - offsets[-1]))
 
 
 def partners_of_table(target: NDArray[np.integer]) -> Partners:
-    """Partners from a table, shape=(ranks, degree): `target[r]` are the distinct others rank `r` sends to."""
+    """Partners from a table, shape=(ranks, degree).
+
+    `target[r]` are the distinct others rank `r` sends to.
+    """
     ranks, degree = target.shape
     offsets = np.arange(ranks + 1, dtype=np.int64) * degree
     return Partners(offsets, np.sort(target, axis=1).ravel().astype(np.int32))

@@ -17,7 +17,9 @@ def generate_permutation(setting: Setting) -> Partners:
 
 def generate_shift(setting: Setting, *, by: int) -> Partners:
     """Rank `r` sends to `(r + by) mod ranks`; `by` may be negative."""
-    return partners_of_map((np.arange(setting.ranks, dtype=np.int64) + by % setting.ranks) % setting.ranks)
+    return partners_of_map(
+        (np.arange(setting.ranks, dtype=np.int64) + by % setting.ranks) % setting.ranks
+    )
 
 
 def generate_shuffle(setting: Setting) -> Partners:
@@ -38,7 +40,9 @@ def generate_transpose(setting: Setting) -> Partners:
         InputError: no square number of ranks.
     """
     side = isqrt(setting.ranks)
-    require(side * side == setting.ranks, "transpose", "a square number of ranks", f"{setting.ranks}")
+    require(
+        side * side == setting.ranks, "transpose", "a square number of ranks", f"{setting.ranks}"
+    )
     return partners_of_map(np.arange(setting.ranks, dtype=np.int64).reshape(side, side).T.ravel())
 
 
@@ -69,8 +73,8 @@ def generate_bit_complement(setting: Setting) -> Partners:
 def generate_tornado(setting: Setting) -> Partners:
     """Coordinate x of a side of k places goes to (x + ⌈k/2⌉ - 1) mod k, on all sides at once.
 
-    On the network's sides where it is a box with one above 2 that the ranks fill evenly (number k of a node sends to
-    number k); else over the ranks as one cycle.
+    On the network's sides where it is a box with one above 2 that the ranks fill evenly (number k
+    of a node sends to number k); else over the ranks as one cycle.
     """
     grid = box_of(setting)
     if grid is None or max(grid.sides) <= 2:

@@ -1,20 +1,19 @@
-"""Random messages: every rank sends to exactly d distinct others (`random-rows`), and receives from d (`random`).
+"""Every rank sends to exactly d distinct others (`random-rows`), and receives from d (`random`).
 
-If only the rows are regular the largest column dominates every schedule and hides the differences; so `random` is
-regular both ways:
+If only the rows are regular the largest column dominates every schedule and hides the differences;
+so `random` is regular both ways:
 
-Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere (Wang and Ranka's
-test sets).
-Idea: d permutations, one after the other. Each starts uniform; positions that hit the own rank or an earlier
-permutation are repaired by swapping with random positions where both come out well. For d above half the ranks the
-complement is drawn instead, so a random swap always succeeds with a fair chance.
-Invariant: after k permutations every row and every column holds k distinct others.
-End: what swaps do not repair in a bounded number of rounds, a perfect matching of the free pairs does; the free pairs
-are regular, so one exists (König).
-Complexity: O(ranks * d) expected time, 4 bytes a message and one byte a pair of ranks up to 8192 ranks.
-Departure: relabelled circulants followed by 100 to 200 random switches a message give the same statistics (link loads
-on hypercubes agree within their spread) but need millions of dependent steps.
-Notation: `permutation[r]` is the target of rank r in one round.
+Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere
+(Wang and Ranka's test sets). Idea: d permutations, one after the other. Each starts uniform;
+positions that hit the own rank or an earlier permutation are repaired by swapping with random
+positions where both come out well. For d above half the ranks the complement is drawn instead, so a
+random swap always succeeds with a fair chance. Invariant: after k permutations every row and every
+column holds k distinct others. End: what swaps do not repair in a bounded number of rounds, a
+perfect matching of the free pairs does; the free pairs are regular, so one exists (König).
+Complexity: O(ranks * d) expected time, 4 bytes a message and one byte a pair of ranks up to 8192
+ranks. Departure: relabelled circulants followed by 100 to 200 random switches a message give the
+same statistics (link loads on hypercubes agree within their spread) but need millions of dependent
+steps. Notation: `permutation[r]` is the target of rank r in one round.
 """
 
 from __future__ import annotations
@@ -22,7 +21,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    partners_of_table,
+    require,
+    require_messages,
+)
 
 _MATRIX_RANKS = 8192
 _REPAIR_ROUNDS = 300
@@ -65,7 +70,9 @@ def _permutation_outside(used: UsedPairs, random: np.random.Generator) -> NDArra
     return permutation if not bad.size else _matching_outside(used, random)
 
 
-def _conflicts(used: UsedPairs, rank: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _conflicts(
+    used: UsedPairs, rank: NDArray[np.int64], target: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     return np.asarray((rank == target) | used(rank, target))
 
 
@@ -96,16 +103,21 @@ def _matching_outside(used: UsedPairs, random: np.random.Generator) -> NDArray[n
 
 
 def generate_random_rows(setting: Setting, *, degree: int) -> Partners:
-    """Every rank sends to `degree` distinct others, each set equally likely; what a rank receives varies.
+    """Every rank sends to `degree` distinct others, each set equally likely.
 
-    Floyd's sampling without replacement, all ranks at once: for j = n - d … n - 1 of the n = ranks - 1 others draw t
-    from 0 … j and take it, or j itself where t is taken (Bentley and Floyd, doi:10.1145/30401.315746). O(ranks * d).
+    What a rank receives varies.
+
+    Floyd's sampling without replacement, all ranks at once: for j = n - d … n - 1 of the n =
+    ranks - 1 others draw t from 0 … j and take it, or j itself where t is taken (Bentley and Floyd,
+    doi:10.1145/30401.315746). O(ranks * d).
 
     Raises:
         InputError: `degree` is not below the number of ranks.
     """
     ranks = setting.ranks
-    require(degree < ranks, "random-rows", f"a degree of at most ranks - 1 = {ranks - 1}", f"{degree}")
+    require(
+        degree < ranks, "random-rows", f"a degree of at most ranks - 1 = {ranks - 1}", f"{degree}"
+    )
     require_messages(ranks * degree, "random-rows")
     rank = np.arange(ranks)
     used = UsedPairs(ranks, degree)
@@ -119,8 +131,8 @@ def generate_random_rows(setting: Setting, *, degree: int) -> Partners:
 class UsedPairs:
     """A set of pairs (rank, target), at most one new target per rank and round.
 
-    A matrix of bits would be quadratic in the ranks: up to 8192 of them one byte a pair (64 MiB) answers at once, above
-    that the rounds so far are compared one by one.
+    A matrix of bits would be quadratic in the ranks: up to 8192 of them one byte a pair (64 MiB)
+    answers at once, above that the rounds so far are compared one by one.
 
     Args:
         ranks: number of ranks.

@@ -1,12 +1,14 @@
 """Fourier transforms: the transposes of a 3-D array that ranks hold by slabs or pencils.
 
-A transform along an axis wants all of that axis on one rank. Slabs: every rank has a range of y and all of x and z,
-then a range of x and all of y and z: everybody sends to everybody. Pencils: on p x q ranks, rank (i, j) holds all of x,
-range i of y and range j of z; transpose 1 gives it all of y and range i of x, transpose 2 all of z and range j of y:
-ranks of one column of the grid, or of one row, send to each other.
+A transform along an axis wants all of that axis on one rank. Slabs: every rank has a range of y and
+all of x and z, then a range of x and all of y and z: everybody sends to everybody. Pencils: on p x
+q ranks, rank (i, j) holds all of x, range i of y and range j of z; transpose 1 gives it all of y
+and range i of x, transpose 2 all of z and range j of y: ranks of one column of the grid, or of one
+row, send to each other.
 
-Ranges are as equal as whole numbers allow: number k of n over p starts at floor(k n / p).
-Source: S. Plimpton's and M. Pippig's pencils are the usual ones (M. Pippig, "PFFT", SIAM J. Sci. Comput. 35, 2013).
+Ranges are as equal as whole numbers allow: number k of n over p starts at floor(k n / p). Source:
+S. Plimpton's and M. Pippig's pencils are the usual ones (M. Pippig, "PFFT", SIAM J. Sci. Comput.
+35, 2013).
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from math import isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.pattern.generators.partners import Partners, Setting, partners_of_volumes, require, require_messages
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    partners_of_volumes,
+    require,
+    require_messages,
+)
 
 
 def generate_fft(
@@ -25,14 +33,19 @@ def generate_fft(
     """What every rank sends in one transpose; the part that it keeps is local.
 
     Raises:
-        InputError: an array of other than three axes, a grid that is no line or rectangle of the ranks, more ranks
-            along a side than numbers, or a transpose that there is not.
+        InputError: an array of other than three axes, a grid that is no line or rectangle of the
+            ranks, more ranks along a side than numbers, or a transpose that there is not.
     """
     ranks = setting.ranks
     require(len(shape) == 3, "fft", "a shape of three axes", "x".join(map(str, shape)))
     grid = sides or _square(ranks)
     given = "x".join(map(str, grid))
-    require(len(grid) <= 2 and prod(grid) == ranks, "fft", f"one or two sides that multiply to {ranks} ranks", given)
+    require(
+        len(grid) <= 2 and prod(grid) == ranks,
+        "fft",
+        f"one or two sides that multiply to {ranks} ranks",
+        given,
+    )
     require(transpose <= len(grid), "fft", f"a transpose from 1 to {len(grid)}", f"{transpose}")
     rows, columns = grid if len(grid) == 2 else (grid[0], 1)
     nx, ny, nz = shape
@@ -48,7 +61,9 @@ def generate_fft(
         source, target = np.broadcast_arrays(rank[:, None, :], rank[None, :, :])
     else:
         require_messages(ranks * columns, "fft")
-        volume = x[:, None, None] * z[None, :, None] * y[None, None, :]  # in row i from column j to column k
+        volume = (
+            x[:, None, None] * z[None, :, None] * y[None, None, :]
+        )  # in row i from column j to column k
         source, target = np.broadcast_arrays(rank[:, :, None], rank[:, None, :])
     return partners_of_volumes(ranks, source.ravel(), target.ravel(), volume.ravel() * word)
 

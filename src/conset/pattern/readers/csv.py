@@ -1,4 +1,7 @@
-"""CSV (`.csv`): a square matrix of bytes, or a list of messages under `source,target,bytes[,after]`."""
+"""CSV (`.csv`): a square matrix of bytes, or a list of messages.
+
+The list is under `source,target,bytes[,after]`.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,16 @@ _HEADER = "source,target,bytes or source,target,bytes,after"
 
 
 def read_csv(path: Path, options: ReadOptions) -> Pattern:
-    """A matrix (row r, column c: what rank r sends to rank c [B]), or a message list where the first line is a header.
+    """A matrix, or a message list where the first line is a header.
 
-    Sizes may have units (`4KiB`). `after` names the entries, counted from 0 and separated by `;`, that must end before
-    this one starts. Empty lines and lines that start with `#` are skipped.
+    Row r, column c of a matrix: what rank r sends to rank c [B].
+
+    Sizes may have units (`4KiB`). `after` names the entries, counted from 0 and separated by `;`,
+    that must end before this one starts. Empty lines and lines that start with `#` are skipped.
 
     Raises:
-        InputError: no text, not square, a value that is no size or rank, an order that cannot be kept.
+        InputError: no text, not square, a value that is no size or rank, an order that cannot be
+            kept.
     """
     text = read_text(path)
     first = next(_lines(text), None)
@@ -60,21 +66,36 @@ def _read_matrix(path: Path, text: str) -> Pattern:
         rows = []
         for number, fields in _lines(text):
             if len(fields) != len(numbers):
-                shape = f"{count_of(len(numbers), 'line')} but {count_of(len(fields), 'column')} here"
+                shape = (
+                    f"{count_of(len(numbers), 'line')} but {count_of(len(fields), 'column')} here"
+                )
                 raise InputError(f"{path}, line {number}: a square matrix required, given {shape}")
-            rows.append([_size(word, f"{path}, line {number}, column {c}") for c, word in enumerate(fields, 1)])
+            rows.append(
+                [
+                    _size(word, f"{path}, line {number}, column {c}")
+                    for c, word in enumerate(fields, 1)
+                ]
+            )
         matrix = np.array(rows, np.int64)
     return pattern_from_matrix(
-        matrix, lambda row, column: f"{path}, line {numbers[row]}, column {column + 1}", str(path), path.name
+        matrix,
+        lambda row, column: f"{path}, line {numbers[row]}, column {column + 1}",
+        str(path),
+        path.name,
     )
 
 
 def _integers(text: str) -> NDArray[np.int64] | None:
-    """The whole file as integers by the fast parser; None where it holds anything else, to be read word by word."""
+    """The whole file as integers by the fast parser.
+
+    None where it holds anything else, to be read word by word.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            return np.loadtxt(io.StringIO(text), dtype=np.int64, delimiter=",", comments="#", ndmin=2)
+            return np.loadtxt(
+                io.StringIO(text), dtype=np.int64, delimiter=",", comments="#", ndmin=2
+            )
         except (ValueError, OverflowError, Warning):
             return None
 
@@ -107,10 +128,20 @@ def _read_list(path: Path, text: str, options: ReadOptions) -> Pattern:
         source, target = (_rank(fields[column[end]], end, place) for end in ("source", "target"))
         entries.append((source, target, _size(fields[column["bytes"]], place)))
         after = fields[column["after"]] if "after" in column and len(fields) == len(header) else ""
-        before.extend((_rank(word.strip(), "after", place), len(numbers)) for word in after.split(";") if word.strip())
+        before.extend(
+            (_rank(word.strip(), "after", place), len(numbers))
+            for word in after.split(";")
+            if word.strip()
+        )
         numbers.append(number)
     table = np.array(entries, np.int64).reshape(-1, 3)
     return pattern_from_list(
-        table[:, 0], table[:, 1], table[:, 2], before,
-        lambda k: f"{path}, line {numbers[k]}", str(path), path.name, options.ranks,
-    )  # fmt: skip
+        table[:, 0],
+        table[:, 1],
+        table[:, 2],
+        before,
+        lambda k: f"{path}, line {numbers[k]}",
+        str(path),
+        path.name,
+        options.ranks,
+    )

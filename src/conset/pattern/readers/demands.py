@@ -1,4 +1,7 @@
-"""Demands of connections: a minimum bandwidth or a maximum latency of every message, or a file of them for some."""
+"""Demands of connections.
+
+A minimum bandwidth or a maximum latency of every message, or a file of them for some.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
     """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least; 0: nothing.
 
     Args:
-        rate_or_file: `5MB/s`, or a CSV file under `source,target,rate`: for all messages between two ranks. Empty
-            lines and lines that start with `#` are skipped.
+        rate_or_file: `5MB/s`, or a CSV file under `source,target,rate`: for all messages between
+            two ranks. Empty lines and lines that start with `#` are skipped.
         pattern: whose messages.
 
     Raises:
@@ -33,7 +36,9 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
 
 
 def read_latencies(time_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
-    """shape=(messages), float64 [s]: what each message is to be guaranteed at most; infinite: nothing.
+    """shape=(messages), float64 [s]: what each message is to be guaranteed at most.
+
+    Infinite: nothing.
 
     Args:
         time_or_file: `5us`, or a CSV file under `source,target,time`, as in `read_bandwidths`.
@@ -63,13 +68,17 @@ def _read(
         place = f"{path}, line {number}"
         if not header:
             if [word.lower() for word in fields] != names.split(","):
-                raise InputError(f"{place}: the header must be {names}, given '{shortened(line.strip())}'")
+                raise InputError(
+                    f"{place}: the header must be {names}, given '{shortened(line.strip())}'"
+                )
             header = True
             continue
         ends, value = _row(fields, place, column, parse)
         joined = np.flatnonzero((source == ends[0]) & (pattern.target == ends[1]))
         if not joined.size:
-            raise InputError(f"{place}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}")
+            raise InputError(
+                f"{place}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}"
+            )
         demand[joined] = value
     return frozen(demand)
 

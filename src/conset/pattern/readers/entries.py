@@ -1,4 +1,6 @@
-"""Entries: what readers share: options, numbers of a file as whole bytes, and arrays of them as a pattern.
+"""Entries: what readers share.
+
+Options, numbers of a file as whole bytes, and arrays of them as a pattern.
 
 Errors name the place in the file.
 """
@@ -41,7 +43,12 @@ class ReadOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, options in (("ranks", []), ("parts", ["parts"]), ("rows_to", ["rows_to"]), ("word", ["word"])):
+        for name, options in (
+            ("ranks", []),
+            ("parts", ["parts"]),
+            ("rows_to", ["rows_to"]),
+            ("word", ["word"]),
+        ):
             value: int | None = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name} = {value}: must be at least 1", options=options)
@@ -81,7 +88,9 @@ def require_square(shape: tuple[int, ...], where: str) -> int:
     """
     if len(shape) != 2 or shape[0] != shape[1]:
         size = " x ".join(str(side) for side in shape)
-        raise InputError(f"{where}: a square matrix required (a row and a column per rank), given {size}")
+        raise InputError(
+            f"{where}: a square matrix required (a row and a column per rank), given {size}"
+        )
     if shape[0] == 0:
         raise InputError(f"{where}: the matrix has no rows, at least 1 required")
     return shape[0]
@@ -98,16 +107,22 @@ def require_ranks(ranks: int, where: str, *, options: Iterable[str] = ()) -> int
     return ranks
 
 
-def pattern_from_matrix(matrix: NDArray[Any], place: Callable[[int, int], str], where: str, name: str) -> Pattern:
+def pattern_from_matrix(
+    matrix: NDArray[Any], place: Callable[[int, int], str], where: str, name: str
+) -> Pattern:
     """A pattern from a dense matrix: row r, column c is what rank r sends to rank c [B].
 
     Raises:
-        InputError: not square, or an entry that is no whole number of bytes; `place(row, column)` names it.
+        InputError: not square, or an entry that is no whole number of bytes; `place(row, column)`
+            names it.
     """
     ranks = require_square(matrix.shape, where)
     size = whole_bytes(matrix.ravel(), lambda k: place(k // ranks, k % ranks))
     sent = np.flatnonzero(size)
-    return located(where, lambda: Pattern.from_messages(sent // ranks, sent % ranks, size[sent], ranks, name=name))
+    return located(
+        where,
+        lambda: Pattern.from_messages(sent // ranks, sent % ranks, size[sent], ranks, name=name),
+    )
 
 
 def located(where: str, build: Callable[[], T]) -> T:
@@ -141,8 +156,8 @@ def pattern_from_list(
         ranks: number of ranks; None: 1 + the largest named.
 
     Raises:
-        InputError: a rank out of range, or an order that names no message, joins messages without a common rank, or is
-            cyclic.
+        InputError: a rank out of range, or an order that names no message, joins messages without a
+            common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
     known = require_ranks(max(named, 1) if ranks is None else ranks, where)
@@ -150,10 +165,14 @@ def pattern_from_list(
         wrong = np.flatnonzero((rank < 0) | (rank >= known))
         if wrong.size:
             k = int(wrong[0])
-            raise InputError(f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}")
+            raise InputError(
+                f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}"
+            )
     _check_order(before, source, target, size, place, where)
     pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
-    return located(where, lambda: Pattern.from_messages(source, target, size, known, before=pairs, name=name))
+    return located(
+        where, lambda: Pattern.from_messages(source, target, size, known, before=pairs, name=name)
+    )
 
 
 def _check_order(
@@ -166,14 +185,22 @@ def _check_order(
 ) -> None:
     for first, second in before:
         if not 0 <= first < source.size:
-            raise InputError(f"{place(second)}: after = {first}: must be an entry from 0 to {source.size - 1}")
+            raise InputError(
+                f"{place(second)}: after = {first}: must be an entry from 0 to {source.size - 1}"
+            )
         for k in (first, second):
             if size[k] == 0 or source[k] == target[k]:
                 reason = "has 0 bytes" if size[k] == 0 else f"stays on rank {source[k]}"
-                raise InputError(f"{place(second)}: after = {first}: entry {k} {reason}, no message to order")
-        if not {int(source[first]), int(target[first])} & {int(source[second]), int(target[second])}:
+                raise InputError(
+                    f"{place(second)}: after = {first}: entry {k} {reason}, no message to order"
+                )
+        if not {int(source[first]), int(target[first])} & {
+            int(source[second]),
+            int(target[second]),
+        }:
             raise InputError(
-                f"{place(second)}: after = {first}: entries {first} and {second} must share a rank to be ordered"
+                f"{place(second)}: after = {first}: entries {first} and {second} must share a "
+                "rank to be ordered"
             )
     if before and (cycle := find_cycle(np.array(before), source.size)):
         raise InputError(f"{where}: the order is cyclic: entry {' before '.join(map(str, cycle))}")

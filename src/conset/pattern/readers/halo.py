@@ -1,4 +1,7 @@
-"""Halo: what a rank has of others' rows or nodes when a matrix, graph or mesh is distributed, and who sends it."""
+"""Halo: what a rank has of others' rows or nodes, and who sends it.
+
+When a matrix, graph or mesh is distributed.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,12 @@ from conset.pattern.layout import Layout
 _Ints = NDArray[np.int64]
 
 
-def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int) -> Layout:
-    """Rows that are owned once: rank q sends rank p the rows of q that occur as columns in the rows of p, once each.
+def ghost_layout(
+    rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int
+) -> Layout:
+    """Rows that are owned once.
+
+    Rank q sends rank p the rows of q that occur as columns in the rows of p, once each.
 
     Args:
         rows: shape=(entries): where entry k stands.
@@ -32,11 +39,18 @@ def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any
     sent = np.lexsort((number, user, owner))
     source, target, offsets = _messages(owner[sent], user[sent], ranks)
     return Layout(
-        "ghost", part.astype(np.int32), word,
-        _offsets(part, ranks), np.argsort(part, kind="stable"),
-        _offsets(user, ranks), number[held],
-        source, target, offsets, number[sent],
-    )  # fmt: skip
+        "ghost",
+        part.astype(np.int32),
+        word,
+        _offsets(part, ranks),
+        np.argsort(part, kind="stable"),
+        _offsets(user, ranks),
+        number[held],
+        source,
+        target,
+        offsets,
+        number[sent],
+    )
 
 
 def shared_layout(
@@ -47,7 +61,9 @@ def shared_layout(
     word: int,
     numbers: _Ints | None = None,
 ) -> Layout:
-    """Nodes that exist on every rank with a cell of theirs: two ranks send each other the nodes that both have.
+    """Nodes that exist on every rank with a cell of theirs.
+
+    Two ranks send each other the nodes that both have.
 
     Args:
         offsets: shape=(cells + 1): cell c has `nodes[offsets[c]:offsets[c + 1]]`.
@@ -57,32 +73,52 @@ def shared_layout(
         word: of an item [B].
         numbers: what the file calls each node, ascending; None: the same.
     """
-    key = distinct_ints(nodes * ranks + np.repeat(part, np.diff(offsets)))  # by node, then rank that has it
+    key = distinct_ints(
+        nodes * ranks + np.repeat(part, np.diff(offsets))
+    )  # by node, then rank that has it
     node, rank = key // ranks, key % ranks
     first = np.searchsorted(node, node)
     count = np.searchsorted(node, node, side="right") - first
     # every entry beside every entry of its node
     one = np.repeat(np.arange(node.size), count)
-    other = np.repeat(first, count) + np.arange(one.size) - np.repeat(np.cumsum(count) - count, count)
+    other = (
+        np.repeat(first, count) + np.arange(one.size) - np.repeat(np.cumsum(count) - count, count)
+    )
     apart = one != other
     one, other = one[apart], other[apart]
     sent = np.lexsort((node[one], rank[other], rank[one]))
     source, target, item_offsets = _messages(rank[one][sent], rank[other][sent], ranks)
     name = node if numbers is None else numbers[node]
     return Layout(
-        "shared", part.astype(np.int32), word,
-        _offsets(rank, ranks), name[np.argsort(rank, kind="stable")],
-        np.zeros(ranks + 1, np.int64), np.zeros(0, np.int64),
-        source, target, item_offsets, name[one][sent],
-    )  # fmt: skip
+        "shared",
+        part.astype(np.int32),
+        word,
+        _offsets(rank, ranks),
+        name[np.argsort(rank, kind="stable")],
+        np.zeros(ranks + 1, np.int64),
+        np.zeros(0, np.int64),
+        source,
+        target,
+        item_offsets,
+        name[one][sent],
+    )
 
 
-def _messages(source: _Ints, target: _Ints, ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32], _Ints]:
-    """(source, target, offsets of their items) of the messages that items, sorted by source, then target, make."""
+def _messages(
+    source: _Ints, target: _Ints, ranks: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Ints]:
+    """(source, target, offsets of their items) of the messages that items make.
+
+    Items are sorted by source, then target.
+    """
     key = source * ranks + target
     found = distinct_ints(key)
     begin = np.searchsorted(key, found)
-    return (found // ranks).astype(np.int32), (found % ranks).astype(np.int32), np.append(begin, key.size)
+    return (
+        (found // ranks).astype(np.int32),
+        (found % ranks).astype(np.int32),
+        np.append(begin, key.size),
+    )
 
 
 def _offsets(rank: NDArray[np.signedinteger[Any]], ranks: int) -> _Ints:

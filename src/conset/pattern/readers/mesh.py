@@ -1,4 +1,7 @@
-"""Meshes and graphs (Gmsh, VTK, METIS …), partitioned: one adapter, cells in, the halo exchange of their parts out."""
+"""Meshes and graphs (Gmsh, VTK, METIS …), partitioned.
+
+One adapter, cells in, the halo exchange of their parts out.
+"""
 
 from __future__ import annotations
 
@@ -25,28 +28,42 @@ from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mes
 from conset.pattern.readers.partition import Cells, partition_cells, partition_rows
 
 _CORNERS = {
-    "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8,
-    "polygon": 0, "polyhedron": 0,
-}  # fmt: skip
+    "line": 2,
+    "triangle": 3,
+    "quad": 4,
+    "tetra": 4,
+    "pyramid": 5,
+    "wedge": 6,
+    "hexahedron": 8,
+    "polygon": 0,
+    "polyhedron": 0,
+}
 """Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
 
 
 _HEAD = 4096
 """Bytes in which a file has said what it is."""
-_OWN: dict[str, Callable[[Path], Any]] = {"xdmf": read_xdmf, "dolfin-xml": read_dolfin, "wkt": read_tin}
+_OWN: dict[str, Callable[[Path], Any]] = {
+    "xdmf": read_xdmf,
+    "dolfin-xml": read_dolfin,
+    "wkt": read_tin,
+}
 """Formats that are not meshio's to read."""
 
 
 def _parts(path: Path, options: ReadOptions) -> int:
     if options.parts is None:
         raise UsageError(
-            f"{path}: parts N required: a mesh or graph is no pattern before it is partitioned", options=["parts"]
+            f"{path}: parts N required: a mesh or graph is no pattern before it is partitioned",
+            options=["parts"],
         )
     return options.parts
 
 
 def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a Gmsh mesh (versions 2.2, 4.0, 4.1; text or binary), or of one of Ansys Fluent.
+    """The halo exchange of a Gmsh or Ansys Fluent mesh.
+
+    Gmsh's versions are 2.2, 4.0, 4.1; text or binary.
 
     Raises:
         UsageError: no `parts`.
@@ -66,7 +83,10 @@ def _head(path: Path) -> bytes:
 
 
 def _require_gmsh_end(path: Path) -> None:
-    """A Gmsh file ends in `$End…`, text or binary; meshio takes what is there when the last elements are missing."""
+    """A Gmsh file ends in `$End…`, text or binary.
+
+    Meshio takes what is there when the last elements are missing.
+    """
     with path.open("rb") as handle:
         handle.seek(max(0, path.stat().st_size - 200))
         last = handle.read().rstrip().splitlines()[-1:]
@@ -112,7 +132,9 @@ def partition_metis_mesh(path: Path, options: ReadOptions) -> Partition:
     parts = _parts(path, options)
     if b"MeshVersionFormatted" in _head(path):
         return _read_cells(path, "medit", options)
-    return partition_cells(parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name)
+    return partition_cells(
+        parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name
+    )
 
 
 def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
@@ -124,7 +146,9 @@ def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
         MissingExtraError: METIS is not installed.
     """
     parts = _parts(path, options)
-    return partition_rows(parse_metis_graph(path), parts, options.word, options.seed, str(path), path.name)
+    return partition_rows(
+        parse_metis_graph(path), parts, options.word, options.seed, str(path), path.name
+    )
 
 
 def _read_cells(path: Path, file_format: str, options: ReadOptions) -> Partition:
@@ -141,7 +165,11 @@ def _read_meshio(path: Path, file_format: str) -> Any:
         raise MissingExtraError("meshio", "mesh") from None
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), np.errstate(all="ignore"):
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+            np.errstate(all="ignore"),
+        ):
             if file_format in _OWN:
                 return _OWN[file_format](path)
             with opened(path, file_format) as source:
@@ -149,9 +177,13 @@ def _read_meshio(path: Path, file_format: str) -> Any:
     except ConsetError:
         raise
     except (Exception, SystemExit) as error:
-        # whatever a third party's parser trips over is a broken file; before it ends the process it says why
+        # whatever a third party's parser trips over is a broken file; before it ends the process it
+        # says why
         words = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())
-        reason = next((piece.strip() for piece in words.split("Error: ") if piece.strip()), type(error).__name__)
+        reason = next(
+            (piece.strip() for piece in words.split("Error: ") if piece.strip()),
+            type(error).__name__,
+        )
         raise InputError(f"{path}: no valid {file_format} mesh, or truncated: {reason}") from None
 
 
@@ -171,7 +203,9 @@ def cells_of_blocks(mesh: Any, path: Path) -> Cells:
         rows.extend((row, known) for row in block.data)
     count = np.array([len(row) for row, _ in rows], np.int64)
     if not count.all():
-        raise InputError(f"{path}: cell {int(np.argmin(count))} has 0 nodes, at least 1 is required")
+        raise InputError(
+            f"{path}: cell {int(np.argmin(count))} has 0 nodes, at least 1 is required"
+        )
     corners = np.array([known for _, known in rows], np.int64)
     try:
         nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])
@@ -180,6 +214,8 @@ def cells_of_blocks(mesh: Any, path: Path) -> Cells:
     points = len(np.atleast_1d(mesh.points))  # of a broken file it may be one number
     wrong = np.flatnonzero((nodes < 0) | (nodes >= points))
     if wrong.size:
-        raise InputError(f"{path}: a cell names node {nodes[wrong[0]]}: must be from 0 to {points - 1}")
+        raise InputError(
+            f"{path}: a cell names node {nodes[wrong[0]]}: must be from 0 to {points - 1}"
+        )
     offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     return Cells(offsets, nodes, np.where(corners == 0, count, corners), dimension)

@@ -1,7 +1,7 @@
-"""Formats of meshes: which suffix is read how, and what must hold before a third party's parser may see a file.
+"""Which suffix is read how, and what must hold before a third party's parser may see a file.
 
-Parsers of meshio look for the next line without end where a file is cut short, and trust counts; what they would trip
-over so that no error comes back is refused here.
+Parsers of meshio look for the next line without end where a file is cut short, and trust counts;
+what they would trip over so that no error comes back is refused here.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def require_library(name: str) -> None:
 
 
 def require_no_doctype(path: Path) -> None:
-    """Checks that an XML file declares no document type: a few entities that name each other fill any memory.
+    """Checks that an XML file declares no document type.
+
+    A few entities that name each other fill any memory.
 
     Raises:
         InputError: it does.
@@ -90,7 +92,9 @@ def require_no_doctype(path: Path) -> None:
     from xml.parsers.expat import ExpatError, ParserCreate
 
     def refuse(*_: object) -> None:
-        raise InputError(f"{path}: no valid {path.suffix[1:]} mesh: a document type declaration is not read")
+        raise InputError(
+            f"{path}: no valid {path.suffix[1:]} mesh: a document type declaration is not read"
+        )
 
     begun: list[str] = []
     parser = ParserCreate()

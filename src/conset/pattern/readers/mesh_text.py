@@ -1,7 +1,7 @@
 """Meshes in XML (XDMF, DOLFIN) and WKT whose texts are read here.
 
-For XDMF meshio asks for h5py even where all data stand in the file. Its reader of DOLFIN opens other files of the
-folder, and its grammar of WKT takes years over a number that it does not know.
+For XDMF meshio asks for h5py even where all data stand in the file. Its reader of DOLFIN opens
+other files of the folder, and its grammar of WKT takes years over a number that it does not know.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def read_xdmf(path: Path) -> Any:
     """A meshio mesh of XDMF whose data stand in the file, or in HDF5 beside it.
 
     Raises:
-        InputError: data that are in other files. MissingExtraError: HDF5, and h5py is not installed.
+        InputError: data that are in other files. MissingExtraError: HDF5, and h5py is not
+            installed.
     """
     from meshio.xdmf.common import xdmf_to_numpy_type
     from meshio.xdmf.main import XdmfReader
@@ -40,7 +41,10 @@ def read_xdmf(path: Path) -> Any:
                 require_library("h5py")
                 return super()._read_data_item(data_item, root)
             if form != "XML" or "Reference" in data_item.attrib:
-                raise InputError(f"{path}: data of format {form[:20]} are elsewhere and not read: XML or HDF required")
+                raise InputError(
+                    f"{path}: data of format {form[:20]} are elsewhere and not read: XML "
+                    "or HDF required"
+                )
             kind = data_item.attrib.get("DataType", data_item.attrib.get("NumberType", "Float"))
             dtype = np.dtype(xdmf_to_numpy_type[kind, data_item.attrib.get("Precision", "4")])
             values = np.array((data_item.text or "").split(), dtype)
@@ -65,9 +69,13 @@ def read_dolfin(path: Path) -> Any:
         kind, points, cells, said = _dolfin_entries(file)
     for name, found in (("vertices", points), ("cells", cells)):
         if sorted(found) != list(range(said.get(name, 0))):
-            raise InputError(f"{path}: {said.get(name, 0)} {name} are promised, the file has {len(found)} by number")
+            raise InputError(
+                f"{path}: {said.get(name, 0)} {name} are promised, the file has "
+                f"{len(found)} by number"
+            )
     return meshio.Mesh(
-        np.array([points[k] for k in range(len(points))]), [(kind, np.array([cells[k] for k in range(len(cells))]))]
+        np.array([points[k] for k in range(len(points))]),
+        [(kind, np.array([cells[k] for k in range(len(cells))]))],
     )
 
 
@@ -111,7 +119,11 @@ def read_tin(path: Path) -> Any:
     while at < len(words) - 1:
         end = words.index(")", at)
         corners = _corners(words[at + 2 : end], path)
-        if words[at : at + 2] != ["(", "("] or words[end : end + 2] != [")", ")"] or corners[0] != corners[-1]:
+        if (
+            words[at : at + 2] != ["(", "("]
+            or words[end : end + 2] != [")", ")"]
+            or corners[0] != corners[-1]
+        ):
             raise InputError(f"{path}: triangle {len(triangles)}: ((a, b, c, a)) required")
         triangles.append([numbers.setdefault(corner, len(numbers)) for corner in corners[:3]])
         at = end + 2
@@ -127,6 +139,10 @@ def _corners(words: list[str], path: Path) -> list[tuple[float, ...]]:
             points.append([])
         else:
             points[-1].append(float(word))
-    if len(points) != 4 or len({len(point) for point in points}) != 1 or len(points[0]) not in (3, 4):
+    if (
+        len(points) != 4
+        or len({len(point) for point in points}) != 1
+        or len(points[0]) not in (3, 4)
+    ):
         raise InputError(f"{path}: four points of three numbers required, given {len(points)}")
     return [tuple(point) for point in points]

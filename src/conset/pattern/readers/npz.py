@@ -13,37 +13,56 @@ from conset.base.arrays import frozen_ints
 from conset.base.errors import InputError
 from conset.base.units import count_of
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix, whole_bytes
+from conset.pattern.readers.entries import (
+    ReadOptions,
+    pattern_from_list,
+    pattern_from_matrix,
+    whole_bytes,
+)
 
 
 def read_npz(path: Path, options: ReadOptions) -> Pattern:
     """An archive with `matrix`, or with `source`, `target` and `bytes` (or `size`).
 
-    A list may have `ranks` (number of ranks), `before` (shape=(pairs, 2): entry `before[k, 0]` ends before entry
-    `before[k, 1]` starts) or `after` (shape=(entries): the entry that ends before this one starts, -1 for none).
+    A list may have `ranks` (number of ranks), `before` (shape=(pairs, 2): entry `before[k, 0]` ends
+    before entry `before[k, 1]` starts) or `after` (shape=(entries): the entry that ends before this
+    one starts, -1 for none).
 
     Raises:
-        InputError: no archive, truncated, other arrays, shapes that do not agree, values that are no ranks or sizes.
+        InputError: no archive, truncated, other arrays, shapes that do not agree, values that are
+            no ranks or sizes.
     """
     arrays = read_archive(path)
     if "matrix" in arrays:
         return pattern_from_matrix(
-            arrays["matrix"], lambda row, column: f"{path}: matrix[{row}, {column}]", str(path), path.name
+            arrays["matrix"],
+            lambda row, column: f"{path}: matrix[{row}, {column}]",
+            str(path),
+            path.name,
         )
     if "bytes" not in arrays and "size" in arrays:
         arrays["bytes"] = arrays["size"]
     if not {"source", "target", "bytes"} <= set(arrays):
         found = ", ".join(sorted(arrays)) or "none"
-        raise InputError(f"{path}: arrays matrix, or source, target and bytes required, found: {found}")
+        raise InputError(
+            f"{path}: arrays matrix, or source, target and bytes required, found: {found}"
+        )
     source, target = (_integers(path, arrays, key) for key in ("source", "target"))
-    size = whole_bytes(arrays["bytes"].ravel(), lambda k: f"{path}: bytes[{k}]") if arrays["bytes"].size else source[:0]
+    size = (
+        whole_bytes(arrays["bytes"].ravel(), lambda k: f"{path}: bytes[{k}]")
+        if arrays["bytes"].size
+        else source[:0]
+    )
     if not source.shape == target.shape == size.shape:
         raise InputError(
-            f"{path}: source, target and bytes have {source.size}, {target.size} and {size.size} entries: must agree"
+            f"{path}: source, target and bytes have {source.size}, {target.size} and {size.size} "
+            "entries: must agree"
         )
     before = _order(path, arrays, source.size)
     ranks = _ranks(path, arrays) if "ranks" in arrays else options.ranks
-    return pattern_from_list(source, target, size, before, lambda k: f"{path}: entry {k}", str(path), path.name, ranks)
+    return pattern_from_list(
+        source, target, size, before, lambda k: f"{path}: entry {k}", str(path), path.name, ranks
+    )
 
 
 def _integers(path: Path, arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.int64]:
@@ -62,18 +81,24 @@ def _order(path: Path, arrays: dict[str, NDArray[Any]], entries: int) -> list[tu
     if "before" in arrays and arrays["before"].size:
         before = _integers(path, arrays, "before")
         if before.size % 2:
-            raise InputError(f"{path}: before has shape {arrays['before'].shape}: must be (pairs, 2)")
+            raise InputError(
+                f"{path}: before has shape {arrays['before'].shape}: must be (pairs, 2)"
+            )
         wrong = np.flatnonzero((before < 0) | (before >= entries))
         if wrong.size:
             k = int(wrong[0])
             raise InputError(
-                f"{path}: before[{k // 2}, {k % 2}] = {before[k]}: must be an entry from 0 to {entries - 1}"
+                f"{path}: before[{k // 2}, {k % 2}] = {before[k]}: must be an entry from 0 to "
+                f"{entries - 1}"
             )
         pairs.extend((int(a), int(b)) for a, b in before.reshape(-1, 2))
     if "after" in arrays and arrays["after"].size:
         after = _integers(path, arrays, "after")
         if after.size != entries:
             given = count_of(after.size, "entry", "entries")
-            raise InputError(f"{path}: after has {given}: must be one for each of the {count_of(entries, 'message')}")
+            raise InputError(
+                f"{path}: after has {given}: must be one for each of the "
+                f"{count_of(entries, 'message')}"
+            )
         pairs.extend((int(a), k) for k, a in enumerate(after) if a != -1)
     return pairs

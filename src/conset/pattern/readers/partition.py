@@ -1,4 +1,4 @@
-"""Partition: cells of a mesh or vertices of a graph to parts by METIS, and what the parts then exchange."""
+"""Cells of a mesh or vertices of a graph to parts by METIS, and what the parts then exchange."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Cells:
     Attributes:
         offsets: shape=(cells + 1), int64.
         nodes: int64: cell c has `nodes[offsets[c]:offsets[c + 1]]`, numbers from 0.
-        corners: shape=(cells), int64: the first so many nodes of a cell are its corners; cells are next to each other
-            by corners only, nodes on the middle of an edge are shared all the same.
+        corners: shape=(cells), int64: the first so many nodes of a cell are its corners; cells are
+            next to each other by corners only, nodes on the middle of an edge are shared all the
+            same.
         common: corners that two cells next to each other share at least.
         weights: shape=(cells), int64: work of a cell; None: all equal.
         numbers: int64, ascending: what the file calls each node, from 0; None: the same.
@@ -51,7 +52,8 @@ class Graph:
 
     Attributes:
         offsets: shape=(vertices + 1), int64.
-        neighbor: int64: vertex v is joined to `neighbor[offsets[v]:offsets[v + 1]]`, numbers from 0.
+        neighbor: int64: vertex v is joined to `neighbor[offsets[v]:offsets[v + 1]]`, numbers
+            from 0.
         weights: shape=(vertices), int64: work of a vertex; None: all equal.
         edge_weights: shape of `neighbor`, int64; None: all equal.
     """
@@ -67,7 +69,9 @@ class Graph:
         return int(self.offsets.size - 1)
 
 
-def partition_cells(cells: Cells, parts: int, word: int, seed: int, where: str, name: str) -> Partition:
+def partition_cells(
+    cells: Cells, parts: int, word: int, seed: int, where: str, name: str
+) -> Partition:
     """The halo exchange of a mesh: part a sends part b one word for every node that both have.
 
     Raises:
@@ -79,13 +83,22 @@ def partition_cells(cells: Cells, parts: int, word: int, seed: int, where: str, 
     return Partition(layout.pattern(name), layout)
 
 
-def halo_exchange(cells: Cells, part: NDArray[np.int64], parts: int, word: int, name: str) -> Pattern:
-    """What parts that are given exchange: `part[c]` is the part of cell c; one word for every node that two have."""
+def halo_exchange(
+    cells: Cells, part: NDArray[np.int64], parts: int, word: int, name: str
+) -> Pattern:
+    """What parts that are given exchange: `part[c]` is the part of cell c.
+
+    One word for every node that two have.
+    """
     return shared_layout(cells.offsets, cells.nodes, part, parts, word).pattern(name)
 
 
-def partition_rows(graph: Graph, parts: int, word: int, seed: int, where: str, name: str) -> Partition:
-    """The halo exchange of a graph: part a sends part b one word for every vertex of a with a neighbour in b.
+def partition_rows(
+    graph: Graph, parts: int, word: int, seed: int, where: str, name: str
+) -> Partition:
+    """The halo exchange of a graph.
+
+    Part a sends part b one word for every vertex of a with a neighbour in b.
 
     Raises:
         InputError: fewer vertices than parts.
@@ -105,7 +118,10 @@ def dual_graph(cells: Cells) -> Graph:
     kept = corner < np.repeat(cells.corners, np.diff(cells.offsets))
     offsets = np.concatenate([[0], np.cumsum(kept)])[cells.offsets]
     nodes = int(cells.nodes.max()) + 1
-    has = csr_matrix((np.ones(int(offsets[-1]), np.int32), cells.nodes[kept], offsets), shape=(cells.count, nodes))
+    has = csr_matrix(
+        (np.ones(int(offsets[-1]), np.int32), cells.nodes[kept], offsets),
+        shape=(cells.count, nodes),
+    )
     common = (has @ has.T).tocoo()
     joined = (common.data >= cells.common) & (common.row != common.col)
     order = np.lexsort((common.col[joined], common.row[joined]))
@@ -120,7 +136,8 @@ def dual_graph(cells: Cells) -> Graph:
 def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[np.int64]:
     """shape=(vertices), int64: the part of each vertex; k-way METIS, the same for the same seed.
 
-    K-way may leave parts empty where there are few vertices a part; recursive bisection does not, and is tried then.
+    K-way may leave parts empty where there are few vertices a part; recursive bisection does not,
+    and is tried then.
 
     Raises:
         InputError: fewer vertices than parts.
@@ -128,7 +145,8 @@ def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[
     """
     if parts > graph.count:
         raise InputError(
-            f"{where}: parts {parts}: must be at most its {graph.count} cells or vertices", options=["parts"]
+            f"{where}: parts {parts}: must be at most its {graph.count} cells or vertices",
+            options=["parts"],
         )
     if parts == 1:
         return np.zeros(graph.count, np.int64)
@@ -158,10 +176,12 @@ def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArr
 
 @contextmanager
 def _silent_library() -> Iterator[None]:
-    """What METIS prints on stdout goes nowhere: it says "cannot bisect" of what is then partitioned all the same.
+    """What METIS prints on stdout goes nowhere.
 
-    The file descriptor is turned away, as the library knows no other stdout; buffers of both sides are emptied before
-    and after.
+    It says "cannot bisect" of what is then partitioned all the same.
+
+    The file descriptor is turned away, as the library knows no other stdout; buffers of both sides
+    are emptied before and after.
     """
     library = ctypes.CDLL(None)
     try:

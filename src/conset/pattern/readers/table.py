@@ -34,7 +34,8 @@ class Reader:
         function: file and options to pattern.
         summary: what the file holds, one line.
         takes: options of the command line that matter; others are refused.
-        partition: file and options to the pattern with who owns what; None: the file says what is sent, nothing else.
+        partition: file and options to the pattern with who owns what; None: the file says what is
+            sent, nothing else.
     """
 
     function: Callable[[Path, ReadOptions], Pattern]
@@ -45,21 +46,33 @@ class Reader:
 
 def _parted(partition: Callable[[Path, ReadOptions], Partition], summary: str) -> Reader:
     """Of a mesh or graph, which is a pattern once it is partitioned."""
-    return Reader(lambda path, options: partition(path, options).pattern, summary, ("parts", "word"), partition)
+    return Reader(
+        lambda path, options: partition(path, options).pattern,
+        summary,
+        ("parts", "word"),
+        partition,
+    )
 
 
 READERS: Mapping[str, Reader] = {
     ".mtx": Reader(
-        read_matrix_market, "Matrix Market: entries are bytes, or a matrix that is distributed",
-        ("rows_to", "parts", "word"), partition_matrix,
+        read_matrix_market,
+        "Matrix Market: entries are bytes, or a matrix that is distributed",
+        ("rows_to", "parts", "word"),
+        partition_matrix,
     ),
     ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes"),
     ".csv": Reader(read_csv, "a square matrix, or messages under source,target,bytes[,after]"),
     ".json": Reader(
-        read_demand_matrix, "node-link JSON of TopoHub and SNDlib: the demands, in units of `word` bytes", ("word",)
+        read_demand_matrix,
+        "node-link JSON of TopoHub and SNDlib: the demands, in units of `word` bytes",
+        ("word",),
     ),
     ".pack": Reader(
-        read_spark98, "Spark98: a partitioned mesh with its communication", ("word",), partition_spark98
+        read_spark98,
+        "Spark98: a partitioned mesh with its communication",
+        ("word",),
+        partition_spark98,
     ),
     ".msh": _parted(partition_gmsh, "Gmsh mesh; Ansys mesh"),
     ".vtk": _parted(partition_vtk, "VTK mesh"),
@@ -69,5 +82,5 @@ READERS: Mapping[str, Reader] = {
     ".mesh": _parted(partition_metis_mesh, "METIS mesh: elements by their nodes; Medit mesh"),
     ".graph": _parted(partition_metis_graph, "METIS graph: vertices by their neighbours"),
     ".mgraph": _parted(partition_metis_graph, "METIS graph"),
-}  # fmt: skip
+}
 """Suffix → reader."""

@@ -41,7 +41,9 @@ def stored_floats(values: NDArray[Any], columns: int) -> NDArray[np.float64]:
         ValueError: the rule; whoever asks knows the name.
     """
     if values.dtype != np.float64 or values.ndim != 2 or values.shape[1] != columns:
-        raise ValueError(f"float64 of shape (n, {columns}) required, given {values.dtype} {values.shape}")
+        raise ValueError(
+            f"float64 of shape (n, {columns}) required, given {values.dtype} {values.shape}"
+        )
     return values
 
 
@@ -169,10 +171,10 @@ def _check_rows(rows: list[Any], length: int, place: str, what: str = "numbers")
             raise InputError(f"{place}[{k}]: {length} {what} required, given {len(row)}")
 
 
-def bundle_rows(
-    bundles: Any, place: str
-) -> tuple[NDArray[np.int64], Offsets, NDArray[np.int64]]:  # fmt: skip
-    """(shape=(bundles, 3), shape=(bundles + 1): offsets, shape=(parts, 3)) of rows of 3 numbers and a list of parts.
+def bundle_rows(bundles: Any, place: str) -> tuple[NDArray[np.int64], Offsets, NDArray[np.int64]]:
+    """(shape=(bundles, 3), shape=(bundles + 1).
+
+    Offsets, shape=(parts, 3)) of rows of 3 numbers and a list of parts.
 
     Raises:
         InputError: names `place[bundle][column]`, or `place[bundle][3][part][column]`.
@@ -234,7 +236,9 @@ def _same_shape(phases: Any, offsets: Offsets, place: str) -> list[Any]:
 
 
 def route_lists(routes: Any, offsets: Offsets, place: str) -> tuple[Offsets, NDArray[np.int64]]:
-    """(shape=(transfers + 1): offsets, what every stop has) of a list for each transfer of each phase.
+    """(shape=(transfers + 1).
+
+    Offsets, what every stop has) of a list for each transfer of each phase.
 
     Raises:
         InputError: another shape than that of `phases`, or no lists of whole numbers.
@@ -262,7 +266,15 @@ def time_rows(phases: Any, offsets: Offsets, place: str) -> NDArray[np.float64]:
     for p, phase in enumerate(phases):
         _check_rows(phase, 2, f"{place}[{p}]")
         if not set(map(type, chain.from_iterable(phase))) <= {int, float}:
-            row = next(k for k, row in enumerate(phase) if not {type(time) for time in row} <= {int, float})
-            raise InputError(f"{place}[{p}][{row}]: two numbers of seconds required, given {shown(phase[row])}")
-    flat = (math.inf if isinstance(t, int) and abs(t) > 1 << 62 else float(t) for row in entries for t in row)
+            row = next(
+                k for k, row in enumerate(phase) if not {type(time) for time in row} <= {int, float}
+            )
+            raise InputError(
+                f"{place}[{p}][{row}]: two numbers of seconds required, given {shown(phase[row])}"
+            )
+    flat = (
+        math.inf if isinstance(t, int) and abs(t) > 1 << 62 else float(t)
+        for row in entries
+        for t in row
+    )
     return np.fromiter(flat, np.float64, 2 * len(entries)).reshape(-1, 2)

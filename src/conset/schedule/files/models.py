@@ -1,4 +1,6 @@
-"""Models of conset's own files: which keys they have, and what may stand in each; arrays are held to kind and shape.
+"""Models of conset's own files: which keys they have, and what may stand in each.
+
+Arrays are held to kind and shape.
 
 `json_schema` says the same for readers of other languages.
 """
@@ -9,7 +11,16 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, StrictStr, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.json_text import shown
@@ -38,7 +49,10 @@ def _or_null(schema: Schema) -> Schema:
 def _rows(*kinds: str) -> Schema:
     """Lists of so many values of these kinds."""
     items = [{"type": kind} for kind in kinds]
-    return {"type": "array", "items": {"type": "array", "prefixItems": items, "minItems": len(kinds), "items": False}}
+    return {
+        "type": "array",
+        "items": {"type": "array", "prefixItems": items, "minItems": len(kinds), "items": False},
+    }
 
 
 def _lists(schema: Schema) -> Schema:
@@ -72,7 +86,9 @@ def _rates(value: Any) -> Any:
     for k, rate in enumerate(value if isinstance(value, list) else [value]):
         if type(rate) not in (int, float) or not 0 <= rate <= MAX_RATE_Bps:
             where = f"min_bandwidth_Bps[{k}]" if isinstance(value, list) else "min_bandwidth_Bps"
-            raise SaidError(f"{where}: must be a rate from 0 to {MAX_RATE_Bps:g} B/s, is {shown(rate)}")
+            raise SaidError(
+                f"{where}: must be a rate from 0 to {MAX_RATE_Bps:g} B/s, is {shown(rate)}"
+            )
     return value
 
 
@@ -92,16 +108,24 @@ def _number(value: Any) -> Any:
     return value
 
 
-MachineRecord = Annotated[Any, AfterValidator(_text_or_object), WithJsonSchema({"type": ["string", "object"]})]
+MachineRecord = Annotated[
+    Any, AfterValidator(_text_or_object), WithJsonSchema({"type": ["string", "object"]})
+]
 SyncWord = Annotated[StrictStr, AfterValidator(_sync)]
 InFlight = Annotated[
-    Any, AfterValidator(by_noun(check_in_flight)), WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "all"}]})
+    Any,
+    AfterValidator(by_noun(check_in_flight)),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "all"}]}),
 ]
-Posting = Annotated[Any, AfterValidator(by_noun(check_posting)), WithJsonSchema({"enum": list(POSTINGS)})]
-Bandwidths = Annotated[Any, AfterValidator(_rates), WithJsonSchema({"anyOf": [_RATE, _lists(_RATE)]})]
+Posting = Annotated[
+    Any, AfterValidator(by_noun(check_posting)), WithJsonSchema({"enum": list(POSTINGS)})
+]
+Bandwidths = Annotated[
+    Any, AfterValidator(_rates), WithJsonSchema({"anyOf": [_RATE, _lists(_RATE)]})
+]
 Latencies = Annotated[
     Any, AfterValidator(_times), WithJsonSchema({"anyOf": [_TIME, _lists(_or_null(_TIME))]})
-]  # fmt: skip
+]
 Number = Annotated[Any, AfterValidator(_number), WithJsonSchema({"type": "number"})]
 Count = Annotated[StrictInt, Field(ge=1)]
 
@@ -119,7 +143,8 @@ class LimitsTable(Table):
 class LoadTable(Table):
     """The largest loads of a phase, and the sum over phases of the largest at ports and links.
 
-    Where routes are not known, those of links and channels, and so the sum, are expectations: no whole numbers.
+    Where routes are not known, those of links and channels, and so the sum, are expectations: no
+    whole numbers.
     """
 
     send: StrictInt
@@ -172,11 +197,16 @@ class ScheduleHead(Table):
 
 OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s")
 Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
-Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})]
+Name = Annotated[
+    StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})
+]
 
 
 class PatternTable(Table):
-    """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second; which are packed."""
+    """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second.
+
+    Which are packed.
+    """
 
     ranks: Ranks
     name: Name = "pattern"
@@ -241,7 +271,9 @@ class ScheduleEntries(Table):
 
 def _null(value: Any) -> Any:
     if value is not None:
-        raise ValueError(f"must be null for the messages of a program that forwards, is {shown(value)}")
+        raise ValueError(
+            f"must be null for the messages of a program that forwards, is {shown(value)}"
+        )
     return value
 
 
@@ -249,7 +281,10 @@ Null = Annotated[Any, AfterValidator(_null), WithJsonSchema({"type": "null"})]
 
 
 class MessagesTable(PatternTable):
-    """What a program that forwards delivers, as the pattern of a schedule; without an order, nothing packed."""
+    """What a program that forwards delivers, as the pattern of a schedule.
+
+    Without an order, nothing packed.
+    """
 
     before: Null
     packed: Null = None
@@ -257,25 +292,36 @@ class MessagesTable(PatternTable):
 
 def _schedule_or_stage(value: Any) -> Any:
     if type(value) not in (dict, int):
-        raise ValueError(f"a schedule or the number of an earlier stage required, given {shown(value)}")
+        raise ValueError(
+            f"a schedule or the number of an earlier stage required, given {shown(value)}"
+        )
     return value
 
 
-_PART: Schema = {"type": "array", "prefixItems": [{"type": "integer"}] * 3, "minItems": 3, "items": False}
+_PART: Schema = {
+    "type": "array",
+    "prefixItems": [{"type": "integer"}] * 3,
+    "minItems": 3,
+    "items": False,
+}
 _BUNDLE: Schema = {
-    "type": "array", "prefixItems": [*[{"type": "integer"}] * 3, _lists(_PART)], "minItems": 4, "items": False,
-}  # fmt: skip
+    "type": "array",
+    "prefixItems": [*[{"type": "integer"}] * 3, _lists(_PART)],
+    "minItems": 4,
+    "items": False,
+}
 
 
 class StageTable(Table):
     """A stage: a schedule and how often it runs.
 
-    `schedule` is an object as in a file of its own, or the number of the earlier stage whose schedule runs again;
-    `contexts`, one for each phase of the schedule, stand beside the object.
+    `schedule` is an object as in a file of its own, or the number of the earlier stage whose
+    schedule runs again; `contexts`, one for each phase of the schedule, stand beside the object.
 
-    `bundles` are there where the program forwards: `[from, to, bytes, parts]`, one for each message of the schedule and
-    in their order. Their parts are `[message, first_byte, last_byte]`; bytes of a message count from 0, and both ends
-    belong to the range, as in ranges of HTTP: the first 64 bytes are `0, 63`.
+    `bundles` are there where the program forwards: `[from, to, bytes, parts]`, one for each message
+    of the schedule and in their order. Their parts are `[message, first_byte, last_byte]`; bytes of
+    a message count from 0, and both ends belong to the range, as in ranges of HTTP: the first 64
+    bytes are `0, 63`.
     """
 
     name: StrictStr
@@ -283,7 +329,9 @@ class StageTable(Table):
     turns: StrictBool
     contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
     bundles: Annotated[Any, WithJsonSchema(_lists(_BUNDLE))] = _ABSENT
-    schedule: Annotated[Any, AfterValidator(_schedule_or_stage), WithJsonSchema({"type": ["object", "integer"]})]
+    schedule: Annotated[
+        Any, AfterValidator(_schedule_or_stage), WithJsonSchema({"type": ["object", "integer"]})
+    ]
 
 
 class ProgramFigures(Table):
@@ -418,7 +466,7 @@ FORMS = tuple(_FILES)
 
 
 def json_schema(form: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the JSON form of a `schedule`, `program` or `timeline`, or of a machine file.
+    """The JSON Schema (draft 2020-12) of a `schedule`, `program`, `timeline` or machine file.
 
     A machine file is TOML, whose tables are the objects; what a cost may be says its description.
 
@@ -427,7 +475,10 @@ def json_schema(form: str) -> dict[str, Any]:
     """
     if form not in _FILES:
         raise unknown_name("form", form, _FILES)
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **_FILES[form].model_json_schema()}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **_FILES[form].model_json_schema(),
+    }
     if form == "program":  # whose schedules are looked at one by one
         schedule = ScheduleFile.model_json_schema()
         schema["$defs"] |= {**schedule.pop("$defs"), "ScheduleFile": schedule}

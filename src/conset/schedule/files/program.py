@@ -1,4 +1,6 @@
-"""Program files: JSON; a stage holds its schedule as in a file of its own, and its bundles where it forwards.
+"""Program files: JSON.
+
+A stage holds its schedule as in a file of its own, and its bundles where it forwards.
 
 A schedule stands in the stage that runs it first; a later stage names that one by its number.
 """
@@ -46,25 +48,39 @@ def document_of_program(program: Program) -> ProgramDocument:
     paths = program.paths
     stages = tuple(
         StageDocument(
-            stage.name, stage.repeat, stage.schedule, stage.turns, None if paths is None else bundles_of(paths, k)
+            stage.name,
+            stage.repeat,
+            stage.schedule,
+            stage.turns,
+            None if paths is None else bundles_of(paths, k),
         )
         for k, stage in enumerate(program.stages)
     )
     messages = None
     if paths is not None:
         own = paths.pattern
-        messages = MessagesDocument(own.ranks, own.source, own.target, own.size, final_name(own.name))
+        messages = MessagesDocument(
+            own.ranks, own.source, own.target, own.size, final_name(own.name)
+        )
     return ProgramDocument(
-        program.machine.to_spec(), stages, program.contexts, tuple(document_of(each) for each in program.schedules),
-        program.figures(), program.manifest.to_object(), program.sync, messages, program.staging_limit_B,
-    )  # fmt: skip
+        program.machine.to_spec(),
+        stages,
+        program.contexts,
+        tuple(document_of(each) for each in program.schedules),
+        program.figures(),
+        program.manifest.to_object(),
+        program.sync,
+        messages,
+        program.staging_limit_B,
+    )
 
 
 def to_program(document: ProgramDocument) -> Program:
-    """The program a sound document describes (`conset verify` reports all that is wrong with another).
+    """The program of a sound document; `conset verify` reports what is wrong with another.
 
     Raises:
-        InputError: it has no schedule, an index is out of range, a schedule is none, or bundles are no paths.
+        InputError: it has no schedule, an index is out of range, a schedule is none, or bundles are
+            no paths.
     """
     schedules = [to_schedule(schedule) for schedule in document.schedules]
     if not schedules:
@@ -75,16 +91,24 @@ def to_program(document: ProgramDocument) -> Program:
         if paths is not None and 0 <= stage.schedule < len(schedules):
             schedules[stage.schedule] = _of_bundles(schedules[stage.schedule], paths.bundles(k))
     return Program(
-        schedules[0].machine, stages, tuple(schedules), document.contexts, paths, document.sync,
-        Manifest(**document.manifest), staging_limit_B=document.staging_limit_B,
-    )  # fmt: skip
+        schedules[0].machine,
+        stages,
+        tuple(schedules),
+        document.contexts,
+        paths,
+        document.sync,
+        Manifest(**document.manifest),
+        staging_limit_B=document.staging_limit_B,
+    )
 
 
 def _paths(document: ProgramDocument) -> Paths | None:
     bundles = [stage.bundles for stage in document.stages if stage.bundles is not None]
     if document.messages is None:
         if bundles:
-            raise InputError("stages have bundles, the messages that they carry are missing: key 'messages'")
+            raise InputError(
+                "stages have bundles, the messages that they carry are missing: key 'messages'"
+            )
         return None
     for k, stage in enumerate(document.stages):
         if stage.bundles is None:
@@ -98,7 +122,10 @@ def _paths(document: ProgramDocument) -> Paths | None:
 
 
 def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
-    """The schedule with its messages in the order of bundles; packed are those of several parts, where it says none."""
+    """The schedule with its messages in the order of bundles.
+
+    Packed are those of several parts, where it says none.
+    """
     pattern = schedule.pattern
     order = np.lexsort((pattern.target, pattern.source))
     message, rates, times = schedule.message, schedule.min_bandwidth_Bps, schedule.max_latency_s
@@ -108,10 +135,14 @@ def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
         message = index[message]
         rates, times = (None if demands is None else demands[order] for demands in (rates, times))
         packed = None if pattern.packed is None else pattern.packed[order]
-        pattern = replace(pattern, target=pattern.target[order], size=pattern.size[order], packed=packed)
+        pattern = replace(
+            pattern, target=pattern.target[order], size=pattern.size[order], packed=packed
+        )
     if pattern.packed is None and pattern.messages == bundles.bundles:
         pattern = replace(pattern, packed=bundles.pattern.packed)
-    return replace(schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates, max_latency_s=times)
+    return replace(
+        schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates, max_latency_s=times
+    )
 
 
 def require_json(path: str | Path) -> None:
@@ -144,7 +175,9 @@ def _pieces(d: ProgramDocument) -> Iterator[str]:
     if d.messages is not None:
         yield '"messages": '
         own = d.messages
-        yield from schedule_forms.iter_messages(own.ranks, own.name, (own.source, own.target, own.size))
+        yield from schedule_forms.iter_messages(
+            own.ranks, own.name, (own.source, own.target, own.size)
+        )
         yield ",\n"
     yield '"stages": ['
     for k in range(len(d.stages)):
@@ -164,7 +197,9 @@ def _stage_pieces(d: ProgramDocument, k: int) -> Iterator[str]:
         yield from _bundle_lines(stage.bundles)
         yield "]"
     yield ',\n"schedule": '
-    yield from schedule_forms.iter_json(d.schedules[stage.schedule]) if earlier == k else [str(earlier)]
+    yield from (
+        schedule_forms.iter_json(d.schedules[stage.schedule]) if earlier == k else [str(earlier)]
+    )
     yield "}"
 
 
@@ -175,8 +210,12 @@ def _bundle_lines(b: BundlesDocument) -> Iterator[str]:
         high = int(np.searchsorted(b.offsets, b.offsets[low] + _BLOCK, side="right")) - 1
         high = min(max(high, low + 1), low + _BLOCK, count)
         begin, end = int(b.offsets[low]), int(b.offsets[high])
-        parts = np.stack([column[begin:end] for column in (b.message, b.first, b.last)], axis=1).tolist()
-        heads = np.stack([column[low:high] for column in (b.source, b.target, b.size)], axis=1).tolist()
+        parts = np.stack(
+            [column[begin:end] for column in (b.message, b.first, b.last)], axis=1
+        ).tolist()
+        heads = np.stack(
+            [column[low:high] for column in (b.source, b.target, b.size)], axis=1
+        ).tolist()
         ends = (b.offsets[low : high + 1] - begin).tolist()
         rows = [[*head, parts[x:y]] for head, (x, y) in zip(heads, pairwise(ends), strict=True)]
         text = json.dumps(rows, separators=(",", ":"))[1:-1].replace("]]],[", "]]],\n[")
@@ -211,9 +250,14 @@ def _document(found: Any) -> ProgramDocument:
         place, given = f"stages[{k}]", stage.schedule
         if isinstance(given, int):
             if not 0 <= given < k:
-                raise InputError(f"{place}.schedule = {given}: must be a schedule or the number of an earlier stage")
+                raise InputError(
+                    f"{place}.schedule = {given}: must be a schedule or the number of an "
+                    "earlier stage"
+                )
             if stage.contexts is not None:
-                raise InputError(f"{place}.contexts: must stand beside the schedule, in stage {given}")
+                raise InputError(
+                    f"{place}.contexts: must stand beside the schedule, in stage {given}"
+                )
             index = stages[given].schedule
         else:
             if stage.contexts is None:
@@ -225,9 +269,16 @@ def _document(found: Any) -> ProgramDocument:
         stages.append(StageDocument(stage.name, stage.repeat, index, stage.turns, bundles))
     messages = None if head.messages is None else _messages(head.messages)
     return ProgramDocument(
-        head.machine, tuple(stages), tuple(contexts), tuple(schedules), found["figures"], found["manifest"],
-        head.sync, messages, head.staging_limit,
-    )  # fmt: skip
+        head.machine,
+        tuple(stages),
+        tuple(contexts),
+        tuple(schedules),
+        found["figures"],
+        found["manifest"],
+        head.sync,
+        messages,
+        head.staging_limit,
+    )
 
 
 def _messages(table: MessagesTable) -> MessagesDocument:

@@ -1,7 +1,8 @@
 """Bundles in program files, and the paths that they amount to.
 
-A file says which bytes travel together; a program knows where each part is before every stage. Bytes that no bundle
-parts from one another are one part, so the files of programs whose paths have such parts say the same again.
+A file says which bytes travel together; a program knows where each part is before every stage.
+Bytes that no bundle parts from one another are one part, so the files of programs whose paths have
+such parts say the same again.
 """
 
 from __future__ import annotations
@@ -26,17 +27,23 @@ def bundles_of(paths: Paths, stage: int) -> BundlesDocument:
     pattern, parts = bundles.pattern, bundles.parts
     first = paths.first_of[parts]
     return BundlesDocument(
-        pattern.source, pattern.target, pattern.size, bundles.offsets,
-        paths.message_of[parts], first, first + paths.size_of[parts] - 1,
-    )  # fmt: skip
+        pattern.source,
+        pattern.target,
+        pattern.size,
+        bundles.offsets,
+        paths.message_of[parts],
+        first,
+        first + paths.size_of[parts] - 1,
+    )
 
 
 def paths_of(messages: MessagesDocument, stages: Sequence[BundlesDocument]) -> Paths:
     """The paths that the bundles of all stages amount to.
 
     Raises:
-        InputError: they are none: a part is no range of bytes of a message, travels twice in a stage, or leaves a rank
-            that does not hold it, or a message does not arrive; names stage and bundle.
+        InputError: they are none: a part is no range of bytes of a message, travels twice in a
+            stage, or leaves a rank that does not hold it, or a message does not arrive; names stage
+            and bundle.
     """
     pattern, index = pattern_of(messages)
     rows = [_rows(stage, bundles, pattern, index) for stage, bundles in enumerate(stages)]
@@ -60,7 +67,10 @@ def paths_of(messages: MessagesDocument, stages: Sequence[BundlesDocument]) -> P
 def _rows(
     stage: int, bundles: BundlesDocument, pattern: Pattern, index: NDArray[np.int32] | None
 ) -> tuple[Ints, Ints, Ints]:
-    """(message of the pattern, first byte, byte after the last) of every part of a stage, in the order of the file."""
+    """(message, first byte, byte after the last) of every part of a stage.
+
+    Messages of the pattern, in the order of the file.
+    """
     message, first, last = bundles.message, bundles.first, bundles.last
     outside = (message < 0) | (message >= pattern.messages)
     if outside.any():
@@ -82,19 +92,29 @@ def _rows(
     twice = (own[order[1:]] == own[order[:-1]]) & (first[order[1:]] <= last[order[:-1]])
     if twice.any():
         k = int(order[1:][np.argmax(twice)])
-        raise InputError(f"{_place(stage, bundles, k)}: {_bytes(bundles, k)}, of which the stage sends some twice")
+        raise InputError(
+            f"{_place(stage, bundles, k)}: {_bytes(bundles, k)}, of which the stage "
+            "sends some twice"
+        )
     return own, first.astype(np.int64), last.astype(np.int64) + 1
 
 
 def _parts(
     pattern: Pattern, rows: Sequence[tuple[Ints, Ints, Ints]]
 ) -> tuple[Ints, Ints, Ints, list[tuple[Ints, Ints]]]:
-    """(message, first byte, bytes) of every part, and for each stage (first part, part after the last) of its rows."""
+    """(message, first byte, bytes) of every part.
+
+    And for each stage (first part, part after the last) of its rows.
+    """
     numbers = np.arange(pattern.messages)
-    if all(not first.any() and (end == pattern.size[message]).all() for message, first, end in rows):
+    if all(
+        not first.any() and (end == pattern.size[message]).all() for message, first, end in rows
+    ):
         return numbers, np.zeros_like(numbers), pattern.size, [(m, m + 1) for m, _, _ in rows]
     message = np.concatenate([numbers, numbers, *(m for m, _, _ in rows for _ in range(2))])
-    byte = np.concatenate([np.zeros_like(numbers), pattern.size, *(at for _, *ends in rows for at in ends)])
+    byte = np.concatenate(
+        [np.zeros_like(numbers), pattern.size, *(at for _, *ends in rows for at in ends)]
+    )
     order = np.lexsort((byte, message))
     of, at = message[order], byte[order]
     new = np.concatenate([[True], (of[1:] != of[:-1]) | (at[1:] != at[:-1])])
@@ -110,7 +130,9 @@ def _parts(
     return of[same], at[same], at[same + 1] - at[same], spans
 
 
-def _moved(at: NDArray[np.int32], stage: int, bundles: BundlesDocument, begin: Ints, end: Ints) -> NDArray[np.int32]:
+def _moved(
+    at: NDArray[np.int32], stage: int, bundles: BundlesDocument, begin: Ints, end: Ints
+) -> NDArray[np.int32]:
     """Where the parts are after a stage."""
     length = end - begin
     row = np.repeat(np.arange(begin.size), length)
@@ -120,7 +142,9 @@ def _moved(at: NDArray[np.int32], stage: int, bundles: BundlesDocument, begin: I
     if wrong.any():
         k = int(np.argmax(wrong))
         rule = f"at rank {at[parts[k]]}, not at rank {bundles.source[bundle[k]]}"
-        raise InputError(f"{_place(stage, bundles, int(row[k]))}: {_bytes(bundles, int(row[k]))} are {rule}")
+        raise InputError(
+            f"{_place(stage, bundles, int(row[k]))}: {_bytes(bundles, int(row[k]))} are {rule}"
+        )
     after = at.copy()
     after[parts] = bundles.target[bundle]
     return after
@@ -128,7 +152,9 @@ def _moved(at: NDArray[np.int32], stage: int, bundles: BundlesDocument, begin: I
 
 def _place(stage: int, bundles: BundlesDocument, row: int) -> str:
     """`stages[0].bundles[3]`, which holds a part."""
-    return f"stages[{stage}].bundles[{int(np.searchsorted(bundles.offsets, row, side='right')) - 1}]"
+    return (
+        f"stages[{stage}].bundles[{int(np.searchsorted(bundles.offsets, row, side='right')) - 1}]"
+    )
 
 
 def _bytes(bundles: BundlesDocument, row: int) -> str:

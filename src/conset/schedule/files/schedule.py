@@ -1,4 +1,7 @@
-"""Schedule files: `.json` for people, `.npz` for size; both say the same and are the same bytes for the same input."""
+"""Schedule files: `.json` for people, `.npz` for size.
+
+Both say the same and are the same bytes for the same input.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,18 @@ from conset.schedule.manifest import Manifest
 from conset.schedule.posting import check_in_flight
 from conset.schedule.schedule import Schedule
 
-_WRITERS: dict[str, Callable[[Document, IO[bytes]], None]] = {".json": write_json, ".npz": write_npz}
+_WRITERS: dict[str, Callable[[Document, IO[bytes]], None]] = {
+    ".json": write_json,
+    ".npz": write_npz,
+}
 _READERS: dict[str, Callable[[Path], Document]] = {".json": read_json, ".npz": read_npz}
 
 
 def document_of(schedule: Schedule) -> Document:
-    """What the file of `schedule` says, its figures counted; arrays are shared, not copied, where they can."""
+    """What the file of `schedule` says, its figures counted.
+
+    Arrays are shared, not copied, where they can.
+    """
     from conset.schedule.loads import figures
 
     return document_from(schedule, figures(schedule))
@@ -61,7 +70,10 @@ def require_writable(path: str | Path) -> None:
 
 
 def write_document(document: Document, path: str | Path) -> None:
-    """Writes what `document` says, true or not, to `path` (`.json` or `.npz`); raises as `write_schedule`."""
+    """Writes what `document` says, true or not, to `path` (`.json` or `.npz`).
+
+    Raises as `write_schedule`.
+    """
     path = Path(path)
     write = _form(path, _WRITERS)
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -90,13 +102,16 @@ def read_schedule(path: str | Path) -> Schedule:
 
     Raises:
         UsageError: the suffix is neither `.json` nor `.npz`.
-        InputError: not a schedule file, or what it says is no schedule (`conset verify` reports all that is wrong).
+        InputError: not a schedule file, or what it says is no schedule (`conset verify` reports all
+            that is wrong).
     """
     from conset.schedule.loads import chosen_links
 
     try:
         schedule = to_schedule(read_document(path))
-        chosen_links(schedule)  # else whoever follows its routes trips over them, and does not know the file
+        chosen_links(
+            schedule
+        )  # else whoever follows its routes trips over them, and does not know the file
         return schedule
     except InputError as error:
         raise named(error, path) from None
@@ -109,7 +124,9 @@ def named(error: ConsetError, path: str | Path) -> InputError:
 
 
 def to_schedule(document: Document) -> Schedule:
-    """The schedule a sound document describes; messages are renumbered where the file lists them in another order.
+    """The schedule a sound document describes.
+
+    Messages are renumbered where the file lists them in another order.
 
     Raises:
         InputError: the machine cannot be built, or the document is no schedule of its pattern.
@@ -125,23 +142,39 @@ def to_schedule(document: Document) -> Schedule:
     message = document.transfer_message if index is None else index[document.transfer_message]
     whole = bool((document.transfer_size == document.size[document.transfer_message]).all())
     return Schedule(
-        pattern, machine, document.method, limits,
-        _int64(document.phase_offsets, "phase_offsets"), _int32(message, "message"),
+        pattern,
+        machine,
+        document.method,
+        limits,
+        _int64(document.phase_offsets, "phase_offsets"),
+        _int32(message, "message"),
         parts=None if whole else _int64(document.transfer_size, "transfer_size"),
         placement=None if document.placement is None else _int32(document.placement, "placement"),
-        route_offsets=None if document.route_offsets is None else _int64(document.route_offsets, "route_offsets"),
-        route_nodes=None if document.route_nodes is None else _int32(document.route_nodes, "route_nodes"),
+        route_offsets=None
+        if document.route_offsets is None
+        else _int64(document.route_offsets, "route_offsets"),
+        route_nodes=None
+        if document.route_nodes is None
+        else _int32(document.route_nodes, "route_nodes"),
         channels=None if document.channels is None else _int32(document.channels, "channels"),
-        timetable=document.timetable, sync=document.sync, limits_asked=document.limits_asked,
+        timetable=document.timetable,
+        sync=document.sync,
+        limits_asked=document.limits_asked,
         manifest=Manifest(**document.manifest),
-        in_flight=None if document.in_flight is None else check_in_flight(document.in_flight), posting=document.posting,
+        in_flight=None if document.in_flight is None else check_in_flight(document.in_flight),
+        posting=document.posting,
         min_bandwidth_Bps=_demands(document, "min_bandwidth_Bps", "rates", index),
         max_latency_s=_demands(document, "max_latency_s", "times", index),
-    )  # fmt: skip
+    )
 
 
-def _demands(document: Document, name: str, what: str, index: NDArray[np.int32] | None) -> NDArray[np.float64] | None:
-    """What the messages of the pattern are guaranteed, None in a list being infinite; `index` as of `_pattern_of`."""
+def _demands(
+    document: Document, name: str, what: str, index: NDArray[np.int32] | None
+) -> NDArray[np.float64] | None:
+    """What the messages of the pattern are guaranteed, None in a list being infinite.
+
+    `index` as of `_pattern_of`.
+    """
     stated, messages = getattr(document, name), document.source.size
     if stated is None:
         return None
@@ -170,11 +203,15 @@ def _form(path: Path, forms: dict[str, Any]) -> Any:
 
 
 def _check_rows(document: Document) -> None:
-    """Every row is of a message and joins its ranks; all the rest is for the nouns and for `verify`."""
+    """Every row is of a message and joins its ranks.
+
+    All the rest is for the nouns and for `verify`.
+    """
     message, messages = document.transfer_message, document.source.size
     if message.size and (message.min() < 0 or message.max() >= messages):
         raise InputError(
-            f"a transfer's message must be from 0 to {messages - 1}, one is {message.min()} or {message.max()}"
+            f"a transfer's message must be from 0 to {messages - 1}, one is {message.min()} or "
+            f"{message.max()}"
         )
     wrong = document.source[message] != document.transfer_source
     wrong |= document.target[message] != document.transfer_target
@@ -192,14 +229,18 @@ def _check_rows(document: Document) -> None:
 def _check_placement(document: Document, machine: Machine) -> None:
     endpoints, place = machine.topology.endpoints, document.placement
     if place is None and document.ranks > endpoints:
-        raise InputError(f"{document.ranks} ranks without a placement on the {endpoints} nodes of {machine.name}")
-    if place is not None and (place.size != document.ranks or place.min() < 0 or place.max() >= endpoints):
+        raise InputError(
+            f"{document.ranks} ranks without a placement on the {endpoints} nodes of {machine.name}"
+        )
+    if place is not None and (
+        place.size != document.ranks or place.min() < 0 or place.max() >= endpoints
+    ):
         raise InputError(f"placement: {document.ranks} nodes from 0 to {endpoints - 1} required")
 
 
 def pattern_of(
     document: Document | MessagesDocument, before: IntArray | None = None
-) -> tuple[Pattern, NDArray[np.int32] | None]:  # fmt: skip
+) -> tuple[Pattern, NDArray[np.int32] | None]:
     """The pattern, and the index in it of each message of the file where the two differ.
 
     Raises:
@@ -208,7 +249,10 @@ def pattern_of(
     source = _int32(document.source, "source")
     wrong = np.flatnonzero((source < 0) | (source >= document.ranks))
     if wrong.size:
-        raise InputError(f"source[{wrong[0]}] = {source[wrong[0]]}: must be a rank from 0 to {document.ranks - 1}")
+        raise InputError(
+            f"source[{wrong[0]}] = {source[wrong[0]]}: must be a rank from 0 to "
+            f"{document.ranks - 1}"
+        )
     target, size, index = document.target, document.size, None
     if np.any(np.diff(source) < 0):
         order = np.argsort(source, kind="stable")
@@ -218,7 +262,9 @@ def pattern_of(
         before = None if before is None else index[before]
     if size.size and (size == size[0]).all():
         size = np.broadcast_to(size[0], size.shape)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(source, minlength=document.ranks))]
+    ).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
     packed = _packed_of(document, index)
@@ -226,8 +272,13 @@ def pattern_of(
     return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
 
 
-def _packed_of(document: Document | MessagesDocument, index: NDArray[np.int32] | None) -> NDArray[np.bool_] | None:
-    """shape=(messages): whether each message of the pattern is packed; `index` as of `_pattern_of`."""
+def _packed_of(
+    document: Document | MessagesDocument, index: NDArray[np.int32] | None
+) -> NDArray[np.bool_] | None:
+    """shape=(messages): whether each message of the pattern is packed.
+
+    `index` as of `_pattern_of`.
+    """
     if not isinstance(document, Document) or document.packed is None:
         return None
     check_within("packed", document.packed, 0, document.source.size, ": a message")

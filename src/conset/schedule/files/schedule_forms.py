@@ -2,10 +2,11 @@
 
 JSON: one phase to the line, messages a few to the line, written block by block.
 
-`.npz`: the same bytes every time. `header` is a text of the object without its long lists; `source`, `target` and
-`size` are the messages' columns, `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the
-transfers of phase p. `before`, `packed` (the messages that are put together from several pieces), `placement`,
-`route_offsets` with `route_nodes` (and `channels`), and `timetable` are there only where the JSON form is not null.
+`.npz`: the same bytes every time. `header` is a text of the object without its long lists;
+`source`, `target` and `size` are the messages' columns, `transfer_…` the transfers',
+`phase_offsets[p] … phase_offsets[p + 1] - 1` the transfers of phase p. `before`, `packed` (the
+messages that are put together from several pieces), `placement`, `route_offsets` with `route_nodes`
+(and `channels`), and `timetable` are there only where the JSON form is not null.
 """
 
 from __future__ import annotations
@@ -37,12 +38,36 @@ _BLOCK = 1 << 15
 """Rows that are written at once."""
 _PER_LINE = 8
 """Messages to the line."""
-_HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
+_HEADER = (
+    "schema",
+    "machine",
+    "method",
+    "sync",
+    "limits",
+    "limits_asked",
+    "ranks",
+    "figures",
+    "manifest",
+)
 _ALWAYS = (
-    "source", "target", "size", "phase_offsets",
-    "transfer_source", "transfer_target", "transfer_size", "transfer_message",
-)  # fmt: skip
-_SOMETIMES = ("before", "packed", "placement", "route_offsets", "route_nodes", "channels", "timetable")
+    "source",
+    "target",
+    "size",
+    "phase_offsets",
+    "transfer_source",
+    "transfer_target",
+    "transfer_size",
+    "transfer_message",
+)
+_SOMETIMES = (
+    "before",
+    "packed",
+    "placement",
+    "route_offsets",
+    "route_nodes",
+    "channels",
+    "timetable",
+)
 
 
 def write_json(document: Document, file: IO[bytes]) -> None:
@@ -58,20 +83,30 @@ def iter_json(d: Document) -> Iterator[str]:
     yield f'"pattern": {{"ranks": {d.ranks}, "name": {json_text(d.pattern_name)}, "messages": ['
     yield from _lines((d.source, d.target, d.size))
     yield '],\n"before": '
-    yield "null" if d.before is None else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
+    yield (
+        "null"
+        if d.before is None
+        else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
+    )
     if d.packed is not None:
         yield f',\n"packed": {json_text(d.packed.tolist())}'
     yield '},\n"placement": ' + ("null" if d.placement is None else json_text(d.placement.tolist()))
     yield ',\n"phases": ['
-    yield from _phases(d, (d.transfer_source, d.transfer_target, d.transfer_size, d.transfer_message))
+    yield from _phases(
+        d, (d.transfer_source, d.transfer_target, d.transfer_size, d.transfer_message)
+    )
     yield '],\n"routes": '
-    yield from ["null"] if d.route_offsets is None or d.route_nodes is None else _routes(d, d.route_nodes)
+    yield from (
+        ["null"] if d.route_offsets is None or d.route_nodes is None else _routes(d, d.route_nodes)
+    )
     if d.route_offsets is not None and d.channels is not None:
         yield ',\n"channels": '
         yield from _routes(d, d.channels)
     yield ',\n"timetable": '
     table = d.timetable
-    yield from ["null"] if table is None else chain("[", _phases(d, (table[:, 0], table[:, 1])), "]")
+    yield from (
+        ["null"] if table is None else chain("[", _phases(d, (table[:, 0], table[:, 1])), "]")
+    )
     yield f',\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
 
 
@@ -87,7 +122,11 @@ def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     for low in range(0, count, block):
         rows = np.stack([column[low : low + block] for column in columns], axis=1).tolist()
         lines = [rows[k : k + _PER_LINE] for k in range(0, len(rows), _PER_LINE)]
-        text = json.dumps(lines, separators=(",", ":"))[2:-2].replace("]],[[", "],\n[").replace("],[", "], [")
+        text = (
+            json.dumps(lines, separators=(",", ":"))[2:-2]
+            .replace("]],[[", "],\n[")
+            .replace("],[", "], [")
+        )
         yield ("\n" if low == 0 else ",\n") + text
     yield "\n" if count else ""
 
@@ -129,9 +168,15 @@ def _routes(d: Document, values: NDArray[Any]) -> Iterator[str]:
 
 
 def optional_keys(document: Document) -> dict[str, Any]:
-    """The keys of the head that have something to say and are left out otherwise, in the order of the file."""
+    """Keys of the head that are written only where they have a value.
+
+    In the order of the file.
+    """
     words: dict[str, Any] = {"in_flight": document.in_flight, "posting": document.posting}
-    words |= {"min_bandwidth_Bps": document.min_bandwidth_Bps, "max_latency_s": document.max_latency_s}
+    words |= {
+        "min_bandwidth_Bps": document.min_bandwidth_Bps,
+        "max_latency_s": document.max_latency_s,
+    }
     return {key: value for key, value in words.items() if value is not None and value != "schedule"}
 
 
@@ -139,7 +184,8 @@ def read_json(path: Path) -> Document:
     """What the file says.
 
     Raises:
-        InputError: no JSON (with line and column), or not of this structure (with the phase and transfer).
+        InputError: no JSON (with line and column), or not of this structure (with the phase and
+            transfer).
     """
     return document_of_object(parse_json(path))
 
@@ -154,24 +200,42 @@ def document_of_object(found: Any) -> Document:
     messages = arrays.int_rows(pattern.messages, 3, "pattern.messages")
     offsets, transfers = arrays.phase_rows(head.phases, 4, "phases")
     routes = None if head.routes is None else arrays.route_lists(head.routes, offsets, "routes")
-    channels = None if head.channels is None else arrays.route_lists(head.channels, offsets, "channels")
+    channels = (
+        None if head.channels is None else arrays.route_lists(head.channels, offsets, "channels")
+    )
     if channels is not None and (routes is None or not np.array_equal(channels[0], routes[0])):
         raise InputError("channels: one for each node of `routes` required")
     return Document(
-        machine=head.machine, method=head.method, sync=head.sync, limits=found["limits"],
-        limits_asked=head.limits_asked, ranks=pattern.ranks,
-        source=messages[:, 0], target=messages[:, 1], size=messages[:, 2],
-        before=None if pattern.before is None else arrays.int_rows(pattern.before, 2, "pattern.before"),
+        machine=head.machine,
+        method=head.method,
+        sync=head.sync,
+        limits=found["limits"],
+        limits_asked=head.limits_asked,
+        ranks=pattern.ranks,
+        source=messages[:, 0],
+        target=messages[:, 1],
+        size=messages[:, 2],
+        before=None
+        if pattern.before is None
+        else arrays.int_rows(pattern.before, 2, "pattern.before"),
         placement=None if head.placement is None else arrays.ints(head.placement, "placement"),
-        phase_offsets=offsets, transfer_source=transfers[:, 0], transfer_target=transfers[:, 1],
-        transfer_size=transfers[:, 2], transfer_message=transfers[:, 3],
-        route_offsets=None if routes is None else routes[0], route_nodes=None if routes is None else routes[1],
-        timetable=None if head.timetable is None else arrays.time_rows(head.timetable, offsets, "timetable"),
-        figures=found["figures"], manifest=found["manifest"], channels=None if channels is None else channels[1],
+        phase_offsets=offsets,
+        transfer_source=transfers[:, 0],
+        transfer_target=transfers[:, 1],
+        transfer_size=transfers[:, 2],
+        transfer_message=transfers[:, 3],
+        route_offsets=None if routes is None else routes[0],
+        route_nodes=None if routes is None else routes[1],
+        timetable=None
+        if head.timetable is None
+        else arrays.time_rows(head.timetable, offsets, "timetable"),
+        figures=found["figures"],
+        manifest=found["manifest"],
+        channels=None if channels is None else channels[1],
         pattern_name=pattern.name,
         packed=None if pattern.packed is None else arrays.ints(pattern.packed, "pattern.packed"),
         **head.optional(),
-    )  # fmt: skip
+    )
 
 
 def write_npz(document: Document, file: IO[bytes]) -> None:
@@ -233,6 +297,8 @@ def _check_sizes(entries: ScheduleEntries) -> None:
         check_length("route_offsets", entries.route_offsets, transfers + 1)
         check_rising("route_offsets", entries.route_offsets, entries.route_nodes.size)
     if entries.channels is not None and entries.route_nodes is None:
-        raise InputError("entry 'channels': one value for each of 'route_nodes' required, which is missing")
+        raise InputError(
+            "entry 'channels': one value for each of 'route_nodes' required, which is missing"
+        )
     if entries.channels is not None:
         check_length("channels", entries.channels, entries.route_nodes.size)

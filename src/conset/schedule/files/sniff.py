@@ -1,4 +1,7 @@
-"""What is a file? Schedule, timeline, program, plan or machine: said by what is in it, not by its name."""
+"""What is a file?
+
+Schedule, timeline, program, plan or machine: said by what is in it, not by its name.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,21 @@ from conset.base.flat import MACHINE_FILE, PLAN_FILE
 from conset.base.json_text import parse_header, parse_json
 from conset.machine.network.node_link import is_node_link
 
-Form = Literal["schedule", "timeline", "program", "plan", "machine", "network", "pattern", "unknown"]
+Form = Literal[
+    "schedule", "timeline", "program", "plan", "machine", "network", "pattern", "unknown"
+]
 Container = Literal["json", "npz", "toml", "flat", "unknown"]
 
 SCHEDULE = "conset/schedule@1"
 TIMELINE = "conset/timeline@1"
 PROGRAM = "conset/program@1"
 _FORMS: dict[str, Form] = {
-    SCHEDULE: "schedule", TIMELINE: "timeline", PROGRAM: "program", PLAN_FILE: "plan", MACHINE_FILE: "machine",
-}  # fmt: skip
+    SCHEDULE: "schedule",
+    TIMELINE: "timeline",
+    PROGRAM: "program",
+    PLAN_FILE: "plan",
+    MACHINE_FILE: "machine",
+}
 _ZIP = b"PK"
 _NEAR = 256
 """Bytes in which a file of ours has said what it is: `schema` is its first key."""
@@ -35,8 +44,9 @@ class Sniffed:
     """What a file is.
 
     Attributes:
-        form: what it holds; `pattern`: an archive without a header; `machine`: a machine's record or file; `network`:
-            a graph of nodes and edges in JSON; `unknown`: none of them, or a file that cannot be read.
+        form: what it holds; `pattern`: an archive without a header; `machine`: a machine's record
+            or file; `network`: a graph of nodes and edges in JSON; `unknown`: none of them, or a
+            file that cannot be read.
         container: how.
         schema: what it names as its own; empty where it names nothing.
     """
@@ -61,20 +71,26 @@ def sniff(path: str | Path) -> Sniffed:
             return _named(first, "flat")
         if begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return _object(path, begin)
-        return Sniffed("machine", "toml") if _is_machine_file(path) else Sniffed("unknown", "unknown")
+        return (
+            Sniffed("machine", "toml") if _is_machine_file(path) else Sniffed("unknown", "unknown")
+        )
     except (ConsetError, OSError):
         return Sniffed("unknown", "unknown")
 
 
 def require_form(path: Path, form: Form) -> None:
-    """Checks that a file does not say that it is another of ours; the reader of `form` says what else is wrong.
+    """Checks that a file does not say that it is another of ours.
+
+    The reader of `form` says what else is wrong.
 
     Raises:
         InputError: it is another one.
     """
     found = sniff(path)
     if found.schema in _FORMS and found.form != form:
-        raise InputError(f"{path}: is a {found.form}, a {form} is required: schema is '{found.schema}'")
+        raise InputError(
+            f"{path}: is a {found.form}, a {form} is required: schema is '{found.schema}'"
+        )
 
 
 def _named(schema: object, container: Container) -> Sniffed:

@@ -1,4 +1,7 @@
-"""The validator of conset's own files: models of pydantic, and what they find in one line of ours."""
+"""The validator of conset's own files.
+
+Models of pydantic, and what they find in one line of ours.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,18 @@ from conset.base.errors import ConsetError, InputError
 from conset.base.json_text import shown
 
 _KINDS = {
-    "string_type": "text", "int_type": "a whole number",
-    "bool_type": "true or false", "list_type": "a list", "float_type": "a number",
-}  # fmt: skip
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "float_type": "a number",
+}
 _OBJECTS = ("model_type", "dict_type", "model_attributes_type")
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _SHOWN = 16
 """Keys that are named where none is near."""
 _FIRST = {"extra_forbidden": 0, "missing": 1}
-"""Of what is wrong in one object, a key that nobody knows is said before one that is missing, before values."""
+"""Order of what is wrong in one object: unknown keys, then missing ones, then values."""
 
 
 class Table(BaseModel):
@@ -47,7 +53,8 @@ def checked(model: type[_Table], found: Any) -> _Table:
     """`found` as the model says.
 
     Raises:
-        InputError: the first thing that is wrong, from the outside in: place, rule, and what is there instead.
+        InputError: the first thing that is wrong, from the outside in: place, rule, and what is
+            there instead.
     """
     try:
         return model.model_validate(found)
@@ -131,7 +138,9 @@ def _table_at(model: type[BaseModel], path: Collection[Any]) -> type[BaseModel]:
     table = model
     for key in path:
         if isinstance(key, str):
-            table = next(each for each in _types(_annotation(table, key)) if issubclass(each, BaseModel))
+            table = next(
+                each for each in _types(_annotation(table, key)) if issubclass(each, BaseModel)
+            )
     return table
 
 
@@ -140,10 +149,14 @@ def _may_be_null(model: type[BaseModel], path: tuple[Any, ...]) -> bool:
 
 
 def _annotation(table: type[BaseModel], key: str) -> Any:
-    return next(field.annotation for name, field in table.model_fields.items() if key in (name, field.alias))
+    return next(
+        field.annotation for name, field in table.model_fields.items() if key in (name, field.alias)
+    )
 
 
 def _types(annotation: Any) -> list[type]:
     """The classes that an annotation is made of: `list[Block] | None`: list, Block, None."""
     inner = [each for part in get_args(annotation) for each in _types(part)]
-    return [annotation, *inner] if isinstance(annotation, type) and not get_args(annotation) else inner
+    return (
+        [annotation, *inner] if isinstance(annotation, type) and not get_args(annotation) else inner
+    )

@@ -1,4 +1,7 @@
-"""Calibration: the words of a machine measured over MPI, with intervals; derived in `docs/calibrate.md`."""
+"""Calibration: the words of a machine measured over MPI, with intervals.
+
+Derived in `docs/calibrate.md`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Answers: what a machine with given words takes for a probe, by a model of simulation; and an emulated prober.
+"""Answers: what a machine with given words takes for a probe, by a model of simulation.
 
-The emulated prober answers as a machine whose words are known, with noise: what a calibration finds can be held against
-the truth. It is also what `conset calibrate --emulate MACHINE` asks.
+And an emulated prober.
+
+The emulated prober answers as a machine whose words are known, with noise: what a calibration finds
+can be held against the truth. It is also what `conset calibrate --emulate MACHINE` asks.
 """
 
 from __future__ import annotations
@@ -32,12 +34,17 @@ def _workload(probe: Probe) -> Workload:
 
 
 def answer(probe: Probe, machine: Machine, model: str | None = None) -> float:
-    """What a probe takes on a machine [s]; `model` None: the machine's own; infinite where it deadlocks."""
+    """What a probe takes on a machine [s]; `model` None: the machine's own.
+
+    Infinite where it deadlocks.
+    """
     costs = machine.costs
     if probe.late_s:
         return _late(probe, machine)
     if probe.sync.startswith("barrier"):
-        costs = replace(costs, synchronization=Synchronization(costs.synchronization.at(probe.ranks)))
+        costs = replace(
+            costs, synchronization=Synchronization(costs.synchronization.at(probe.ranks))
+        )
         machine = replace(machine, costs=costs)
     workload = _workload(probe)
     settings = Settings.of(costs, sync=probe.sync)
@@ -52,7 +59,10 @@ def answer(probe: Probe, machine: Machine, model: str | None = None) -> float:
 
 
 def flow_times(probes: Sequence[Probe], machine: Machine) -> NDArray[np.float64]:
-    """shape=(probes): what each takes by `flow` [s]: as `answer`, for fits, which ask thousands of times."""
+    """shape=(probes): what each takes by `flow` [s].
+
+    As `answer`, for fits, which ask thousands of times.
+    """
     costs = machine.costs
     settings = Settings.of(costs)
     times = np.empty(len(probes))
@@ -60,7 +70,9 @@ def flow_times(probes: Sequence[Probe], machine: Machine) -> NDArray[np.float64]
         workload, messages = _workload(probe), _messages(probe)
         execution = core_execution(workload, machine, costs, settings, in_list=True)
         rates = core_rates(workload, machine, costs)
-        result = _core.simulate_flow(messages, execution, rates, rtt=False, rtt_latency=0.0, **core_stops(settings))
+        result = _core.simulate_flow(
+            messages, execution, rates, rtt=False, rtt_latency=0.0, **core_stops(settings)
+        )
         times[k] = result.end.max() / NS
     return times
 
@@ -76,13 +88,17 @@ def answers(probes: Sequence[Probe], machine: Machine, model: str | None = None)
 
 
 def _late(probe: Probe, machine: Machine) -> float:
-    """When the sender of a probe with a late receive has ended: at once where the message is eager [s].
+    """When the sender of a probe with a late receive has ended.
 
-    Steps 3 to 6 of a message's life, the bytes held until the receive is there where the message is longer than the
-    threshold.
+    At once where the message is eager [s].
+
+    Steps 3 to 6 of a message's life, the bytes held until the receive is there where the message is
+    longer than the threshold.
     """
     schedule, costs = probe.schedule, machine.costs
-    times = transfer_times(machine, costs, schedule.source_node, schedule.target_node, schedule.size)
+    times = transfer_times(
+        machine, costs, schedule.source_node, schedule.target_node, schedule.size
+    )
     alone = float(times.alone[0]) - costs.receive_overhead.at(probe.size)
     eager = costs.eager_B is not None and probe.size <= costs.eager_B
     return alone if eager else probe.late_s + alone
@@ -112,7 +128,8 @@ def emulate(
         alone_s: of the first look.
         rate_Bps: of the first look.
         repeat: repetitions.
-        noise: standard deviation of the logarithm of a time; one repetition in twenty takes up to twice as long.
+        noise: standard deviation of the logarithm of a time; one repetition in twenty takes up to
+            twice as long.
         seed: of the noise.
     """
     random = np.random.default_rng(seed)
@@ -126,9 +143,19 @@ def emulate(
         if lone:  # chance is drawn anew for each message; a simulation has one draw for a pair
             truth = truth + random.gamma(probe.schedule.transfers, jitter, repeat)
         late = random.random(repeat) < 0.05
-        factor = np.exp(random.normal(0.0, noise, repeat)) * np.where(late, 1 + random.random(repeat), 1.0)
+        factor = np.exp(random.normal(0.0, noise, repeat)) * np.where(
+            late, 1 + random.random(repeat), 1.0
+        )
         times[probe.name] = tuple((truth * factor).tolist())
     ranks = max(probe.ranks for probe in probes)
     return Measurements(
-        structure.to_spec(), ranks, f"emulated: {machine.name}", times, quick, large, alone_s, rate_Bps, {}
+        structure.to_spec(),
+        ranks,
+        f"emulated: {machine.name}",
+        times,
+        quick,
+        large,
+        alone_s,
+        rate_Bps,
+        {},
     )

@@ -65,10 +65,16 @@ class HeldBack:
     def to_object(self) -> dict[str, Any]:
         """As `calibrate --json` prints it."""
         return {
-            "exchange": self.label, "sync": self.sync, "measured_s": self.measured_s, "low_s": self.low_s,
-            "high_s": self.high_s, "formula_s": self.formula_s, "model_s": self.model_s,
-            "formula_error": self.formula_error, "model_error": self.model_error,
-        }  # fmt: skip
+            "exchange": self.label,
+            "sync": self.sync,
+            "measured_s": self.measured_s,
+            "low_s": self.low_s,
+            "high_s": self.high_s,
+            "formula_s": self.formula_s,
+            "model_s": self.model_s,
+            "formula_error": self.formula_error,
+            "model_error": self.model_error,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +170,8 @@ def calibrate(
         ranks = structure.topology.endpoints if ranks is None else ranks
         if not 2 <= ranks <= structure.topology.endpoints:
             raise UsageError(
-                f"ranks {ranks}: must be from 2 to the {count_of(structure.topology.endpoints, 'node')} of the network",
+                f"ranks {ranks}: must be from 2 to the "
+                f"{count_of(structure.topology.endpoints, 'node')} of the network",
                 options=["ranks"],
             )
         budget = budget_s if budget_s is not None else QUICK_BUDGET_S if quick else BUDGET_S
@@ -173,7 +180,9 @@ def calibrate(
         if emulated is not None:
             data = emulate_all(structure, emulated, ranks, quick=quick, seed=seed)
         else:
-            data = measure(structure, ranks, mpiexec=mpiexec, quick=quick, budget_s=budget, seed=seed, say=say)
+            data = measure(
+                structure, ranks, mpiexec=mpiexec, quick=quick, budget_s=budget, seed=seed, say=say
+            )
         if keep is not None:
             keep(data)
     if say is not None:
@@ -195,35 +204,59 @@ def structure_of(machine: Machine) -> Machine:
 def _structure_in(data: Measurements) -> Machine:
     structure = machine_of_record(data.network)
     if data.ranks > structure.topology.endpoints:
-        raise InputError(f"measurements: {data.ranks} ranks on {structure.topology.endpoints} endpoints")
+        raise InputError(
+            f"measurements: {data.ranks} ranks on {structure.topology.endpoints} endpoints"
+        )
     return structure_of(structure)
 
 
 def emulate_all(
-    structure: Machine, emulated: Machine, ranks: int, *, quick: bool = False, seed: int = 0, noise: float = 0.02
+    structure: Machine,
+    emulated: Machine,
+    ranks: int,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    noise: float = 0.02,
 ) -> Measurements:
     """What `measure` would bring back from a machine that answers as its words say."""
     if emulated.topology.endpoints < ranks:
-        raise UsageError(f"the emulated machine has {emulated.topology.endpoints} nodes, {ranks} ranks need more")
-    look = [(probe, answer(probe, emulated) / probe.schedule.transfers) for probe in first_look(structure, ranks)]
+        raise UsageError(
+            f"the emulated machine has {emulated.topology.endpoints} nodes, {ranks} ranks need more"
+        )
+    look = [
+        (probe, answer(probe, emulated) / probe.schedule.transfers)
+        for probe in first_look(structure, ranks)
+    ]
     per = {probe.size: time for probe, time in look}
     sizes = sorted(per)
     rate = (sizes[-1] - sizes[-2]) / max(per[sizes[-1]] - per[sizes[-2]], 1e-12)
     scale = Scale.of(max(per[SMALLEST_B], 1e-9), rate, MESSAGE_S)
     return emulate(
-        all_probes(structure, ranks, scale, quick=quick), emulated, structure=structure, quick=quick,
-        large=scale.large, alone_s=scale.alone_s, rate_Bps=scale.rate_Bps, noise=noise, seed=seed,
-    )  # fmt: skip
+        all_probes(structure, ranks, scale, quick=quick),
+        emulated,
+        structure=structure,
+        quick=quick,
+        large=scale.large,
+        alone_s=scale.alone_s,
+        rate_Bps=scale.rate_Bps,
+        noise=noise,
+        seed=seed,
+    )
 
 
 def _predicted(probe: Probe, data: Measurements, found: Found) -> HeldBack:
     times = np.asarray(data.times_s[probe.name])
     low, high = np.percentile(times, [25, 75])
     return HeldBack(
-        probe.label, probe.sync, data.median_s(probe.name), float(low), float(high),
+        probe.label,
+        probe.sync,
+        data.median_s(probe.name),
+        float(low),
+        float(high),
         predict(replace(probe.schedule, machine=found.machine)).time_s + found.start_s,
         answer(probe, found.machine) + found.start_s,
-    )  # fmt: skip
+    )
 
 
 def _summary(rows: Sequence[HeldBack]) -> str:
@@ -231,6 +264,8 @@ def _summary(rows: Sequence[HeldBack]) -> str:
     model = np.abs([row.model_error for row in rows])
     formula = np.abs([row.formula_error for row in rows])
     return (
-        f"{count_of(len(rows), 'exchange')} held back: predicted within {np.median(model):.0%} by the model and "
-        f"{np.median(formula):.0%} by formula (median; worst {model.max():.0%} and {formula.max():.0%})."
+        f"{count_of(len(rows), 'exchange')} held back: predicted within {np.median(model):.0%} by "
+        "the model and "
+        f"{np.median(formula):.0%} by formula (median; worst {model.max():.0%} and "
+        f"{formula.max():.0%})."
     )

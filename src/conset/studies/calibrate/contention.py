@@ -1,8 +1,9 @@
 """Contention: what messages that meet on links do to each other, and which model says it best.
 
-Probes of contention change no word of a lone message. They decide between models of how bytes cross links: `flow`, in
-which a message that waits holds nothing; `wormhole` with one lane or several, in which it keeps what it has; packets in
-bounded buffers, where there is that model. They give the formula's `tolerance` and `blocking`.
+Probes of contention change no word of a lone message. They decide between models of how bytes cross
+links: `flow`, in which a message that waits holds nothing; `wormhole` with one lane or several, in
+which it keeps what it has; packets in bounded buffers, where there is that model. They give the
+formula's `tolerance` and `blocking`.
 """
 
 from __future__ import annotations
@@ -24,26 +25,35 @@ from conset.studies.calibrate.measurements import Measurements
 from conset.studies.calibrate.probes import Probe, make_schedule
 
 SERIES = ("share", "crowd", "pressure", "storm")
-"""What meets on links: what models are compared over, with long messages of one rank to or from several at once."""
+"""What meets on links.
+
+What models are compared over, with long messages of one rank to or from several at once.
+"""
 HARMLESS = 1.5
-"""A link carries messages without harm if they take at most so many times what fair sharing takes."""
+"""Factor over fair sharing up to which a link carries messages without harm."""
 BETTER = 0.85
 """A model later in the list must have this share of the error of the best before it, at most."""
 EXACT = 0.08
 """A model with at most this error is not given up for a longer one."""
 HELD_UP = 1.2
-"""Links push back where a message behind one that is held up takes at least so many times what it takes if all bytes of
-the other go first: so long it may wait in a queue that is first come, first served."""
+"""Factor from which links are taken to push back.
+
+A message behind one that is held up takes at least so many times what it takes if all bytes of the
+other go first: so long it may wait in a queue that is first come, first served.
+"""
 FAR = 0.25
 """With so large an error `flow` is given up where another model is better at all."""
 CLEARLY = 1 / 3
-"""Without back-pressure and with a smaller error, only for a model with at most this share of it."""
+"""Largest share of the error that a model without back-pressure may have to be taken."""
 BUFFERS_B = tuple(round(4000 * 1.25**k) for k in range(23))
 """Bytes that a switch may hold of what comes over one link, for the model of packets."""
 WINDOWS_B = (*(round(4000 * 1.25**k) for k in range(24)), inf)
 """Bytes of a message that may be on their way at once, for the same."""
 EXPLAINED = 0.15
-"""A model with at most this error says what limits messages that meet, so that they show the rate of a link."""
+"""A model with at most this error says what limits messages that meet.
+
+So that they show the rate of a link.
+"""
 NEAR = 0.1
 """Windows that say a time to this share of the measured one are alike."""
 
@@ -66,7 +76,10 @@ class ContentionModel:
 
 
 def _packets_apply(machine: Machine) -> bool:
-    """Whether there is that model for a machine: packets know no rate of a node in and out together."""
+    """Whether there is that model for a machine.
+
+    Packets know no rate of a node in and out together.
+    """
     return machine.costs.node_Bps == inf
 
 
@@ -74,13 +87,21 @@ def _models(machine: Machine, window: float) -> list[list[ContentionModel]]:
     """Kinds of models, the simplest first; of a kind the best stands for it."""
     return [
         [ContentionModel("flow", {"model": "flow", "lanes": 1})],
-        [ContentionModel(f"wormhole, lanes {n}", {"model": "wormhole", "lanes": n}) for n in (1, 2, 4)],
+        [
+            ContentionModel(f"wormhole, lanes {n}", {"model": "wormhole", "lanes": n})
+            for n in (1, 2, 4)
+        ],
         *([[_packets(size, window) for size in BUFFERS_B]] if _packets_apply(machine) else []),
     ]
 
 
 def _packets(buffers: float, window: float) -> ContentionModel:
-    fields = {"model": "packet", "lanes": 1, "link_buffers_B": float(buffers), "window_B": float(window)}
+    fields = {
+        "model": "packet",
+        "lanes": 1,
+        "link_buffers_B": float(buffers),
+        "window_B": float(window),
+    }
     return ContentionModel(f"packet, buffers {buffers:g} B", fields)
 
 
@@ -90,9 +111,10 @@ class Contention:
 
     Attributes:
         model: the model and its words.
-        buffers_B: bytes in a switch that tell the model as well: the least and the most; None: it has no buffers.
-        window_B: of the model of packets: (least, best, most) bytes of a message on their way; infinite: all of the
-            longest that were sent; None: another model, or not measured.
+        buffers_B: bytes in a switch that tell the model as well: the least and the most; None: it
+            has no buffers.
+        window_B: of the model of packets: (least, best, most) bytes of a message on their way;
+            infinite: all of the longest that were sent; None: another model, or not measured.
         tolerance: of the formula: messages of an exchange that a link carries without loss.
         harmless: messages that one link alone carries in the time of fair sharing.
         tested: the most that were tried on one link.
@@ -102,8 +124,10 @@ class Contention:
         errors: root mean square of log(measured / simulated) by model.
         sharing: (messages through one link, time over fair time).
         pressure: (time of a message behind one that is held up, over what `flow` says).
-        held_up: the largest time of such a message over what it takes if all bytes of the other go first.
-        steady: by how much the rate of links must change for what fills them to be said right; 1: not at all.
+        held_up: the largest time of such a message over what it takes if all bytes of the other go
+            first.
+        steady: by how much the rate of links must change for what fills them to be said right; 1:
+            not at all.
     """
 
     model_words: ContentionModel
@@ -132,8 +156,12 @@ class Contention:
         return str(self.model_words.fields["model"])
 
 
-def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machine, start_s: float) -> Contention | None:
-    """What the probes of contention show on a machine whose other words are known; None: there are none.
+def find_contention(
+    probes: Sequence[Probe], data: Measurements, machine: Machine, start_s: float
+) -> Contention | None:
+    """What the probes of contention show on a machine whose other words are known.
+
+    None: there are none.
 
     Args:
         probes: all.
@@ -145,7 +173,8 @@ def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machin
     if not used or machine.topology.kind == "crossbar":
         return None
     measured = np.array([data.typical_s(probe.name) for probe in used])
-    # a model that has one message of a rank at a time on its way shows where several go different ways
+    # a model that has one message of a rank at a time on its way shows where several go different
+    # ways
     compared = [*used, *(probe for probe in probes if probe.one_each)]
     typical = np.array([data.typical_s(probe.name) for probe in compared])
     said: dict[str, NDArray[np.float64]] = {}
@@ -155,8 +184,12 @@ def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machin
     window = _find_window(behind, data, machine, start_s) if _packets_apply(machine) else None
     for kind in _models(machine, inf if window is None else window[1]):
         for model in kind:
-            said[model.name] = np.array([answer(probe, model.on(machine)) for probe in compared]) + start_s
-            logs[model.name] = float(np.sqrt(np.mean(np.log(typical / np.minimum(said[model.name], 1e6)) ** 2)))
+            said[model.name] = (
+                np.array([answer(probe, model.on(machine)) for probe in compared]) + start_s
+            )
+            logs[model.name] = float(
+                np.sqrt(np.mean(np.log(typical / np.minimum(said[model.name], 1e6)) ** 2))
+            )
         models.append(min(kind, key=lambda each: logs[each.name]))
     flow = np.array([answer(probe, machine, "flow") for probe in used]) + start_s
     ratio = measured / flow
@@ -164,7 +197,11 @@ def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machin
     best = models[0]
     pressed = [probe for probe in used if probe.series == "pressure"]
     held_up = max(
-        (data.typical_s(probe.name) / (_time_behind(probe, machine) + start_s) for probe in pressed), default=0.0
+        (
+            data.typical_s(probe.name) / (_time_behind(probe, machine) + start_s)
+            for probe in pressed
+        ),
+        default=0.0,
     )
     enough = BETTER if not pressed or held_up > HELD_UP or logs[best.name] > FAR else CLEARLY
     for model in models[1:]:
@@ -173,7 +210,9 @@ def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machin
     errors = {model.name: logs[model.name] for model in models}
     buffers = None
     if "link_buffers_B" in best.fields:
-        alike = [size for size in BUFFERS_B if logs[f"packet, buffers {size} B"] <= 2 * logs[best.name]]
+        alike = [
+            size for size in BUFFERS_B if logs[f"packet, buffers {size} B"] <= 2 * logs[best.name]
+        ]
         step = BUFFERS_B[1] / BUFFERS_B[0]
         buffers = (min(alike) / step, max(alike) * step)
     shared = [k for k, probe in enumerate(used) if probe.series in ("share", "crowd")]
@@ -206,23 +245,31 @@ def find_contention(probes: Sequence[Probe], data: Measurements, machine: Machin
 
 
 def _time_behind(probe: Probe, machine: Machine) -> float:
-    """What the watched message of a probe takes if all bytes of its source's other message go first [s].
+    """Time of a probe's watched message if its source's other message goes first [s].
 
     Two messages of one length that share a link fairly end when one behind the other would.
     """
     pattern = probe.schedule.pattern
-    both = np.flatnonzero(pattern.source == pattern.source[np.flatnonzero(pattern.target == probe.watch)[0]])
-    messages = [(int(pattern.source[k]), int(pattern.target[k]), int(pattern.size[k])) for k in both]
+    both = np.flatnonzero(
+        pattern.source == pattern.source[np.flatnonzero(pattern.target == probe.watch)[0]]
+    )
+    messages = [
+        (int(pattern.source[k]), int(pattern.target[k]), int(pattern.size[k])) for k in both
+    ]
     alone = make_schedule(probe.schedule.machine, probe.ranks, messages, name=probe.name)
     return answer(replace(probe, schedule=alone), machine, "flow")
 
 
-def _steady_rate(probes: Sequence[Probe], measured: NDArray[np.float64], said: NDArray[np.float64]) -> float:
-    """By how much the rate of links must change for what fills them to be said right in the median; 1: not at all.
+def _steady_rate(
+    probes: Sequence[Probe], measured: NDArray[np.float64], said: NDArray[np.float64]
+) -> float:
+    """By how much the rate of links must change for what fills them to be said right in the median.
 
-    The first packets of a message may pass faster than a link's rate (a token bucket, a buffer), and data one way leave
-    room for acknowledgements of the other. Messages long and many enough to fill links both ways show what is left.
-    Where no model says these times, nobody knows why.
+    1: not at all.
+
+    The first packets of a message may pass faster than a link's rate (a token bucket, a buffer),
+    and data one way leave room for acknowledgements of the other. Messages long and many enough to
+    fill links both ways show what is left. Where no model says these times, nobody knows why.
 
     Args:
         probes: that were compared.
@@ -230,13 +277,19 @@ def _steady_rate(probes: Sequence[Probe], measured: NDArray[np.float64], said: N
         said: likewise, by the model that was chosen.
     """
     filling = np.array([probe.series in ("crowd", "storm") for probe in probes])
-    return float(np.exp(np.median(np.log(said[filling] / measured[filling])))) if filling.any() else 1.0
+    return (
+        float(np.exp(np.median(np.log(said[filling] / measured[filling]))))
+        if filling.any()
+        else 1.0
+    )
 
 
 def _find_window(
     behind: Sequence[Probe], data: Measurements, machine: Machine, start_s: float
 ) -> tuple[float, float, float] | None:
-    """(least, best, most) bytes of a message on their way, by a short one posted after long ones; None: no probe.
+    """(least, best, most) bytes of a message on their way, by a short one posted after long ones.
+
+    None: no probe.
 
     No link there has more than one message: what buffers hold does not matter.
     """
@@ -247,19 +300,35 @@ def _find_window(
     tried = [window for window in WINDOWS_B if window < probe.size or window == inf]
     said = [answer(probe, _packets(inf, window).on(machine)) + start_s for window in tried]
     logs = [abs(float(np.log(time / measured))) for time in said]
-    alike = [window for window, each in zip(tried, logs, strict=True) if each < max(NEAR, min(logs) + 1e-9)]
+    alike = [
+        window
+        for window, each in zip(tried, logs, strict=True)
+        if each < max(NEAR, min(logs) + 1e-9)
+    ]
     best = tried[int(np.argmin(logs))]
     low, high = min(alike), max(alike)
-    return (low / 1.25 if low < inf else float(probe.size)), (inf if high == inf else best), high * 1.25
+    return (
+        (low / 1.25 if low < inf else float(probe.size)),
+        (inf if high == inf else best),
+        high * 1.25,
+    )
 
 
 def _fit_blocking(
-    used: Sequence[Probe], data: Measurements, machine: Machine, harmless: int, model: str, start_s: float
+    used: Sequence[Probe],
+    data: Measurements,
+    machine: Machine,
+    harmless: int,
+    model: str,
+    start_s: float,
 ) -> tuple[int, float, float, float]:
-    """(tolerance, exponent, low, high) with the least error of the formula; the interval from leaving one out.
+    """(tolerance, exponent, low, high) with the least error of the formula.
 
-    Where messages hold links while they wait, exchanges lose what messages of one link do not: then only storms count,
-    and any tolerance may be; else what one link carries without harm is the tolerance.
+    The interval from leaving one out.
+
+    Where messages hold links while they wait, exchanges lose what messages of one link do not: then
+    only storms count, and any tolerance may be; else what one link carries without harm is the
+    tolerance.
     """
     series = ("crowd", "storm") if model == "flow" else ("storm",)
     chosen = [probe for probe in used if probe.series in series]
@@ -267,9 +336,14 @@ def _fit_blocking(
         return harmless, 0.0, 0.0, MAX_BLOCKING
 
     def error(blocking: float, tolerance: int, left_out: int = -1) -> float:
-        there = replace(machine, costs=replace(machine.costs, tolerance=tolerance, blocking=float(blocking)))
+        there = replace(
+            machine, costs=replace(machine.costs, tolerance=tolerance, blocking=float(blocking))
+        )
         logs = [
-            np.log(data.typical_s(probe.name) / (predict(probe.schedule, machine=there).time_s + start_s))
+            np.log(
+                data.typical_s(probe.name)
+                / (predict(probe.schedule, machine=there).time_s + start_s)
+            )
             for k, probe in enumerate(chosen)
             if k != left_out
         ]
@@ -277,12 +351,18 @@ def _fit_blocking(
 
     def best(tolerance: int, left_out: int = -1) -> float:
         found = minimize_scalar(
-            error, bounds=(0.0, 2.0), args=(tolerance, left_out), method="bounded", options={"xatol": 5e-3}
+            error,
+            bounds=(0.0, 2.0),
+            args=(tolerance, left_out),
+            method="bounded",
+            options={"xatol": 5e-3},
         )
         return float(found.x)
 
     tried = (harmless,) if model == "flow" else sorted({1, 2, 4, harmless})
-    tolerance, value = min(((each, best(each)) for each in tried), key=lambda each: error(each[1], each[0]))
+    tolerance, value = min(
+        ((each, best(each)) for each in tried), key=lambda each: error(each[1], each[0])
+    )
     # one that explains nothing is 0
     if value < 0.02 or error(0.0, tolerance) <= 1.1 * error(value, tolerance) + 1e-6:
         return harmless, 0.0, 0.0, max(value, 0.02)

@@ -1,12 +1,15 @@
-"""Fit: the words that the life of a lone message and its neighbours is made of, from times of probes.
+"""The words that the life of a lone message and its neighbours is made of, from times of probes.
 
-Problem. Which overheads, latencies and rates make the models say what was measured?
-Idea. A closed form of `docs/cost-model.md` gives each word a first value from the one or two series that show it; then
-    all are refined together: least squares over the logarithms of measured and simulated times, large errors counted
-    less (`soft_l1`). The simulation is the one that will read the words, so nothing is fitted to another model.
-    Choices that are no numbers (processors, slots, costs by size) are tried in turn and kept where they pay.
-Fewest parameters. A number that cannot be told from 0, or a rate that holds nothing back, is left out.
-Intervals. 95 %: covariance of the fit at its end, scaled by how well they fit, with a weak prior of the size of
+Problem. Which overheads, latencies and rates make the models say what was measured? Idea. A closed
+form of `docs/cost-model.md` gives each word a first value from the one or two series that show it;
+then
+    all are refined together: least squares over the logarithms of measured and simulated times,
+    large errors counted less (`soft_l1`). The simulation is the one that will read the words, so
+    nothing is fitted to another model. Choices that are no numbers (processors, slots, costs by
+    size) are tried in turn and kept where they pay.
+Fewest parameters. A number that cannot be told from 0, or a rate that holds nothing back, is left
+out. Intervals. 95 %: covariance of the fit at its end, scaled by how well they fit, with a weak
+prior of the size of
     the word itself, so that what the data do not show has a wide interval and no infinite one.
 Cost. A simulation of some dozen probes per number and step: about a second a fit.
 """
@@ -31,11 +34,17 @@ SERIES = ("chain", "pair", "both", "out", "in")
 FLOOR = 0.02
 """Of the standard error of a logarithm: no machine keeps to its words more exactly."""
 PAYS = 10.0
-"""By how much a criterion (BIC) must fall before more parameters are believed: "very strong" evidence."""
+"""By how much a criterion (BIC) must fall before more parameters are believed.
+
+"very strong" evidence.
+"""
 BINDS = 0.85
 """A rate limits several messages that together are slower than this share of as many alone."""
 DOUBTFUL = 0.6
-"""Of squares in standard errors: above it more parameters are looked for (right ones leave about a third)."""
+"""Of squares in standard errors.
+
+Above it more parameters are looked for (right ones leave about a third).
+"""
 MAX_STEPS = 4
 SLOTS = (1, 2, 3, 4, 6, 8)
 
@@ -55,7 +64,8 @@ class Fit:
 
     Attributes:
         parameters: the words.
-        intervals: by the names of the numbers; a rate that limits nothing has the largest seen as its `low`.
+        intervals: by the names of the numbers; a rate that limits nothing has the largest seen as
+            its `low`.
         probes: that were fitted.
         measured_s: shape=(probes) [s].
         fitted_s: shape=(probes) [s]: by them.
@@ -115,21 +125,34 @@ class Fitter:
         n = len(self.probes)
         return n * log(max(cost, 1e-3 * n) / n) + len(parameters.values) * log(n)
 
-    def jacobian(self, parameters: Parameters, base: Values | None = None, *, down: bool = False) -> Values:
-        """shape=(probes, numbers): change of residuals by the vector of parameters, upwards or downwards."""
+    def jacobian(
+        self, parameters: Parameters, base: Values | None = None, *, down: bool = False
+    ) -> Values:
+        """shape=(probes, numbers).
+
+        Change of residuals by the vector of parameters, upwards or downwards.
+        """
         base = self.residuals(parameters) if base is None else base
         vector, columns = parameters.to_vector(), []
         for k, name in enumerate(parameters.names):
             step = 0.01 if parameters.is_rate(name) else 0.02 * max(vector[k], 0.1)
-            step = -min(step, vector[k]) if down and vector[k] > 0 and not parameters.is_rate(name) else step
+            step = (
+                -min(step, vector[k])
+                if down and vector[k] > 0 and not parameters.is_rate(name)
+                else step
+            )
             step = -step if down and parameters.is_rate(name) else step
             moved = vector.copy()
             moved[k] += step
             columns.append((self.residuals(parameters.with_vector(moved)) - base) / step)
         return np.stack(columns, axis=1)
 
-    def refine(self, parameters: Parameters, rounds: int = 8, *, held: str = "") -> tuple[Parameters, float]:
-        """Parameters with the numbers that fit best near the given ones, but for `held`, and their cost.
+    def refine(
+        self, parameters: Parameters, rounds: int = 8, *, held: str = ""
+    ) -> tuple[Parameters, float]:
+        """Parameters with the numbers that fit best near the given ones.
+
+        But for `held`, and their cost.
 
         Damped Gauss-Newton, weights again at every step; times stay at least 0.
         """
@@ -164,7 +187,11 @@ class Fitter:
         receive = self._window_slope("in") or self._window_slope("pair")
         near = self._chains(SMALLEST_B)
         hops = sorted(near)
-        hop = max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0) if len(hops) > 1 else 0.0
+        hop = (
+            max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0)
+            if len(hops) > 1
+            else 0.0
+        )
         both = max(send + receive, 1e-12)
         share = min(1.0, 0.98 * unit / both)
         values = {"send_overhead": send * share, "receive_overhead": receive * share}
@@ -176,8 +203,15 @@ class Fitter:
         return Parameters(values, unit)
 
     def _time(self, series: str, size: int, x: float | None = None) -> tuple[int, float] | None:
-        """(messages out of the busiest rank, time) of the probe of a series, size and x; of the largest x for None."""
-        found = [p for p in self.probes if p.series == series and p.size == size and (x is None or p.x == x)]
+        """(messages out of the busiest rank, time) of the probe of a series, size and x.
+
+        Of the largest x for None.
+        """
+        found = [
+            p
+            for p in self.probes
+            if p.series == series and p.size == size and (x is None or p.x == x)
+        ]
         if not found:
             return None
         probe = max(found, key=lambda p: (p.x, p.schedule.transfers))
@@ -191,7 +225,11 @@ class Fitter:
         found: dict[int, float] = {}
         for probe in self.probes:
             if probe.series == "chain" and probe.size == size:
-                hops = int(route_hops(topology, routing, probe.schedule.source_node, probe.schedule.target_node)[0])
+                hops = int(
+                    route_hops(
+                        topology, routing, probe.schedule.source_node, probe.schedule.target_node
+                    )[0]
+                )
                 time = self.data.typical_s(probe.name) / probe.schedule.transfers
                 found[hops] = min(found.get(hops, inf), time)
         return found
@@ -200,9 +238,14 @@ class Fitter:
         return min(self._chains(size).values()) if series == "chain" else 0.0
 
     def _window_slope(self, series: str) -> float:
-        """Time from one small message of a window to the next [s]; 0 where there is no such series."""
+        """Time from one small message of a window to the next [s].
+
+        0 where there is no such series.
+        """
         points = sorted(
-            (p.x, self.data.typical_s(p.name)) for p in self.probes if p.series == series and p.size == SMALLEST_B
+            (p.x, self.data.typical_s(p.name))
+            for p in self.probes
+            if p.series == series and p.size == SMALLEST_B
         )
         if len(points) < 2:
             return 0.0
@@ -210,7 +253,10 @@ class Fitter:
         return max((t1 - t0) / (x1 - x0), 0.0)
 
     def _rate(self, series: str, base: float, x: float | None = None) -> float:
-        """Bytes over time of a series of long messages, without what precedes them [B/s]; 0: there is none."""
+        """Bytes over time of a series of long messages, without what precedes them [B/s].
+
+        0: there is none.
+        """
         found = self._time(series, self.large, x)
         return 0.0 if found is None else found[0] * self.large / max(found[1] - base, 1e-12)
 
@@ -237,19 +283,34 @@ class Fitter:
         for word, series in (("port_out", "out"), ("port_in", "in")):
             fan = [p for p in self.probes if p.series == series and p.size == self.large]
             most = max((self._distinct(p) for p in fan), default=1)
-            together = max((p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
-                            for p in fan if self._distinct(p) == most), default=single)  # fmt: skip
+            together = max(
+                (
+                    p.schedule.transfers
+                    * self.large
+                    / max(self.data.typical_s(p.name) - base, 1e-12)
+                    for p in fan
+                    if self._distinct(p) == most
+                ),
+                default=single,
+            )
             if (most > 1 and together < BINDS * most * single) or (crossbar and most == 1):
                 rates[word] = together
             else:
                 self.lower[word] = together
         if not {"link", "port_out", "port_in"} & set(rates) and not stated:
             rates["port_out"] = rates["port_in"] = single
-        if {"port_out", "port_in"} <= set(rates) and 0.8 < rates["port_out"] / rates["port_in"] < 1.25:
+        if {"port_out", "port_in"} <= set(rates) and 0.8 < rates["port_out"] / rates[
+            "port_in"
+        ] < 1.25:
             rates["port"] = float(np.sqrt(rates.pop("port_out") * rates.pop("port_in")))
         ways = [p for p in self.probes if p.series == "both" and p.size == self.large]
-        together = max((p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
-                        for p in ways), default=0.0)  # fmt: skip
+        together = max(
+            (
+                p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
+                for p in ways
+            ),
+            default=0.0,
+        )
         one_way = min(rates.get(word, inf) for word in ("port", "port_out", "port_in"))
         pair = self._rate("both", base, max((p.x for p in ways), default=0))
         if ways and pair < BINDS * 2 * min(single, one_way):
@@ -279,21 +340,30 @@ class Fitter:
         parameters, cost = self._drop(parameters, cost)
         intervals = self._widened(parameters, cost, self.intervals(parameters))
         for word in [
-            name for name in parameters.names if name in RATES and intervals[name].high > 10 * intervals[name].low
+            name
+            for name in parameters.names
+            if name in RATES and intervals[name].high > 10 * intervals[name].low
         ]:
-            # a rate of which so little is seen is none that limits anything, but bytes cost time somewhere
+            # a rate of which so little is seen is none that limits anything, but bytes cost time
+            # somewhere
             if self._last_limit(parameters, word):
                 continue
             seen, parameters = intervals.pop(word).low, parameters.without(word)
-            self.lower |= dict.fromkeys(("port_out", "port_in") if word == "port" else (word,), seen)
+            self.lower |= dict.fromkeys(
+                ("port_out", "port_in") if word == "port" else (word,), seen
+            )
         for word, seen in self.lower.items():
             intervals.setdefault(word, Interval(inf, seen, inf))
         for word, most in self.upper.items():
             intervals.setdefault(word, Interval(0.0, 0.0, most))
-        return Fit(parameters, intervals, tuple(self.probes), self.measured, self.times(parameters), notes)
+        return Fit(
+            parameters, intervals, tuple(self.probes), self.measured, self.times(parameters), notes
+        )
 
     def _choose_processors(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
-        other, found = self.refine(replace(parameters, processors="one" if parameters.processors == "two" else "two"))
+        other, found = self.refine(
+            replace(parameters, processors="one" if parameters.processors == "two" else "two")
+        )
         return (
             (other, found)
             if self.criterion(other, found) < self.criterion(parameters, cost) - 2
@@ -301,14 +371,22 @@ class Fitter:
         )
 
     def _restart(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
-        """From other shares of what a small message takes: descents end where two works are equally busy."""
-        whole = sum(parameters.values.get(word, 0.0) for word in ("send_overhead", "receive_overhead", "inject"))
+        """From other shares of what a small message takes.
+
+        Descents end where two works are equally busy.
+        """
+        whole = sum(
+            parameters.values.get(word, 0.0)
+            for word in ("send_overhead", "receive_overhead", "inject")
+        )
         others = {"send_overhead": "receive_overhead", "receive_overhead": "send_overhead"}
         for word in others:
             for factor in (0.3, 0.7, 1.6):
                 own = min(parameters.values.get(word, 0.0) * factor, 0.9 * whole)
                 rest = whole - own - parameters.values.get(others[word], 0.0)
-                start = parameters.with_value(word, own).with_value("inject", max(rest, 0.02 * whole))
+                start = parameters.with_value(word, own).with_value(
+                    "inject", max(rest, 0.02 * whole)
+                )
                 found, other = self.refine(start, 4)
                 if other < 0.98 * cost:
                     parameters, cost = self.refine(found)
@@ -331,16 +409,20 @@ class Fitter:
         )
 
     def _slots_may_show(self, parameters: Parameters) -> bool:
-        """Whether messages of one rank under way at once are what parameters without slots say worst."""
+        """Whether parameters without slots predict messages of one rank at once worst."""
         own = np.array([probe.series in ("pair", "out") for probe in self.probes])
         squares = self.residuals(parameters) ** 2
         return float(np.mean(np.minimum(squares[own], 16.0))) > DOUBTFUL
 
-    def _choose_slots(self, parameters: Parameters, cost: float, notes: list[str]) -> tuple[Parameters, float]:
+    def _choose_slots(
+        self, parameters: Parameters, cost: float, notes: list[str]
+    ) -> tuple[Parameters, float]:
         best, least = parameters, cost
         gap = self._window_slope("out") or self._window_slope("pair")
         points = sorted(
-            (p.x, self.data.typical_s(p.name)) for p in self.probes if p.series == "pair" and p.size == SMALLEST_B
+            (p.x, self.data.typical_s(p.name))
+            for p in self.probes
+            if p.series == "pair" and p.size == SMALLEST_B
         )
         starts: list[tuple[float, Parameters]] = []
         for slots in SLOTS:
@@ -357,7 +439,10 @@ class Fitter:
                 found, other = self.refine(replace(start, processors=processors))
                 if other < least - (0 if processors == start.processors else 2):
                     best, least = found, other
-        if best.in_flight is not None and self.criterion(best, least) > self.criterion(parameters, cost) - PAYS:
+        if (
+            best.in_flight is not None
+            and self.criterion(best, least) > self.criterion(parameters, cost) - PAYS
+        ):
             return parameters, cost
         return best, least
 
@@ -378,7 +463,9 @@ class Fitter:
                 if against < 0 < curve:
                     promised.append((against**2 / curve, name, -against / curve))
             candidates = sorted(promised, reverse=True)[:2]
-            tried = [self.refine(parameters.with_value(name, value)) for _, name, value in candidates]
+            tried = [
+                self.refine(parameters.with_value(name, value)) for _, name, value in candidates
+            ]
             if not tried:
                 break
             found, other = min(tried, key=lambda each: each[1])
@@ -388,15 +475,23 @@ class Fitter:
         return parameters, cost
 
     def _drop(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
-        """Leaves out numbers that the data do not need: times that could be 0, rates that limit nothing."""
+        """Leaves out numbers that the data do not need.
+
+        Times that could be 0, rates that limit nothing.
+        """
         for name in sorted(
-            parameters.names, key=lambda name: (">" not in name, name not in RATES, parameters.values[name])
+            parameters.names,
+            key=lambda name: (">" not in name, name not in RATES, parameters.values[name]),
         ):
             rest = parameters.without(name)
             if self._last_limit(parameters, name):
                 continue
             base = any(other.startswith(f"{name}>") for other in parameters.names)
-            if base or (name not in RATES and parameters.values[name] > 0.2 * parameters.unit_s and name != START):
+            if base or (
+                name not in RATES
+                and parameters.values[name] > 0.2 * parameters.unit_s
+                and name != START
+            ):
                 continue
             simple = self.cost(self.residuals(rest))
             if self.criterion(rest, simple) > self.criterion(parameters, cost) + 2 * PAYS:
@@ -430,7 +525,9 @@ class Fitter:
         covariance = scale * np.linalg.inv(jacobian.T @ (weight[:, None] * jacobian) + prior)
         error = 1.96 * np.sqrt(np.diag(covariance))
         intervals = {}
-        for name, value, wide in zip(parameters.names, parameters.values.values(), error, strict=True):
+        for name, value, wide in zip(
+            parameters.names, parameters.values.values(), error, strict=True
+        ):
             if parameters.is_rate(name):
                 intervals[name] = Interval(value, value * np.exp(-wide), value * np.exp(wide))
             else:
@@ -438,8 +535,13 @@ class Fitter:
                 intervals[name] = Interval(value, max(value - reach, 0.0), value + reach)
         return intervals
 
-    def _widened(self, parameters: Parameters, cost: float, intervals: dict[str, Interval]) -> dict[str, Interval]:
-        """Intervals of works, down to where the data speak against less: beside a busier work they do not."""
+    def _widened(
+        self, parameters: Parameters, cost: float, intervals: dict[str, Interval]
+    ) -> dict[str, Interval]:
+        """Intervals of works, down to where the data speak against less.
+
+        Beside a busier work they do not.
+        """
         allowed = 3.84 * max(cost / max(len(self.probes) - len(parameters.names), 1), 1.0)
         for word in ("send_overhead", "receive_overhead"):
             if parameters.values.get(word, 0.0) <= 0 or "inject" not in parameters.values:
@@ -458,7 +560,10 @@ class Fitter:
 
 
 def _solve_bounded(normal: Values, slope: Values, vector: Values, parameters: Parameters) -> Values:
-    """The step of a Gauss-Newton method that keeps times at least 0: those that would leave are held at 0."""
+    """The step of a Gauss-Newton method that keeps times at least 0.
+
+    Those that would leave are held at 0.
+    """
     free = np.ones(vector.size, bool)
     times = np.array([not parameters.is_rate(name) for name in parameters.names])
     step: Values = np.zeros(vector.size)
@@ -468,7 +573,11 @@ def _solve_bounded(normal: Values, slope: Values, vector: Values, parameters: Pa
         step[held] = vector[held]
         if free.any():
             step[free] = np.linalg.solve(normal[np.ix_(free, free)], right[free])
-        step = np.clip(step, -3.0, None) if not times.any() else np.where(times, step, np.clip(step, -1.0, 1.0))
+        step = (
+            np.clip(step, -3.0, None)
+            if not times.any()
+            else np.where(times, step, np.clip(step, -1.0, 1.0))
+        )
         leaves = free & times & (vector - step < 0)
         if not leaves.any():
             break

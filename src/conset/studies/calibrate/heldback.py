@@ -1,4 +1,7 @@
-"""Held back: exchanges to which nothing is fitted: what the words predict of them is the proof of a calibration."""
+"""Held back: exchanges to which nothing is fitted.
+
+What the words predict of them is the proof of a calibration.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from conset.schedule.schedule import Schedule
 from conset.studies.calibrate.probes import Probe, Scale
 
 
-def held_back_probes(structure: Machine, ranks: int, scale: Scale, *, quick: bool = False) -> list[Probe]:
+def held_back_probes(
+    structure: Machine, ranks: int, scale: Scale, *, quick: bool = False
+) -> list[Probe]:
     """Exchanges of other kinds than the probes: posted at once, and in phases under barriers.
 
     A random exchange, a shift by half the ranks, complete exchanges of two sizes.
@@ -28,16 +33,34 @@ def held_back_probes(structure: Machine, ranks: int, scale: Scale, *, quick: boo
     probes: list[Probe] = []
     for spec, size in specs:
         text = f"{spec.partition(':')[0]} of {format_size(size)}"
-        pattern = parse_pattern(f"{spec}{',' if ':' in spec else ':'}size={size}", ranks=ranks, seed=77)
+        pattern = parse_pattern(
+            f"{spec}{',' if ':' in spec else ':'}size={size}", ranks=ranks, seed=77
+        )
         for method, sync in (("naive", "none"), ("first-fit", "barrier")):
             schedule = compile_pattern(pattern, structure, CompileOptions(method=method, sync=sync))
             if method != "naive" and schedule.phases < 2:
                 continue
             schedule = Schedule(
-                schedule.pattern, structure, "naive", schedule.limits, schedule.phase_offsets, schedule.message,
-                parts=schedule.parts, sync=sync,
-            )  # fmt: skip
+                schedule.pattern,
+                structure,
+                "naive",
+                schedule.limits,
+                schedule.phase_offsets,
+                schedule.message,
+                parts=schedule.parts,
+                sync=sync,
+            )
             how = "posted at once" if method == "naive" else f"{schedule.phases} phases, barriers"
             name = f"held back {spec} {format_size(size)} {sync}"
-            probes.append(Probe(name, "held back", schedule, size, len(probes), held_back=True, label=f"{text}, {how}"))
+            probes.append(
+                Probe(
+                    name,
+                    "held back",
+                    schedule,
+                    size,
+                    len(probes),
+                    held_back=True,
+                    label=f"{text}, {how}",
+                )
+            )
     return [replace(probe, x=k) for k, probe in enumerate(probes)]

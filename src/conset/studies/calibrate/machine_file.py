@@ -17,7 +17,9 @@ COLUMNS = 118
 
 
 def machine_text(found: Found, data: Measurements, summary: str) -> str:
-    """The TOML of a calibrated machine: the network as stated, each word with its value, tag and source.
+    """The TOML of a calibrated machine.
+
+    The network as stated, each word with its value, tag and source.
 
     The same measurements give the same text.
 
@@ -29,7 +31,8 @@ def machine_text(found: Found, data: Measurements, summary: str) -> str:
     costs = [f"{word.word} = {_toml(_row(word))}" for word in found.words]
     probes, ranks = count_of(len(data.times_s), "probe"), count_of(data.ranks, "rank")
     lines = [
-        "# Calibrated by `conset calibrate`; what each word means is in docs/cost-model.md, what shows it in",
+        "# Calibrated by `conset calibrate`; what each word means is in docs/cost-model.md, "
+        "what shows it in",
         "# docs/calibrate.md. Intervals are of 95 %; words that are not here were not measured.",
         f"about = {_toml(f'calibrated over {data.by}: {probes} on {ranks}')}",
         f"notes = {_toml([summary, *found.notes])}",

@@ -1,4 +1,7 @@
-"""Measurements: times of probes, repetition by repetition; a file of them stands for the machine in later fits."""
+"""Measurements: times of probes, repetition by repetition.
+
+A file of them stands for the machine in later fits.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class Measurements:
         large: the longest message [B], which with the structure says what the probes were.
         alone_s: of the first look: a small message alone [s].
         rate_Bps: of the first look [B/s].
-        retransmissions: by the name of a probe, segments that TCP sent again, over all repetitions; nothing: not known.
+        retransmissions: by the name of a probe, segments that TCP sent again, over all repetitions;
+            nothing: not known.
         cores: cores of the machine of rank 0 that its ranks may use.
         local_ranks: ranks on the machine of rank 0.
         elapsed_s: how long it took [s].
@@ -56,10 +60,13 @@ class Measurements:
         return self.local_ranks > self.cores > 0
 
     def typical_s(self, name: str) -> float:
-        """The time of a probe undisturbed: the median of the shortest interval that holds half of its times [s].
+        """The time of a probe undisturbed.
 
-        What disturbs a time makes it longer. So this stands where most times are, which a median leaves when a third of
-        them are disturbed (Rousseeuw's shorth; of few times it is their median).
+        The median of the shortest interval that holds half of its times [s].
+
+        What disturbs a time makes it longer. So this stands where most times are, which a median
+        leaves when a third of them are disturbed (Rousseeuw's shorth; of few times it is their
+        median).
         """
         times: NDArray[np.float64] = np.sort(np.asarray(self.times_s[name]))
         half = times.size // 2 + 1
@@ -73,7 +80,7 @@ class Measurements:
         return float(np.median(self.times_s[name]))
 
     def log_error(self, name: str) -> float:
-        """The standard error of the logarithm of `typical_s`, from the spread of the middle half."""
+        """Standard error of the logarithm of `typical_s`, from the spread of the middle half."""
         times: NDArray[np.float64] = np.log(np.asarray(self.times_s[name]))
         low, high = np.percentile(times, [25, 75])
         return float(1.5 * (high - low) / 1.349 / np.sqrt(times.size))
@@ -85,12 +92,20 @@ class Measurements:
     def to_object(self) -> dict[str, Any]:
         """As a JSON object."""
         return {
-            "schema": SCHEMA, "network": self.network, "ranks": self.ranks, "by": self.by, "quick": self.quick,
-            "large": self.large, "alone_s": self.alone_s, "rate_Bps": self.rate_Bps, "cores": self.cores,
-            "local_ranks": self.local_ranks, "elapsed_s": self.elapsed_s,
+            "schema": SCHEMA,
+            "network": self.network,
+            "ranks": self.ranks,
+            "by": self.by,
+            "quick": self.quick,
+            "large": self.large,
+            "alone_s": self.alone_s,
+            "rate_Bps": self.rate_Bps,
+            "cores": self.cores,
+            "local_ranks": self.local_ranks,
+            "elapsed_s": self.elapsed_s,
             "retransmissions": dict(self.retransmissions),
             "times_s": {name: list(times) for name, times in self.times_s.items()},
-        }  # fmt: skip
+        }
 
     def digest_text(self) -> str:
         """What a digest of the measurements is taken of."""
@@ -116,18 +131,34 @@ def read_measurements(path: str | Path) -> Measurements:
     if not isinstance(body, dict) or body.get("schema") != SCHEMA:
         found = body.get("schema") if isinstance(body, dict) else type(body).__name__
         raise InputError(f"{path}: schema must be {SCHEMA}, is {found!r}")
-    if not isinstance(body.get("times_s"), dict) or not isinstance(body.get("retransmissions"), dict):
-        raise InputError(f"{path}: times_s and retransmissions: tables by the names of probes required")
+    if not isinstance(body.get("times_s"), dict) or not isinstance(
+        body.get("retransmissions"), dict
+    ):
+        raise InputError(
+            f"{path}: times_s and retransmissions: tables by the names of probes required"
+        )
     try:
-        times = {str(name): tuple(float(time) for time in row) for name, row in body["times_s"].items()}
-        if not times or not all(row and all(0 < time < 1e6 for time in row) for row in times.values()):
+        times = {
+            str(name): tuple(float(time) for time in row) for name, row in body["times_s"].items()
+        }
+        if not times or not all(
+            row and all(0 < time < 1e6 for time in row) for row in times.values()
+        ):
             raise InputError(f"{path}: times_s: every probe needs times above 0 s")
         return Measurements(
-            body["network"], int(body["ranks"]), str(body["by"]), times, bool(body["quick"]), int(body["large"]),
-            float(body["alone_s"]), float(body["rate_Bps"]),
+            body["network"],
+            int(body["ranks"]),
+            str(body["by"]),
+            times,
+            bool(body["quick"]),
+            int(body["large"]),
+            float(body["alone_s"]),
+            float(body["rate_Bps"]),
             {str(name): int(count) for name, count in body["retransmissions"].items()},
-            int(body["cores"]), int(body["local_ranks"]), float(body["elapsed_s"]),
-        )  # fmt: skip
+            int(body["cores"]),
+            int(body["local_ranks"]),
+            float(body["elapsed_s"]),
+        )
     except KeyError as error:
         raise InputError(f"{path}: key {error} is required") from None
     except (AttributeError, OverflowError, TypeError, ValueError) as error:

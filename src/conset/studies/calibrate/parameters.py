@@ -1,8 +1,11 @@
-"""Parameters: the words that are fitted together, as numbers that a search can change, and the costs that they make.
+"""Parameters: the words that are fitted together.
 
-Times are counted in the time of a small message alone, rates by their logarithm, so that a step of one size means the
-same everywhere. A cost by size is a first value and what is added above a size (`send_overhead>4096`). A word that is
-not among them is not fitted: a rate is then no limit, a time 0.
+As numbers that a search can change, and the costs that they make.
+
+Times are counted in the time of a small message alone, rates by their logarithm, so that a step of
+one size means the same everywhere. A cost by size is a first value and what is added above a size
+(`send_overhead>4096`). A word that is not among them is not fitted: a rate is then no limit, a
+time 0.
 """
 
 from __future__ import annotations
@@ -70,7 +73,12 @@ class Parameters:
 
     def to_vector(self) -> Values:
         """shape=(numbers)."""
-        return np.array([log(value) if name in RATES else value / self.unit_s for name, value in self.values.items()])
+        return np.array(
+            [
+                log(value) if name in RATES else value / self.unit_s
+                for name, value in self.values.items()
+            ]
+        )
 
     def with_vector(self, vector: Values) -> Parameters:
         """The same parameters with other numbers."""
@@ -86,13 +94,17 @@ class Parameters:
 
     def without(self, name: str) -> Parameters:
         """Without a number."""
-        return replace(self, values={word: value for word, value in self.values.items() if word != name})
+        return replace(
+            self, values={word: value for word, value in self.values.items() if word != name}
+        )
 
     def steps(self, word: str) -> Steps:
         """A time by size."""
         base = self.values.get(word, 0.0)
         above = sorted(
-            (int(name.partition(">")[2]), value) for name, value in self.values.items() if name.startswith(f"{word}>")
+            (int(name.partition(">")[2]), value)
+            for name, value in self.values.items()
+            if name.startswith(f"{word}>")
         )
         seconds = base + np.concatenate([[0.0], np.cumsum([value for _, value in above])])
         return Steps(tuple(seconds.tolist()), (*(float(size) for size, _ in above), inf))
@@ -111,5 +123,10 @@ class Parameters:
             "in_flight": self.in_flight,
         }
         fields |= dict.fromkeys((name for names in RATES.values() for name in names), inf)
-        fields |= {name: self.values[word] for word, names in RATES.items() if word in self.values for name in names}
+        fields |= {
+            name: self.values[word]
+            for word, names in RATES.items()
+            if word in self.values
+            for name in names
+        }
         return replace(base, **fields)

@@ -1,8 +1,9 @@
 """Places: which ranks a probe uses, chosen by the routes of the network that the user states.
 
-Two routes *share* where they have a link in common. What a probe isolates is a statement about links: pairs whose
-routes have exactly one link in common, pairs that have none, one rank's targets behind different first links. On a
-crossbar nothing is shared but ports. Of more than `MOST` ranks that many are considered, evenly spread.
+Two routes *share* where they have a link in common. What a probe isolates is a statement about
+links: pairs whose routes have exactly one link in common, pairs that have none, one rank's targets
+behind different first links. On a crossbar nothing is shared but ports. Of more than `MOST` ranks
+that many are considered, evenly spread.
 """
 
 from __future__ import annotations
@@ -86,14 +87,19 @@ class Places:
         return [first[hops[k]] for k in sorted({0, len(hops) // 2, len(hops) - 1})]
 
     def fan(self, *, out: bool) -> tuple[int, tuple[int, ...]]:
-        """(rank, others): the most others that a rank reaches, or is reached by, over ways that share no link."""
+        """The most others that a rank reaches, or is reached by, over ways that share no link.
+
+        (rank, others).
+        """
         best: tuple[int, tuple[int, ...]] = (0, ())
         for rank in self.chosen:
             others = sorted(
                 (other for other in self.chosen if other != rank),
                 key=lambda other: (self.hops((rank, other) if out else (other, rank)), other),
             )
-            apart = _apart(((rank, other) if out else (other, rank) for other in others), self.links, 8)
+            apart = _apart(
+                ((rank, other) if out else (other, rank) for other in others), self.links, 8
+            )
             if len(apart) > len(best[1]):
                 best = rank, tuple(pair[1] if out else pair[0] for pair in apart)
             if len(best[1]) >= min(8, len(self.chosen) - 1):
@@ -106,7 +112,10 @@ class Places:
         return _apart(ordered, self.links, most, ranks=True)
 
     def crossing(self, most: int = 8) -> Crossing | None:
-        """The link that most pairs of different ranks use, which share nothing else; None: no two pairs do."""
+        """The link that most pairs of different ranks use, which share nothing else.
+
+        None: no two pairs do.
+        """
         through: dict[int, list[Pair]] = {}
         for pair, links in self.links.items():
             for link in links:

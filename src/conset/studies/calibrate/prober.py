@@ -1,4 +1,7 @@
-"""Prober: who executes probes: an MPI job of its own, started as `conset run` starts one, or the running job."""
+"""Prober: who executes probes.
+
+An MPI job of its own, started as `conset run` starts one, or the running job.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 
 _ENTRY = ("-m", "conset.studies.calibrate.rank")
 MESSAGE_S = 50e-3
-"""About how long the longest message should take [s]: long against everything but bytes, short against minutes.
+"""About how long the longest message should take [s].
+
+Long against everything but bytes, short against minutes.
 
 What a token bucket lets pass at once (some packets) is then a few per cent of it.
 """
@@ -41,9 +46,15 @@ def all_probes(structure: Machine, ranks: int, scale: Scale, *, quick: bool) -> 
 
 
 def measure(
-    structure: Machine, ranks: int, *, mpiexec: str | None = None, quick: bool = False, budget_s: float = 90.0,
-    seed: int = 0, say: Say | None = None,
-) -> Measurements:  # fmt: skip
+    structure: Machine,
+    ranks: int,
+    *,
+    mpiexec: str | None = None,
+    quick: bool = False,
+    budget_s: float = 90.0,
+    seed: int = 0,
+    say: Say | None = None,
+) -> Measurements:
     """Looks at the machine, chooses the sizes, and times all probes.
 
     Args:
@@ -56,7 +67,8 @@ def measure(
         say: told how far it is.
 
     Raises:
-        UsageError: no launcher, or a launcher inside a job. InputError: the running job has other ranks.
+        UsageError: no launcher, or a launcher inside a job. InputError: the running job has other
+            ranks.
         ExecutionError: a rank died, or a deadline passed.
     """
     job = _Job(mpiexec, seed, say or (lambda text: None))
@@ -75,10 +87,19 @@ def measure(
     job.what = f"{len(probes)} probes"
     found = job.run(probes, budget_s=budget_s)
     return Measurements(
-        structure.to_spec(), ranks, found["mpi"], {name: tuple(row) for name, row in found["times_s"].items()}, quick,
-        scale.large, scale.alone_s, scale.rate_Bps, found["retransmissions"], found["cores"], found["local_ranks"],
+        structure.to_spec(),
+        ranks,
+        found["mpi"],
+        {name: tuple(row) for name, row in found["times_s"].items()},
+        quick,
+        scale.large,
+        scale.alone_s,
+        scale.rate_Bps,
+        found["retransmissions"],
+        found["cores"],
+        found["local_ranks"],
         found["elapsed_s"],
-    )  # fmt: skip
+    )
 
 
 class _Job:
@@ -96,20 +117,35 @@ class _Job:
         if self.inside:
             return self._inside(probes, plans, orders)
         ranks = max(probe.ranks for probe in probes)
-        with tempfile.TemporaryDirectory(prefix="conset-calibrate-", ignore_cleanup_errors=True) as name:
+        with tempfile.TemporaryDirectory(
+            prefix="conset-calibrate-", ignore_cleanup_errors=True
+        ) as name:
             folder = Path(name)
             for k, plan in enumerate(plans):
                 plan.save(folder / f"plan-{k}.npz")
-            tasks = [{"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes]
+            tasks = [
+                {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s}
+                for probe in probes
+            ]
             return measure_in_own_job(
-                ranks, {**orders, "tasks": tasks}, folder=folder, launcher=self.launcher, entry=_ENTRY,
-                total_s=120.0 + 2 * ranks + 4 * budget_s, say=self._say_of_job,
-            )  # fmt: skip
+                ranks,
+                {**orders, "tasks": tasks},
+                folder=folder,
+                launcher=self.launcher,
+                entry=_ENTRY,
+                total_s=120.0 + 2 * ranks + 4 * budget_s,
+                say=self._say_of_job,
+            )
 
-    def _inside(self, probes: Sequence[Probe], plans: Sequence[Any], orders: dict[str, Any]) -> dict[str, Any]:
+    def _inside(
+        self, probes: Sequence[Probe], plans: Sequence[Any], orders: dict[str, Any]
+    ) -> dict[str, Any]:
         from conset.studies.calibrate.timing import Task, time_tasks
 
-        tasks = [Task(probe.name, plan, probe.watch, probe.late_s) for probe, plan in zip(probes, plans, strict=True)]
+        tasks = [
+            Task(probe.name, plan, probe.watch, probe.late_s)
+            for probe, plan in zip(probes, plans, strict=True)
+        ]
 
         def time_here(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
             return time_tasks(comm, tasks, **orders, tell=tell)
@@ -130,7 +166,10 @@ def probes_of(data: Measurements, structure: Machine) -> list[Probe]:
     probes = all_probes(structure, data.ranks, scale, quick=data.quick)
     missing = [probe.name for probe in probes if probe.name not in data.times_s]
     if missing:
-        raise InputError(f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of another version?")
+        raise InputError(
+            f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of "
+            "another version?"
+        )
     return [replace(probe) for probe in probes]
 
 

@@ -1,8 +1,9 @@
 """Probes: small exchanges whose times show the words of a machine.
 
-A probe is a schedule: the executor carries it out as `conset run` carries out any, and the models of simulation say
-what it takes on a machine with given words. So what is measured is what `run` pays, and what is fitted is what
-`simulate` reads. Which probe shows which word is derived in `docs/calibrate.md`.
+A probe is a schedule: the executor carries it out as `conset run` carries out any, and the models
+of simulation say what it takes on a machine with given words. So what is measured is what `run`
+pays, and what is fitted is what `simulate` reads. Which probe shows which word is derived in
+`docs/calibrate.md`.
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ class Scale:
 
     @staticmethod
     def of(alone_s: float, rate_Bps: float, message_s: float) -> Scale:  # noqa: N803
-        """The scale on which the longest message takes about `message_s`, if 64 KiB to 1 MiB are."""
+        """The scale on which the longest message takes about `message_s`.
+
+        If 64 KiB to 1 MiB are.
+        """
         wanted = max(rate_Bps * message_s, 1.0)
         power = int(np.clip(np.round(np.log2(wanted)), 16, 20))
         return Scale(alone_s, rate_Bps, 1 << power)
@@ -134,7 +138,9 @@ def make_schedule(
     index[order] = np.arange(order.size)
     offsets = np.searchsorted(given[order, 0], np.arange(ranks + 1)).astype(np.int64)
     before = np.stack([index[:-1], index[1:]], axis=1) if chain and order.size > 1 else None
-    pattern = Pattern(ranks, offsets, given[order, 1].astype(np.int32), given[order, 2], before, name=name)
+    pattern = Pattern(
+        ranks, offsets, given[order, 1].astype(np.int32), given[order, 2], before, name=name
+    )
     phases = np.zeros(order.size, np.int64) if phase is None else np.asarray(phase, np.int64)
     cuts = np.searchsorted(phases, np.arange(int(phases.max(initial=0)) + 2)).astype(np.int64)
     return Schedule(pattern, machine, "naive", Limits(), cuts, index, sync=sync)
@@ -150,12 +156,23 @@ class _Maker:
         self.probes: list[Probe] = []
 
     def add(
-        self, series: str, x: float, size: int, messages: Sequence[tuple[int, int, int]], label: str, *,
-        key: str = "", chain: bool = False, watch: int | None = None, one_each: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        series: str,
+        x: float,
+        size: int,
+        messages: Sequence[tuple[int, int, int]],
+        label: str,
+        *,
+        key: str = "",
+        chain: bool = False,
+        watch: int | None = None,
+        one_each: bool = False,
+    ) -> None:
         name = f"{series} {key or f'{x:g}'} {format_size(size)}"
         schedule = make_schedule(self.machine, self.ranks, messages, chain=chain, name=name)
-        self.probes.append(Probe(name, series, schedule, size, x, watch, one_each=one_each, label=label))
+        self.probes.append(
+            Probe(name, series, schedule, size, x, watch, one_each=one_each, label=label)
+        )
 
     def chain(self, pair: Pair, size: int) -> None:
         """There and back, each message when the one before has come."""
@@ -165,12 +182,20 @@ class _Maker:
             ends = [(pair if k % 2 == 0 else pair[::-1]) for k in range(count)]
             hops = self.places.hops(pair)
             self.add(
-                "chain", size, size, [(*end, size) for end in ends], f"{count} messages to and fro over {hops} links",
-                key=f"{pair[0]}-{pair[1]} {count}x", chain=True,
-            )  # fmt: skip
+                "chain",
+                size,
+                size,
+                [(*end, size) for end in ends],
+                f"{count} messages to and fro over {hops} links",
+                key=f"{pair[0]}-{pair[1]} {count}x",
+                chain=True,
+            )
 
     def windows(self) -> None:
-        """Several messages under way: out of a rank, into one, between two, both ways between two."""
+        """Several messages under way.
+
+        Out of a rank, into one, between two, both ways between two.
+        """
         near = self.places.near()
         source, targets = self.places.fan(out=True)
         target, sources = self.places.fan(out=False)
@@ -179,36 +204,66 @@ class _Maker:
             small = size == SMALLEST_B
             for count in (QUICK_WINDOWS if self.quick else WINDOWS) if small else (most,):
                 text = f"{count} messages of {format_size(size)}"
-                self.add("pair", count, size, [(*near, size)] * count, f"{text} from rank {near[0]} to {near[1]}")
+                self.add(
+                    "pair",
+                    count,
+                    size,
+                    [(*near, size)] * count,
+                    f"{text} from rank {near[0]} to {near[1]}",
+                )
                 both = [(*pair, size) for _ in range(count) for pair in (near, near[::-1])]
                 if small or size == self.sizes[-1]:
-                    self.add("both", count, size, both, f"{text} each way between {near[0]} and {near[1]}")
+                    self.add(
+                        "both",
+                        count,
+                        size,
+                        both,
+                        f"{text} each way between {near[0]} and {near[1]}",
+                    )
                 if len(targets) > 1:
                     self.add(
-                        "out", count, size, [(source, targets[k % len(targets)], size) for k in range(count)],
+                        "out",
+                        count,
+                        size,
+                        [(source, targets[k % len(targets)], size) for k in range(count)],
                         f"{text} from rank {source} to {len(targets)} others",
-                    )  # fmt: skip
+                    )
                 if len(sources) > 1:
                     self.add(
-                        "in", count, size, [(sources[k % len(sources)], target, size) for k in range(count)],
+                        "in",
+                        count,
+                        size,
+                        [(sources[k % len(sources)], target, size) for k in range(count)],
                         f"{text} to rank {target} from {len(sources)} others",
-                    )  # fmt: skip
+                    )
         large = self.sizes[-1]
-        for series, rank, others, out in (("out", source, targets, True), ("in", target, sources, False)):
+        for series, rank, others, out in (
+            ("out", source, targets, True),
+            ("in", target, sources, False),
+        ):
             for count in {2, len(others)} if len(others) > 1 else ():
                 ends = [(rank, other) if out else (other, rank) for other in others[:count]]
                 self.add(
-                    series, count, large, [(*end, large) for end in ends], f"{count} long messages, one each",
-                    key=f"{count} at once", one_each=True,
-                )  # fmt: skip
+                    series,
+                    count,
+                    large,
+                    [(*end, large) for end in ends],
+                    f"{count} long messages, one each",
+                    key=f"{count} at once",
+                    one_each=True,
+                )
         if len(targets) > 1 and len(sources) > 1:
             through = [(source, other) for other in targets] + [
                 (other, source) for other in self.places.chosen if other in targets
             ]
             self.add(
-                "both", len(targets), large, [(*end, large) for end in through],
-                f"{len(targets)} long messages out of rank {source} and as many in", key=f"{len(targets)} others",
-            )  # fmt: skip
+                "both",
+                len(targets),
+                large,
+                [(*end, large) for end in through],
+                f"{len(targets)} long messages out of rank {source} and as many in",
+                key=f"{len(targets)} others",
+            )
 
     def sharing(self) -> None:
         """Pairs that share a link, or nothing."""
@@ -217,44 +272,67 @@ class _Maker:
         for count in sorted({1, 2, len(alone)}):
             if count <= len(alone):
                 self.add(
-                    "apart", count, large, [(*pair, large) for pair in alone[:count]],
+                    "apart",
+                    count,
+                    large,
+                    [(*pair, large) for pair in alone[:count]],
                     f"{count} pairs that share nothing",
-                )  # fmt: skip
+                )
         crossing = places.crossing()
         if crossing is None:
             return
         for count in range(1, len(crossing.pairs) + 1):
             self.add(
-                "share", count, large, [(*pair, large) for pair in crossing.pairs[:count]],
+                "share",
+                count,
+                large,
+                [(*pair, large) for pair in crossing.pairs[:count]],
                 f"{count} pairs that share one link",
-            )  # fmt: skip
+            )
         every = (*crossing.pairs, *crossing.more)
         for count in (4, 8, 16):
             if len(crossing.pairs) < count <= len(every):
                 self.add(
-                    "crowd", count, large, [(*pair, large) for pair in every[:count]],
+                    "crowd",
+                    count,
+                    large,
+                    [(*pair, large) for pair in every[:count]],
                     f"{count} messages through one link",
-                )  # fmt: skip
+                )
 
     def pressure(self) -> None:
         """A message whose way begins with that of one that is held up."""
         large = self.sizes[-1]
         for k, spot in enumerate(self.places.hotspots(1 if self.quick else 3)):
             self.add(
-                "pressure", k, large, [(*pair, large) for pair in (*spot.blocked, spot.victim)],
-                f"{spot.victim[0]} → {spot.victim[1]} behind one of {len(spot.blocked)} that share a link",
+                "pressure",
+                k,
+                large,
+                [(*pair, large) for pair in (*spot.blocked, spot.victim)],
+                f"{spot.victim[0]} → {spot.victim[1]} behind one of {len(spot.blocked)} that "
+                "share a link",
                 watch=spot.victim[1],
-            )  # fmt: skip
+            )
 
     def behind(self) -> None:
-        """A short message posted after long ones into other directions: how much of each its source takes at once."""
+        """A short message posted after long ones into other directions.
+
+        How much of each its source takes at once.
+        """
         source, targets = self.places.fan(out=True)
         others = [rank for rank in self.places.chosen if rank not in (source, *targets[:2])]
         if len(targets) < 2 or not others or self.machine.topology.kind == "crossbar":
             return
         long, last = 4 * self.sizes[-1], targets[2] if len(targets) > 2 else others[0]
         messages = [*((source, target, long) for target in targets[:2]), (source, last, SMALLEST_B)]
-        self.add("behind", 2, long, messages, f"{source} → {last}, short, behind 2 long messages to others", watch=last)
+        self.add(
+            "behind",
+            2,
+            long,
+            messages,
+            f"{source} → {last}, short, behind 2 long messages to others",
+            watch=last,
+        )
 
     def storms(self) -> None:
         """Everybody sends to several others at once."""
@@ -264,18 +342,28 @@ class _Maker:
             shifts = random.choice(np.arange(1, self.ranks), degree, replace=False).tolist()
             order = random.permutation(self.ranks).tolist()
             messages = [
-                (order[k], order[(k + shift) % self.ranks], size) for shift in shifts for k in range(self.ranks)
+                (order[k], order[(k + shift) % self.ranks], size)
+                for shift in shifts
+                for k in range(self.ranks)
             ]
-            self.add("storm", degree, size, messages, f"every rank sends to {degree} others at once")
+            self.add(
+                "storm", degree, size, messages, f"every rank sends to {degree} others at once"
+            )
 
     def loaded(self) -> None:
         """Small messages of all ranks at once beside those of one pair."""
         pairs = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
         messages = [(*pair, SMALLEST_B) for _ in range(8) for pair in pairs]
-        self.add("loaded", len(pairs), SMALLEST_B, messages, f"8 small messages from each of {len(pairs)} ranks")
+        self.add(
+            "loaded",
+            len(pairs),
+            SMALLEST_B,
+            messages,
+            f"8 small messages from each of {len(pairs)} ranks",
+        )
 
     def policies(self) -> None:
-        """Phases of small messages under barriers, of parts of the job and of all, and with signals.
+        """Phases of small messages under barriers of all ranks or of parts, and with signals.
 
         Of all, phases of long ones under barriers too, as those are what barriers are for.
         """
@@ -291,7 +379,9 @@ class _Maker:
     def _phases(self, ranks: int, sync: str, pairs: Sequence[Pair], size: int) -> None:
         messages = [(*pair, size) for _ in range(PHASES) for pair in pairs]
         phase = [p for p in range(PHASES) for _ in pairs]
-        schedule = make_schedule(self.machine, ranks, messages, phase=phase, sync=sync, name=f"{sync} of {ranks}")
+        schedule = make_schedule(
+            self.machine, ranks, messages, phase=phase, sync=sync, name=f"{sync} of {ranks}"
+        )
         label = f"{PHASES} phases of {ranks} ranks under {sync}"
         key = f"{sync} {ranks}"
         if size != SMALLEST_B:
@@ -300,7 +390,9 @@ class _Maker:
 
     def late(self) -> None:
         """Sends whose receive is posted late: those that end before are eager."""
-        for size in sorted({2**k for k in range(6, self.scale.large.bit_length(), 2 if self.quick else 1)}):
+        for size in sorted(
+            {2**k for k in range(6, self.scale.large.bit_length(), 2 if self.quick else 1)}
+        ):
             wait = 2 * self.scale.time_s(size) + 4e-3
             schedule = make_schedule(self.machine, self.ranks, [(0, 1, size)], name="late")
             self.probes.append(

@@ -1,4 +1,6 @@
-"""One rank of a job that `conset calibrate` has started: `python -m mpi4py -m conset.studies.calibrate.rank FOLDER`.
+"""One rank of a job that `conset calibrate` has started.
+
+`python -m mpi4py -m conset.studies.calibrate.rank FOLDER`.
 
 The folder holds a plan for each probe and the orders.
 """
@@ -18,7 +20,10 @@ from conset.studies.calibrate.timing import Task, time_tasks
 
 
 def run_rank(folder: Path) -> None:
-    """Times the probes in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
+    """Times the probes in `folder` on COMM_WORLD.
+
+    An error ends all ranks after one line on stderr.
+    """
     comm = MPI.COMM_WORLD
 
     def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
@@ -27,9 +32,13 @@ def run_rank(folder: Path) -> None:
             for k, task in enumerate(orders["tasks"])
         ]
         return time_tasks(
-            comm, tasks, budget_s=orders["budget_s"], timeout_s=orders["timeout_s"], seed=orders["seed"],
+            comm,
+            tasks,
+            budget_s=orders["budget_s"],
+            timeout_s=orders["timeout_s"],
+            seed=orders["seed"],
             tell=tell,
-        )  # fmt: skip
+        )
 
     measure_as_rank(folder, comm, measure)
 

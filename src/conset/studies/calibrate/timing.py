@@ -1,9 +1,12 @@
-"""Timing: probes executed over MPI, on every rank of a job; what `conset run` executes, executed again and again.
+"""Timing: probes executed over MPI, on every rank of a job.
 
-All exchanges are made first. Then rounds: each has every probe once, in an order drawn anew, so that drift and the
-neighbours' noise spread over all of them; the first round is not counted and says how many fit into the time. A barrier
-before each probe stands outside the clock. The time of a probe is from the first start to the last end of the ranks
-that have part in it where all are on one machine with one clock, else the longest of their own durations.
+What `conset run` executes, executed again and again.
+
+All exchanges are made first. Then rounds: each has every probe once, in an order drawn anew, so
+that drift and the neighbours' noise spread over all of them; the first round is not counted and
+says how many fit into the time. A barrier before each probe stands outside the clock. The time of a
+probe is from the first start to the last end of the ranks that have part in it where all are on one
+machine with one clock, else the longest of their own durations.
 """
 
 from __future__ import annotations
@@ -48,15 +51,21 @@ class Task:
 
 
 def time_tasks(
-    comm: MPI.Intracomm, tasks: Sequence[Task], *, budget_s: float, timeout_s: float, seed: int,
+    comm: MPI.Intracomm,
+    tasks: Sequence[Task],
+    *,
+    budget_s: float,
+    timeout_s: float,
+    seed: int,
     tell: Tell = nobody,
-) -> dict[str, Any] | None:  # fmt: skip
+) -> dict[str, Any] | None:
     """Executes all tasks, round after round; the result on rank 0, JSON-ready.
 
     Args:
         comm: at least as many ranks as any plan has.
         tasks: the same on all ranks.
-        budget_s: of all rounds together, the first included [s]; `LEAST` rounds are made in any case.
+        budget_s: of all rounds together, the first included [s]; `LEAST` rounds are made in any
+            case.
         timeout_s: longest time of one exchange [s].
         seed: of the orders.
         tell: told on rank 0 how far it is, in words.
@@ -82,8 +91,12 @@ def time_tasks(
             if comm.rank == 0:
                 left_s = (rounds + 1 - done - place / len(tasks)) * first_s
                 probe = f"probe {place + 1} of {len(tasks)}"
-                tell(0.0, f"round {done} of {rounds}, {probe}, about {duration_text(left_s)} left" if done else
-                     f"first round, {probe}")  # fmt: skip
+                tell(
+                    0.0,
+                    f"round {done} of {rounds}, {probe}, about {duration_text(left_s)} left"
+                    if done
+                    else f"first round, {probe}",
+                )
             sent = retransmitted.count()
             waiter.barrier(comm)
             times[:, k] = exchanges.run(k)
@@ -106,11 +119,15 @@ def time_tasks(
     if comm.rank:
         return None
     return {
-        "mpi": library_name(), "cores": cores, "local_ranks": local,
+        "mpi": library_name(),
+        "cores": cores,
+        "local_ranks": local,
         "times_s": {task.name: found[:, k].tolist() for k, task in enumerate(tasks)},
-        "retransmissions": {task.name: int(total[k]) for k, task in enumerate(tasks)} if retransmitted.known else {},
+        "retransmissions": {task.name: int(total[k]) for k, task in enumerate(tasks)}
+        if retransmitted.known
+        else {},
         "elapsed_s": time.monotonic() - began,
-    }  # fmt: skip
+    }
 
 
 class _Exchanges:
@@ -123,18 +140,27 @@ class _Exchanges:
         for ranks in sorted({task.plan.ranks for task in tasks}):
             parts[ranks] = cast(MPI.Intracomm, comm.Split(int(rank >= ranks), rank))
         self._parts = parts
-        sizes = [(int(t.plan.send_bytes[rank]), int(t.plan.receive_bytes[rank])) for t in tasks if rank < t.plan.ranks]
+        sizes = [
+            (int(t.plan.send_bytes[rank]), int(t.plan.receive_bytes[rank]))
+            for t in tasks
+            if rank < t.plan.ranks
+        ]
         send = np.zeros(max((size for size, _ in sizes), default=0), np.uint8)
         receive = np.zeros(max((size for _, size in sizes), default=0), np.uint8)
         self._exchanges = [
-            Exchange(parts[task.plan.ranks], task.plan, send, receive, timeout_s=waiter.timeout_s,
-                     poll_interval_s=waiter.poll_interval_s)
-            if rank < task.plan.ranks else None
+            Exchange(
+                parts[task.plan.ranks],
+                task.plan,
+                send,
+                receive,
+                timeout_s=waiter.timeout_s,
+                poll_interval_s=waiter.poll_interval_s,
+            )
+            if rank < task.plan.ranks
+            else None
             for task in tasks
-        ]  # fmt: skip
-        self._busy = [
-            rank < task.plan.ranks and bool(_has(task.plan, rank)) for task in tasks
-        ]  # fmt: skip
+        ]
+        self._busy = [rank < task.plan.ranks and bool(_has(task.plan, rank)) for task in tasks]
 
     def run(self, k: int) -> tuple[float, float]:
         """(begin, end) of a task on the clock of this machine [s]."""
@@ -182,7 +208,10 @@ def _has(plan: Plan, rank: int) -> int:
 
 
 class _Retransmitted:
-    """Segments that TCP of this rank's network namespace has sent again; of the ranks in one, the first counts."""
+    """Segments that TCP of this rank's network namespace has sent again.
+
+    Of the ranks in one, the first counts.
+    """
 
     _COUNTERS = Path("/proc/net/snmp")
 
@@ -200,7 +229,11 @@ class _Retransmitted:
         if not self._counts:
             return 0
         try:
-            rows = [line.split() for line in self._COUNTERS.read_text().splitlines() if line.startswith("Tcp:")]
+            rows = [
+                line.split()
+                for line in self._COUNTERS.read_text().splitlines()
+                if line.startswith("Tcp:")
+            ]
             return int(rows[1][rows[0].index("RetransSegs")])
         except (OSError, ValueError, IndexError):
             return 0

@@ -1,4 +1,4 @@
-"""Words: everything that a calibration says of a machine, each with its interval and what it was read from."""
+"""Everything that a calibration finds of a machine, with its interval and source."""
 
 from __future__ import annotations
 
@@ -62,17 +62,30 @@ class FoundWord:
     @property
     def is_vague(self) -> bool:
         """Whether an interval's ends are more than a factor of two apart."""
-        if not self.number or self.low is None or self.high is None or self.unit not in ("s", "B/s"):
+        if (
+            not self.number
+            or self.low is None
+            or self.high is None
+            or self.unit not in ("s", "B/s")
+        ):
             return False
         return 2 * max(self.low, 1e-12) < self.high < inf
 
     def to_object(self) -> dict[str, Any]:
         """As `calibrate --json` prints it; an end that was not seen is null."""
-        ends = [None if end is None or end == inf else end for end in (self.number, self.low, self.high)]
+        ends = [
+            None if end is None or end == inf else end for end in (self.number, self.low, self.high)
+        ]
         return {
-            "word": self.word, "value": self.value, "number": ends[0], "low": ends[1], "high": ends[2],
-            "unit": self.unit, "tag": self.tag, "source": self.source,
-        }  # fmt: skip
+            "word": self.word,
+            "value": self.value,
+            "number": ends[0],
+            "low": ends[1],
+            "high": ends[2],
+            "unit": self.unit,
+            "tag": self.tag,
+            "source": self.source,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +96,8 @@ class Found:
         words: in the order of machine files.
         machine: the stated network with these costs.
         fit: of the words of a lone message.
-        contention: what messages do to each other; None: the network has no links, or too few ranks.
+        contention: what messages do to each other; None: the network has no links, or too few
+            ranks.
         barriers: (ranks, seconds, standard error) of barriers.
         notes: what is contradicted, lost, or not known.
         start_s: how far apart ranks begin [s].
@@ -120,7 +134,7 @@ def interval_text(word: str, value: float, interval: Interval) -> str:
 
 
 CHANCE = 0.15
-"""Share of a lone message's time below which what differs between its times is noise of the clock and no jitter."""
+"""Share of a lone message's time below which differences are noise of the clock, not jitter."""
 
 
 class _Finder:
@@ -147,7 +161,11 @@ class _Finder:
         contention = find_contention(self.probes, self.data, machine, self.start_s)
         if contention is not None:
             machine = contention.model_words.on(machine)
-            costs = replace(machine.costs, tolerance=contention.tolerance, blocking=round(contention.blocking, 2))
+            costs = replace(
+                machine.costs,
+                tolerance=contention.tolerance,
+                blocking=round(contention.blocking, 2),
+            )
             machine = replace(machine, costs=costs)
             fit, machine = self._steady(fit, machine, contention)
         self._say_lone(fit)
@@ -157,8 +175,14 @@ class _Finder:
         order = {word: place for place, word in enumerate(WORDS)}
         self.words.sort(key=lambda word: order[word.word])
         return Found(
-            tuple(self.words), machine, fit, contention, tuple(barriers), tuple(self.notes), self.start_s
-        )  # fmt: skip
+            tuple(self.words),
+            machine,
+            fit,
+            contention,
+            tuple(barriers),
+            tuple(self.notes),
+            self.start_s,
+        )
 
     # barriers, signals, eager messages
 
@@ -177,15 +201,23 @@ class _Finder:
         signed = "-" if barrier.base_s < 0 else ""
         value: Any = seconds(barrier.base_s)
         if barrier.per_log2_s:
-            value = {"base": signed + seconds(abs(barrier.base_s)), "per_log2": seconds(barrier.per_log2_s)}
+            value = {
+                "base": signed + seconds(abs(barrier.base_s)),
+                "per_log2": seconds(barrier.per_log2_s),
+            }
         self.words.append(
             FoundWord(
-                "synchronization", value,
-                f"{text} ({format_time(low)} to {format_time(high)} for {ranks} ranks)", at, low, high, "s",
+                "synchronization",
+                value,
+                f"{text} ({format_time(low)} to {format_time(high)} for {ranks} ranks)",
+                at,
+                low,
+                high,
+                "s",
                 f"{PHASES} phases under barriers of {', '.join(map(str, counts))} ranks; "
                 f"for {ranks}: {format_time(low)} to {format_time(high)}",
             )
-        )  # fmt: skip
+        )
         return points, replace(machine, costs=replace(machine.costs, synchronization=barrier))
 
     def _signal(self, machine: Machine) -> Machine:
@@ -204,10 +236,16 @@ class _Finder:
         low, high = max(value - wide, 0.0), value + wide
         self.words.append(
             FoundWord(
-                "signal", seconds(value), interval_text("signal", value, Interval(value, low, high)), value, low, high,
-                "s", f"{PHASES} phases under ready; {format_time(low)} to {format_time(high)}",
+                "signal",
+                seconds(value),
+                interval_text("signal", value, Interval(value, low, high)),
+                value,
+                low,
+                high,
+                "s",
+                f"{PHASES} phases under ready; {format_time(low)} to {format_time(high)}",
             )
-        )  # fmt: skip
+        )
         return replace(machine, costs=replace(machine.costs, signal_s=value))
 
     def _eager(self, fit: Fit, machine: Machine) -> tuple[Fit, Machine]:
@@ -220,7 +258,10 @@ class _Finder:
             self._say_eager("none", 0.0, tried[0].size, "every send waits for its receive")
             return fit, machine
         if threshold == largest:
-            text = f"sends of up to {format_size(largest)}, the longest tried, end before their receive is posted"
+            text = (
+                f"sends of up to {format_size(largest)}, the longest tried, end before their "
+                "receive is posted"
+            )
             self._say_eager("none", largest, inf, text)
             return fit, machine
         after = min(probe.size for probe in tried if probe.size > threshold)
@@ -232,19 +273,26 @@ class _Finder:
             for fitter, each in ((self.fitter, fit), (other, refitted))
         ]
         text = (
-            f"sends of up to {format_size(threshold)} end before their receive is posted, of {format_size(after)} not"
+            f"sends of up to {format_size(threshold)} end before their receive is posted, of "
+            f"{format_size(after)} not"
         )
         if costs[1] < costs[0]:
             self._say_eager(format_size(threshold), threshold, after, text)
             self.start_s = refitted.parameters.start_s
             return refitted, other.machine(refitted.parameters)
         self._say_eager(
-            "none", threshold, after, f"{text}; longer ones take no longer than the other words say, so none is charged"
-        )  # fmt: skip
+            "none",
+            threshold,
+            after,
+            f"{text}; longer ones take no longer than the other words say, so none is charged",
+        )
         return fit, machine
 
     def _ends_early(self, probe: Probe) -> bool:
-        """Whether sends end before their receive is posted: no other send ever does, however disturbed it is."""
+        """Whether sends end before their receive is posted.
+
+        No other send ever does, however disturbed it is.
+        """
         times = sorted(self.data.times_s[probe.name])
         return times[min(1, len(times) - 1)] < 0.8 * probe.late_s
 
@@ -252,22 +300,33 @@ class _Finder:
         shown = f"{format_size(low)}" + ("" if high == inf else f" (below {format_size(high)})")
         if value == "none" and high == inf:
             shown = f"at least {format_size(low)}"
-        self.words.append(FoundWord("eager", value, shown, float(low), float(low), float(high), "B", text))
+        self.words.append(
+            FoundWord("eager", value, shown, float(low), float(low), float(high), "B", text)
+        )
 
     def _jitter(self, fit: Fit, machine: Machine) -> tuple[Fit, Machine]:
-        """What chance adds to a lone message: typical time less the least; it is taken off `inject`.
+        """What chance adds to a lone message: typical time less the least.
 
-        Of a row of messages, each when the one before has come, the typical time is the mean of one of them, without
-        what disturbs whole rows. Barriers and signals were measured whole: what chance adds to them is theirs.
+        It is taken off `inject`.
+
+        Of a row of messages, each when the one before has come, the typical time is the mean of one
+        of them, without what disturbs whole rows. Barriers and signals were measured whole: what
+        chance adds to them is theirs.
         """
         small = [probe for probe in self.series("chain") if probe.size == SMALLEST_B]
         most = max(probe.schedule.transfers for probe in small)
         found, typical, least_s = [], [], inf
         for probe in (probe for probe in small if probe.schedule.transfers == most):
             pair = {probe.schedule.pattern.source[0], probe.schedule.pattern.target[0]}
-            same = [each for each in small if each.schedule.pattern.source[0] in pair
-                    and each.schedule.pattern.target[0] in pair]  # fmt: skip
-            least = min(min(self.data.times_s[each.name]) / each.schedule.transfers for each in same)
+            same = [
+                each
+                for each in small
+                if each.schedule.pattern.source[0] in pair
+                and each.schedule.pattern.target[0] in pair
+            ]
+            least = min(
+                min(self.data.times_s[each.name]) / each.schedule.transfers for each in same
+            )
             typical.append((self.data.typical_s(probe.name) - self.start_s) / most)
             found.append(max(typical[-1] - least, 0.0))
             least_s = min(least, least_s)
@@ -276,7 +335,10 @@ class _Finder:
             value = low = 0.0
             high = max(high, CHANCE * float(np.median(typical)))
         text = interval_text("jitter", value, Interval(value, low, high))
-        source = f"a lone small message, typical less least time; {format_time(low)} to {format_time(high)}"
+        source = (
+            f"a lone small message, typical less least time; {format_time(low)} to "
+            f"{format_time(high)}"
+        )
         self.words.append(FoundWord("jitter", seconds(value), text, value, low, high, "s", source))
         steps = fit.parameters.steps("inject")
         rest = np.maximum(np.array(steps.seconds) - value, 0.0)
@@ -286,10 +348,15 @@ class _Finder:
             for name, added in zip(names, np.diff(rest, prepend=0.0).tolist(), strict=True):
                 parameters = parameters.with_value(name, added)
             given = fit.intervals["inject"]
-            shifted = Interval(float(rest[0]), max(given.low - value, 0.0), max(given.high - value, 0.0))
-            fit = replace(fit, parameters=parameters, intervals={**fit.intervals, "inject": shifted})
+            shifted = Interval(
+                float(rest[0]), max(given.low - value, 0.0), max(given.high - value, 0.0)
+            )
+            fit = replace(
+                fit, parameters=parameters, intervals={**fit.intervals, "inject": shifted}
+            )
         if not any(parameters.values.get(word) for word in TIMES):
-            # among times that say nothing of each other the fit can lose all that a message takes; the fastest had none
+            # among times that say nothing of each other the fit can lose all that a message takes;
+            # the fastest had none
             parameters = parameters.with_value("inject", least_s)
             alone = Interval(least_s, 0.0, max(*typical, least_s))
             fit = replace(fit, parameters=parameters, intervals={**fit.intervals, "inject": alone})
@@ -305,9 +372,11 @@ class _Finder:
         machine = replace(machine, costs=replace(machine.costs, link_Bps=rate))
         fitted = flow_times(fit.probes, machine) + self.start_s
         return replace(
-            fit, parameters=fit.parameters.with_value("link", rate), intervals={**fit.intervals, "link": moved},
+            fit,
+            parameters=fit.parameters.with_value("link", rate),
+            intervals={**fit.intervals, "link": moved},
             fitted_s=fitted,
-        ), machine  # fmt: skip
+        ), machine
 
     # in words
 
@@ -332,7 +401,9 @@ class _Finder:
                 self._add(word, seconds(steps.seconds[0]), text, interval, "s", source)
             self._add(name, _write_steps(steps), text, interval, "s", source)
         self.words.append(
-            FoundWord("eject", "0 s", "part of inject", 0.0, None, None, "s", "part of inject", "assumed")
+            FoundWord(
+                "eject", "0 s", "part of inject", 0.0, None, None, "s", "part of inject", "assumed"
+            )
         )
         rates = ["port"] if "port" in parameters.values else ["port_out", "port_in"]
         for word in (*rates, "node", "link"):
@@ -345,30 +416,61 @@ class _Finder:
                 continue
             interval, value = seen, parameters.values.get(word, inf)
             written = "none" if value == inf else format_rate(float(f"{value:.4g}"))
-            ends = f"at least {format_rate(interval.low)}" if value == inf else (
-                f"{format_rate(interval.low)} to {format_rate(interval.high)}"
-            )  # fmt: skip
+            ends = (
+                f"at least {format_rate(interval.low)}"
+                if value == inf
+                else (f"{format_rate(interval.low)} to {format_rate(interval.high)}")
+            )
             self._add(
-                word, written, interval_text(word, value, interval), interval, "B/s", f"{READ_FROM[word]}; {ends}"
+                word,
+                written,
+                interval_text(word, value, interval),
+                interval,
+                "B/s",
+                f"{READ_FROM[word]}; {ends}",
             )
         self.words.append(
-            FoundWord("processors", parameters.processors, parameters.processors, None, None, None, "",
-                      "small messages both ways at once, beside one way")
-        )  # fmt: skip
+            FoundWord(
+                "processors",
+                parameters.processors,
+                parameters.processors,
+                None,
+                None,
+                None,
+                "",
+                "small messages both ways at once, beside one way",
+            )
+        )
         flight = "all" if parameters.in_flight is None else str(parameters.in_flight)
-        most = max((int(probe.x) for probe in self.series("pair") if probe.size == SMALLEST_B), default=1)
+        most = max(
+            (int(probe.x) for probe in self.series("pair") if probe.size == SMALLEST_B), default=1
+        )
         self.words.append(
-            FoundWord("in_flight", parameters.in_flight or "all", flight, None, None, None, "",
-                      f"small messages of one rank under way at once, up to {most}")
-        )  # fmt: skip
+            FoundWord(
+                "in_flight",
+                parameters.in_flight or "all",
+                flight,
+                None,
+                None,
+                None,
+                "",
+                f"small messages of one rank under way at once, up to {most}",
+            )
+        )
 
-    def _add(self, word: str, value: Any, text: str, interval: Interval, unit: str, source: str) -> None:
-        self.words.append(FoundWord(word, value, text, interval.value, interval.low, interval.high, unit, source))
+    def _add(
+        self, word: str, value: Any, text: str, interval: Interval, unit: str, source: str
+    ) -> None:
+        self.words.append(
+            FoundWord(word, value, text, interval.value, interval.low, interval.high, unit, source)
+        )
 
     def _say_contention(self, found: Contention | None) -> None:
         if found is None:
             if self.fitter.structure.topology.kind != "crossbar":
-                self.notes.append("tolerance, blocking, model: no two pairs of these ranks share a link")
+                self.notes.append(
+                    "tolerance, blocking, model: no two pairs of these ranks share a link"
+                )
             return
         errors = ", ".join(f"{model} {error:.3f}" for model, error in found.errors.items())
         source = f"rms of log(measured / simulated) over what meets on links: {errors}"
@@ -376,28 +478,44 @@ class _Finder:
             FoundWord("model", found.model, found.model, None, None, None, "", source),
             *self._model_words(found),
             FoundWord(
-                "tolerance", found.tolerance,
-                f"{found.tolerance}; one link alone carries {found.harmless} of {found.tested} tried without harm",
-                float(found.harmless), float(found.harmless),
-                inf if found.harmless == found.tested else float(found.harmless + 1), "",
-                f"messages that share one link and take what fair sharing takes ({found.harmless} of {found.tested} "
+                "tolerance",
+                found.tolerance,
+                f"{found.tolerance}; one link alone carries {found.harmless} of {found.tested} "
+                "tried without harm",
+                float(found.harmless),
+                float(found.harmless),
+                inf if found.harmless == found.tested else float(found.harmless + 1),
+                "",
+                f"messages that share one link and take what fair sharing takes ({found.harmless} "
+                f"of {found.tested} "
                 "tried), and exchanges in which many meet",
             ),
             FoundWord(
-                "blocking", round(found.blocking, 2),
-                f"{found.blocking:.2f} ({found.blocking_low:.2f} to {found.blocking_high:.2f})", found.blocking,
-                found.blocking_low, found.blocking_high, "", "exchanges in which many messages meet, by the formula",
+                "blocking",
+                round(found.blocking, 2),
+                f"{found.blocking:.2f} ({found.blocking_low:.2f} to {found.blocking_high:.2f})",
+                found.blocking,
+                found.blocking_low,
+                found.blocking_high,
+                "",
+                "exchanges in which many messages meet, by the formula",
             ),
-        ]  # fmt: skip
+        ]
 
     def _model_words(self, found: Contention) -> list[FoundWord]:
         fields = found.model_words.fields
         if found.buffers_B is None:
-            return [FoundWord("lanes", fields["lanes"], str(fields["lanes"]), None, None, None, "", "as model")]
+            return [
+                FoundWord(
+                    "lanes", fields["lanes"], str(fields["lanes"]), None, None, None, "", "as model"
+                )
+            ]
         size, (low, high) = fields["link_buffers_B"], found.buffers_B
         text = f"{size:g} B ({low:.0f} to {high:.0f} B)"
         source = f"messages behind one that is held up; {low:.0f} to {high:.0f} B"
-        words = [FoundWord("link_buffers", f"{size:g} B", text, float(size), low, high, "B", source)]
+        words = [
+            FoundWord("link_buffers", f"{size:g} B", text, float(size), low, high, "B", source)
+        ]
         if found.window_B is not None:
             least, window, most = found.window_B
             ends = f"at least {least:.0f} B" if most == inf else f"{least:.0f} to {most:.0f} B"
@@ -410,9 +528,17 @@ class _Finder:
     def _say_rest(self) -> None:
         sizes = [SMALLEST_B, self.fitter.large]
         self.words.append(
-            FoundWord("size_range", [format_size(size) for size in sizes], " to ".join(map(format_size, sizes)), None,
-                      None, None, "B", "sizes that were sent")
-        )  # fmt: skip
+            FoundWord(
+                "size_range",
+                [format_size(size) for size in sizes],
+                " to ".join(map(format_size, sizes)),
+                None,
+                None,
+                None,
+                "B",
+                "sizes that were sent",
+            )
+        )
 
     # what does not fit the network that was stated
 
@@ -424,39 +550,56 @@ class _Finder:
             if most > 1 and slower > 1.25:
                 cores = " (ranks share cores)" if self.data.oversubscribed else ""
                 self.notes.append(
-                    f"{most} pairs that share nothing in the stated network take {slower:.2f} times what one takes"
+                    f"{most} pairs that share nothing in the stated network take {slower:.2f} "
+                    "times what one takes"
                     f"{cores}: something else is shared"
                 )
-        shared = sorted((probe.x, self.data.typical_s(probe.name)) for probe in self.series("share"))
-        if len(shared) > 1 and machine.costs.link_Bps == inf and machine.topology.link_rate_Bps is None:
+        shared = sorted(
+            (probe.x, self.data.typical_s(probe.name)) for probe in self.series("share")
+        )
+        if (
+            len(shared) > 1
+            and machine.costs.link_Bps == inf
+            and machine.topology.link_rate_Bps is None
+        ):
             self.notes.append(
                 f"{shared[-1][0]:g} pairs that share a link in the stated network take "
-                f"{shared[-1][1] / shared[0][1]:.2f} times what one takes: it holds nothing back, or is not shared"
+                f"{shared[-1][1] / shared[0][1]:.2f} times what one takes: it holds nothing back, "
+                "or is not shared"
             )
         both, loaded = self._at("both", 8), self._at("loaded", None)
         if both and loaded and loaded / both > 1.3:
             self.notes.append(
-                f"small messages of all ranks at once take {loaded / both:.1f} times what those of one pair take: "
+                f"small messages of all ranks at once take {loaded / both:.1f} times what those "
+                "of one pair take: "
                 "overheads grow with load"
             )
-        met = [probe.name for probe in self.probes if probe.series in ("share", "crowd", "storm", "pressure")]
+        met = [
+            probe.name
+            for probe in self.probes
+            if probe.series in ("share", "crowd", "storm", "pressure")
+        ]
         lost = sum(self.data.retransmissions.get(name, 0) for name in met)
         if lost:
             worst = max(met, key=self.data.spread)
             self.notes.append(
-                f"loss: {lost} segments were sent again where messages met; the slowest repetition took "
-                f"{self.data.spread(worst):.1f} times the typical one ({worst}). No word says so: measure what matters"
+                f"loss: {lost} segments were sent again where messages met; the slowest "
+                "repetition took "
+                f"{self.data.spread(worst):.1f} times the typical one ({worst}). No word says so: "
+                "measure what matters"
             )
         if contention is not None and contention.pressure:
             held = max(contention.pressure)
             if contention.pushes_back:
                 self.notes.append(
-                    f"back-pressure: behind one that is held up a message takes {held:.2f} times its fair time, "
+                    f"back-pressure: behind one that is held up a message takes {held:.2f} times "
+                    "its fair time, "
                     f"{contention.held_up:.2f} times what a queue explains"
                 )
             elif held > 1.2:
                 self.notes.append(
-                    f"queues: behind one that is held up a message takes {held:.2f} times its fair time, "
+                    f"queues: behind one that is held up a message takes {held:.2f} times "
+                    "its fair time, "
                     "no longer than behind all bytes of the other"
                 )
         wide = [word.word for word in self.words if word.is_vague]
@@ -469,14 +612,22 @@ class _Finder:
 
 
 def _threshold(sizes: Sequence[int], early: Sequence[bool]) -> int:
-    """The size that parts early sends from late ones with the fewest on the wrong side; 0: none is early."""
+    """The size that parts early sends from late ones with the fewest on the wrong side.
+
+    0: none is early.
+    """
     wrong = [sum(not e for e in early[:k]) + sum(early[k:]) for k in range(len(sizes) + 1)]
     k = int(np.argmin(wrong))
     return sizes[k - 1] if k else 0
 
 
-def _fit_barrier(points: Sequence[tuple[int, float, float]]) -> tuple[Synchronization, float, float, str]:
-    """(barrier, low, high, text): over the ranks, by the fewest terms that do; low and high for the most ranks."""
+def _fit_barrier(
+    points: Sequence[tuple[int, float, float]],
+) -> tuple[Synchronization, float, float, str]:
+    """(barrier, low, high, text): over the ranks, by the fewest terms that do.
+
+    Low and high for the most ranks.
+    """
     ranks = np.array([log2(count) for count, _, _ in points])
     times = np.array([time for _, time, _ in points])
     sigma = np.maximum([error for _, _, error in points], 0.05 * np.maximum(times, 1e-12))
@@ -489,7 +640,9 @@ def _fit_barrier(points: Sequence[tuple[int, float, float]]) -> tuple[Synchroniz
         weighted = matrix / sigma[:, None]
         values, *_ = np.linalg.lstsq(weighted, times / sigma, rcond=None)
         miss = float(np.sum((weighted @ values - times / sigma) ** 2))
-        covariance = np.linalg.inv(weighted.T @ weighted) * max(miss / max(len(points) - values.size, 1), 1.0)
+        covariance = np.linalg.inv(weighted.T @ weighted) * max(
+            miss / max(len(points) - values.size, 1), 1.0
+        )
         found[name] = (miss + 4 * values.size, values, covariance, matrix[-1])
     if distinct == 1:
         found.pop("log")
@@ -500,7 +653,7 @@ def _fit_barrier(points: Sequence[tuple[int, float, float]]) -> tuple[Synchroniz
     values = np.maximum(values, 0.0) if name != "both" else values
     barrier = Synchronization(
         0.0 if name == "log" else float(values[0]), float(values[-1]) if name != "base" else 0.0
-    )  # fmt: skip
+    )
     most = max(count for count, _, _ in points)
     wide = 1.96 * float(np.sqrt(last @ covariance @ last))
     at = barrier.at(most)

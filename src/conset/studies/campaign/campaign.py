@@ -20,7 +20,12 @@ from conset.models.table import find_model
 from conset.pattern.spec import input_path, split_options
 from conset.studies.campaign.case import Case
 from conset.studies.campaign.contender import Contender, expand_contenders
-from conset.studies.campaign.tables import CampaignTable, MachineEntry, PatternEntry, checked_campaign
+from conset.studies.campaign.tables import (
+    CampaignTable,
+    MachineEntry,
+    PatternEntry,
+    checked_campaign,
+)
 
 _SIZE = re.compile(r"\{size(?:([*/])(\d{1,9}))?\}")
 
@@ -59,9 +64,11 @@ class MachineSource:
     def to_object(self) -> dict[str, Any]:
         """What decides results beside the machine itself."""
         return {
-            "testbed": None if self.testbed is None else dict(self.testbed), "mpiexec": self.mpiexec,
-            "ranks": self.ranks, "ranks_per_node": self.ranks_per_node,
-        }  # fmt: skip
+            "testbed": None if self.testbed is None else dict(self.testbed),
+            "mpiexec": self.mpiexec,
+            "ranks": self.ranks,
+            "ranks_per_node": self.ranks_per_node,
+        }
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,8 @@ def read_campaign(path: str | Path) -> Campaign:
     """The campaign in a `.toml` file.
 
     Raises:
-        InputError: missing, no TOML, or contents against the model; names file, line, key, rule and value.
+        InputError: missing, no TOML, or contents against the model; names file, line, key, rule and
+            value.
     """
     path = require_file(path)
     if path.suffix.lower() != ".toml":
@@ -110,11 +118,14 @@ def read_campaign(path: str | Path) -> Campaign:
     return campaign_of({"name": path.stem, **data}, path.name, folder=path.parent, text=text)
 
 
-def campaign_of(data: Mapping[str, Any], where: str = "campaign", *, folder: Path = Path(), text: str = "") -> Campaign:
+def campaign_of(
+    data: Mapping[str, Any], where: str = "campaign", *, folder: Path = Path(), text: str = ""
+) -> Campaign:
     """The campaign that a file's object says; names of files in it are relative to `folder`.
 
     Raises:
-        InputError: an object against the model, names that are used twice, words that are not known.
+        InputError: an object against the model, names that are used twice, words that are not
+            known.
     """
     table = checked_campaign(data, where, text)
     try:
@@ -145,7 +156,13 @@ def campaign_of(data: Mapping[str, Any], where: str = "campaign", *, folder: Pat
 
 def _stopping(table: CampaignTable) -> Stopping:
     repeat = table.repeat
-    return Stopping(repeat.least, repeat.most, repeat.precision, repeat.drop, parse_time(repeat.time, "repeat.time"))
+    return Stopping(
+        repeat.least,
+        repeat.most,
+        repeat.precision,
+        repeat.drop,
+        parse_time(repeat.time, "repeat.time"),
+    )
 
 
 def _choice(table: CampaignTable) -> Contender:
@@ -169,7 +186,9 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
     if entry.spec is None and entry.testbed is None:
         raise UsageError(f"{where}: needs a spec or a testbed, given neither")
     if entry.spec is None and not entry.calibrate:
-        raise UsageError(f"{where}: a testbed needs calibrate = true, or a spec that says its costs")
+        raise UsageError(
+            f"{where}: a testbed needs calibrate = true, or a spec that says its costs"
+        )
     if mode == "simulated":
         for key in ("testbed", "mpiexec"):
             if getattr(entry, key) is not None:
@@ -182,9 +201,16 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
     name = entry.name or (entry.spec or f"testbed-{(entry.testbed or {}).get('fabric', 'default')}")
     name = re.sub(r"[^A-Za-z0-9 ._+-]+", "-", name).strip("-")
     source = MachineSource(
-        name, entry.fabric or name, spec, entry.testbed, entry.calibrate, entry.mpiexec, entry.ranks,
-        entry.ranks_per_node, entry.set,
-    )  # fmt: skip
+        name,
+        entry.fabric or name,
+        spec,
+        entry.testbed,
+        entry.calibrate,
+        entry.mpiexec,
+        entry.ranks,
+        entry.ranks_per_node,
+        entry.set,
+    )
     if spec:
         try:
             source.stated()  # before anything is measured
@@ -198,7 +224,9 @@ def _with_folder(spec: str, folder: Path) -> str:
     return spec if is_spec(spec) or not (folder / spec).is_file() else str(folder / spec)
 
 
-def _cases(table: CampaignTable, machines: Mapping[str, MachineSource], folder: Path) -> Iterator[Case]:
+def _cases(
+    table: CampaignTable, machines: Mapping[str, MachineSource], folder: Path
+) -> Iterator[Case]:
     names = [_pattern_name(entry) for entry in table.patterns]
     for name in names:
         if names.count(name) > 1:
@@ -227,9 +255,16 @@ def _of_pattern(
         spec = str(folder / spec)
     seeds = entry.seeds or table.seeds
     base = Case(
-        source.name, source.fabric, name, spec, None, shows_seed=len(seeds) > 1, parts=entry.parts,
-        rows_to=entry.rows_to, word=parse_size(entry.word, "word"),
-    )  # fmt: skip
+        source.name,
+        source.fabric,
+        name,
+        spec,
+        None,
+        shows_seed=len(seeds) > 1,
+        parts=entry.parts,
+        rows_to=entry.rows_to,
+        word=parse_size(entry.word, "word"),
+    )
     sized = _SIZE.search(spec) is not None
     fixed = not sized and (input_path(spec) is not None or "size" in dict(_options(spec)))
     sizes = [None] if fixed else [parse_size(size) for size in entry.sizes or table.sizes]

@@ -1,4 +1,7 @@
-"""Case: one machine, one pattern, one size, one seed; its name, and the digest of all that decides its result."""
+"""Case: one machine, one pattern, one size, one seed.
+
+Its name, and the digest of all that decides its result.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +65,14 @@ class Case:
     def load(self, machine: Machine, ranks: int | None = None) -> Pattern:
         """The pattern, for so many ranks on the machine; raises as `parse_pattern`."""
         return parse_pattern(
-            self.spec, topology=machine.topology, ranks=ranks, seed=self.seed, parts=self.parts, rows_to=self.rows_to,
+            self.spec,
+            topology=machine.topology,
+            ranks=ranks,
+            seed=self.seed,
+            parts=self.parts,
+            rows_to=self.rows_to,
             word=self.word,
-        )  # fmt: skip
+        )
 
     def to_object(self) -> dict[str, Any]:
         """As results keep it."""
@@ -81,7 +89,9 @@ def digest_of(case: Case, decides: Mapping[str, Any]) -> str:
     path = input_path(case.spec)
     contents = sha256_of(path) if path is not None and path.is_file() else None
     # how a case is shown does not change it
-    own = {key: value for key, value in case.to_object().items() if key not in ("shows_seed", "fabric")}
+    own = {
+        key: value for key, value in case.to_object().items() if key not in ("shows_seed", "fabric")
+    }
     text = json.dumps([own, contents, decides], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

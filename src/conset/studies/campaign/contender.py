@@ -1,4 +1,7 @@
-"""Contender: a way to send a pattern; the schedules that a campaign's file asks for, made and predicted."""
+"""Contender: a way to send a pattern.
+
+The schedules that a campaign's file asks for, made and predicted.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ from conset.studies.compare.simulated import default_models, simulate_by
 CHOICE = "auto"
 """The contender that is the choice."""
 NAIVE = "naive"
-"""The contender that posts everything, as applications do without a schedule; all ratios are to it."""
+"""The contender that posts everything, as applications do without a schedule.
+
+All ratios are to it.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class Contender:
     Attributes:
         name: in results.
         options: of its compile.
-        in_flight: sends a rank keeps open at once, or `all`; None: as the schedule or the machine says.
+        in_flight: sends a rank keeps open at once, or `all`; None: as the schedule or the machine
+            says.
         combine: how it forwards in stages, or `none`.
     """
 
@@ -52,7 +59,11 @@ class Contender:
 
     def to_object(self) -> dict[str, Any]:
         """What decides its schedule."""
-        return {"options": self.options.given(), "in_flight": self.in_flight, "combine": self.combine}
+        return {
+            "options": self.options.given(),
+            "in_flight": self.in_flight,
+            "combine": self.combine,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +89,9 @@ class Prepared:
 
     def later(self, start_s: float) -> Prepared:
         """With so much more predicted [s]."""
-        return replace(self, predicted_s={by: time_s + start_s for by, time_s in self.predicted_s.items()})
+        return replace(
+            self, predicted_s={by: time_s + start_s for by, time_s in self.predicted_s.items()}
+        )
 
     def plan(self) -> Plan:
         """What ranks execute."""
@@ -91,11 +104,19 @@ class Prepared:
         """What it is, JSON-ready."""
         whole = self.whole
         link = whole.limits.link if whole.machine.topology.link_slots else None
-        stages = sum(stage.repeat for stage in self.what.stages) if isinstance(self.what, Program) else 1
+        stages = (
+            sum(stage.repeat for stage in self.what.stages) if isinstance(self.what, Program) else 1
+        )
         return {
-            "method": whole.method, "contention": link, "sync": whole.sync, "phases": whole.phases, "stages": stages,
-            "in_flight": whole.in_flight, "posting": whole.posting, "why": self.why or None,
-        }  # fmt: skip
+            "method": whole.method,
+            "contention": link,
+            "sync": whole.sync,
+            "phases": whole.phases,
+            "stages": stages,
+            "in_flight": whole.in_flight,
+            "posting": whole.posting,
+            "why": self.why or None,
+        }
 
 
 def expand_contenders(entries: Iterable[ContenderEntry]) -> tuple[Contender, ...]:
@@ -114,23 +135,36 @@ def expand_contenders(entries: Iterable[ContenderEntry]) -> tuple[Contender, ...
 
 def _expanded(entry: ContenderEntry) -> Iterator[Contender]:
     lists = (
-        _listed(entry.method), _listed(entry.contention), _listed(entry.sync), _listed(entry.posting),
-        _listed(entry.in_flight), _listed(entry.combine),
-    )  # fmt: skip
+        _listed(entry.method),
+        _listed(entry.contention),
+        _listed(entry.sync),
+        _listed(entry.posting),
+        _listed(entry.in_flight),
+        _listed(entry.combine),
+    )
     for method, contention, sync, posting, in_flight, combine in product(*lists):
         name = method if method == AUTO else find_method(method).name
         link = None if contention == "none" else contention
         flight: InFlight | None = None if in_flight == "none" else in_flight
         parse_combine(combine)
         options = CompileOptions(
-            method=name, contention=link, sync=sync, posting=posting, limits=entry.limits, seed=entry.seed
+            method=name,
+            contention=link,
+            sync=sync,
+            posting=posting,
+            limits=entry.limits,
+            seed=entry.seed,
         )
         words = [
-            name, *([] if link is None else [f"c{link}"]), *([] if entry.limits is None else [entry.limits]),
-            *([] if posting == "schedule" else [posting]), *([] if sync is None else [sync]),
-            *([] if flight is None else [f"{flight} in flight"]), *([] if combine == "none" else [combine]),
+            name,
+            *([] if link is None else [f"c{link}"]),
+            *([] if entry.limits is None else [entry.limits]),
+            *([] if posting == "schedule" else [posting]),
+            *([] if sync is None else [sync]),
+            *([] if flight is None else [f"{flight} in flight"]),
+            *([] if combine == "none" else [combine]),
             *([] if not entry.seed else [f"seed {entry.seed}"]),
-        ]  # fmt: skip
+        ]
         # `naive` is what applications do themselves, not the executor with one phase
         named = ["posted at once" if word == NAIVE else word for word in words]
         yield Contender(" ".join(named), options, flight, combine)
@@ -140,7 +174,9 @@ def _listed(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def prepare(contender: Contender, pattern: Pattern, machine: Machine, models: Sequence[str] | None = None) -> Prepared:
+def prepare(
+    contender: Contender, pattern: Pattern, machine: Machine, models: Sequence[str] | None = None
+) -> Prepared:
     """The schedule of a contender, predicted by formula and by models.
 
     Args:
@@ -160,15 +196,25 @@ def prepare(contender: Contender, pattern: Pattern, machine: Machine, models: Se
         combined = compile_combined(pattern, machine, options, contender.combine)
         what, whole = combined.program, _in_flight(combined.whole, contender.in_flight)
     model = machine.costs_for(whole.method).model
-    asked = dict.fromkeys((model, *default_models(machine))) if models is None else dict.fromkeys(models)
+    asked = (
+        dict.fromkeys((model, *default_models(machine)))
+        if models is None
+        else dict.fromkeys(models)
+    )
     said, refused = simulate_by(whole, [*asked])
-    times = {FORMULA: predict(whole).time_s, **{name: float(found["time_s"]) for name, found in said.items()}}
+    times = {
+        FORMULA: predict(whole).time_s,
+        **{name: float(found["time_s"]) for name, found in said.items()},
+    }
     why = "" if whole.report is None else whole.report.reason
     return Prepared(contender, what, whole, times, model, why, refused)
 
 
 def prepare_all(
-    contenders: Sequence[Contender], pattern: Pattern, machine: Machine, models: Sequence[str] | None = None
+    contenders: Sequence[Contender],
+    pattern: Pattern,
+    machine: Machine,
+    models: Sequence[str] | None = None,
 ) -> tuple[dict[str, Prepared], dict[str, str]]:
     """(by name those that apply, why the others do not); the choice has to."""
     made: dict[str, Prepared] = {}

@@ -1,4 +1,7 @@
-"""Machines of a campaign: stated, or calibrated once and kept; and what stands while their cases run."""
+"""Machines of a campaign: stated, or calibrated once and kept.
+
+And what stands while their cases run.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,14 @@ def known_machine(source: MachineSource, folder: Path | None) -> Machine | None:
         kept = parse_json(path, constants=True)
         machine = machine_of_record(kept["machine"]) if kept["of"] == _identity(source) else None
     except (KeyError, TypeError, ValueError, ConsetError) as error:
-        raise InputError(f"{path}: is no machine that was calibrated, remove it to calibrate again: {error}") from None
-    return machine if machine is None or source.settings is None else with_settings(machine, source.settings)
+        raise InputError(
+            f"{path}: is no machine that was calibrated, remove it to calibrate again: {error}"
+        ) from None
+    return (
+        machine
+        if machine is None or source.settings is None
+        else with_settings(machine, source.settings)
+    )
 
 
 def known_start_s(source: MachineSource, folder: Path | None) -> float:
@@ -62,13 +71,19 @@ def known_start_s(source: MachineSource, folder: Path | None) -> float:
     It is part of every measured time and of no model.
     """
     path = None if folder is None or not source.calibrate else _record_path(folder, source)
-    return 0.0 if path is None or not path.is_file() else float(parse_json(path, constants=True)["start_s"])
+    return (
+        0.0
+        if path is None or not path.is_file()
+        else float(parse_json(path, constants=True)["start_s"])
+    )
 
 
 def calibrate_machine(
     source: MachineSource, standing: Standing, options: Mapping[str, Any], folder: Path | None
 ) -> tuple[Machine, float]:
-    """(the machine with the costs that were measured, how far apart its ranks begin [s]); kept beside the results.
+    """(the machine with the costs that were measured, how far apart its ranks begin [s]).
+
+    Kept beside the results.
 
     Raises:
         ConsetError: as `conset.studies.calibrate.calibrate`.
@@ -93,9 +108,11 @@ def _keep(found: Any, source: MachineSource, folder: Path) -> None:
     path = _record_path(folder, source)
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = {
-        "of": _identity(source), "machine": record_of(found.machine), "start_s": float(found.found.start_s),
+        "of": _identity(source),
+        "machine": record_of(found.machine),
+        "start_s": float(found.found.start_s),
         "calibration": found.to_object(),
-    }  # fmt: skip
+    }
     found.write(path.with_suffix(".toml"))  # for people, and for other commands
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(kept, indent=1), encoding="utf-8")
@@ -121,7 +138,10 @@ def standing(source: MachineSource) -> Iterator[Standing]:
         yield Standing(source.spec, source.mpiexec)
         return
     # testbeds stand above this package, which only starts one where a file asks for it
-    bed, settings = import_module("conset_testbed").bed, import_module("conset_testbed.settings").Settings
+    bed, settings = (
+        import_module("conset_testbed").bed,
+        import_module("conset_testbed.settings").Settings,
+    )
     known = {*signature(bed).parameters, *signature(settings).parameters} - {"settings"}
     for name in source.testbed:
         if name not in known:

@@ -28,9 +28,14 @@ POSTED = Contender(NAIVE, CompileOptions(method=NAIVE, sync="none"))
 
 
 def measure_case(
-    case: Case, campaign: Campaign, source: MachineSource, machine: Machine, digest: str, mpiexec: str | None,
+    case: Case,
+    campaign: Campaign,
+    source: MachineSource,
+    machine: Machine,
+    digest: str,
+    mpiexec: str | None,
     start_s: float = 0.0,
-) -> CaseResult:  # fmt: skip
+) -> CaseResult:
     """Compiles, predicts and runs every contender of a case.
 
     Args:
@@ -47,7 +52,9 @@ def measure_case(
         VerificationError: a wrong byte was received.
     """
     pattern = load_case(case, source, machine)
-    contenders = [each.on(source.ranks_per_node) for each in (campaign.choice, POSTED, *campaign.contenders)]
+    contenders = [
+        each.on(source.ranks_per_node) for each in (campaign.choice, POSTED, *campaign.contenders)
+    ]
     made, skipped = prepare_all(contenders, pattern, machine)
     plans, same = _distinct({name: each for name, each in made.items() if name != NAIVE})
     baselines = [NAIVE]
@@ -59,22 +66,38 @@ def measure_case(
             skipped[name] = reason
     before = os.getloadavg()[0]
     result = run_paired(
-        plan_direct(pattern), plans, baselines, campaign.stopping, fixed=(CHOICE, *baselines), mpiexec=mpiexec
-    )  # fmt: skip
+        plan_direct(pattern),
+        plans,
+        baselines,
+        campaign.stopping,
+        fixed=(CHOICE, *baselines),
+        mpiexec=mpiexec,
+    )
     repetitions = len(result.times_s[NAIVE])
     if repetitions < MIN_REPETITIONS:
         raise ExecutionError(
-            f"{count_of(repetitions, 'repetition')} in {result.measuring_s:.0f} s, an interval needs "
+            f"{count_of(repetitions, 'repetition')} in {result.measuring_s:.0f} s, an "
+            "interval needs "
             f"{MIN_REPETITIONS}: allow more by repeat.time"
         )
     if result.mismatches:
-        raise VerificationError(f"{count_of(result.mismatches, 'wrong byte')}: {'; '.join(result.wrong)}")
+        raise VerificationError(
+            f"{count_of(result.mismatches, 'wrong byte')}: {'; '.join(result.wrong)}"
+        )
     made = {name: each.later(start_s) for name, each in made.items()}
     contests = _contests(contenders, made, campaign.baselines, skipped, same, result)
     return CaseResult(
-        case, digest, machine.name, pattern.ranks, pattern.messages, pattern.bytes, False, "", contests,
+        case,
+        digest,
+        machine.name,
+        pattern.ranks,
+        pattern.messages,
+        pattern.bytes,
+        False,
+        "",
+        contests,
         {**_conditions(result, before), "start_s": start_s},
-    )  # fmt: skip
+    )
 
 
 def load_case(case: Case, source: MachineSource, machine: Machine) -> Pattern:
@@ -108,13 +131,20 @@ def _contests(
         contest_of(each.name, made.get(each.name), skipped, same.get(each.name, ""), result.times_s)
         for each in contenders
     ]
-    return (*contests, *(contest_of(name, None, skipped, "", result.times_s, "mpi") for name in baselines))
+    return (
+        *contests,
+        *(contest_of(name, None, skipped, "", result.times_s, "mpi") for name in baselines),
+    )
 
 
 def contest_of(
-    name: str, prepared: Prepared | None, skipped: dict[str, str], same: str, times_s: dict[str, list[float]],
+    name: str,
+    prepared: Prepared | None,
+    skipped: dict[str, str],
+    same: str,
+    times_s: dict[str, list[float]],
     kind: str = "",
-) -> Contest:  # fmt: skip
+) -> Contest:
     """A contender with what is known of it."""
     kind = kind or {CHOICE: "choice", NAIVE: "naive"}.get(name, "schedule")
     times = tuple(times_s.get(same or name, ()))
@@ -125,10 +155,18 @@ def contest_of(
 
 def _conditions(result: PairedResult, load_before: float) -> dict[str, Any]:
     return {
-        "mpi": result.mpi, "cores": result.cores, "local_ranks": result.local_ranks,
-        "one_machine": result.one_machine, "load_before": round(load_before, 2),
-        "load_after": round(os.getloadavg()[0], 2), "repetitions": len(result.times_s[NAIVE]),
-        "stopped": result.stopped, "bytes_checked": result.bytes_checked, "elapsed_s": round(result.elapsed_s, 3),
-        "measuring_s": round(result.measuring_s, 3), "version": VERSION,
-        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "host_system": " ".join(os.uname()[:3:2]),
-    }  # fmt: skip
+        "mpi": result.mpi,
+        "cores": result.cores,
+        "local_ranks": result.local_ranks,
+        "one_machine": result.one_machine,
+        "load_before": round(load_before, 2),
+        "load_after": round(os.getloadavg()[0], 2),
+        "repetitions": len(result.times_s[NAIVE]),
+        "stopped": result.stopped,
+        "bytes_checked": result.bytes_checked,
+        "elapsed_s": round(result.elapsed_s, 3),
+        "measuring_s": round(result.measuring_s, 3),
+        "version": VERSION,
+        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host_system": " ".join(os.uname()[:3:2]),
+    }

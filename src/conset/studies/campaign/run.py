@@ -1,4 +1,7 @@
-"""Run: every case of a campaign that is not done yet; what is done is kept at once, so that it can be stopped."""
+"""Run: every case of a campaign that is not done yet.
+
+What is done is kept at once, so that it can be stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,12 @@ from conset.machine.machine import Machine
 from conset.machine.record import record_of
 from conset.studies.campaign.campaign import Campaign, MachineSource
 from conset.studies.campaign.case import Case, digest_of
-from conset.studies.campaign.machines import calibrate_machine, known_machine, known_start_s, standing
+from conset.studies.campaign.machines import (
+    calibrate_machine,
+    known_machine,
+    known_start_s,
+    standing,
+)
 from conset.studies.campaign.measure import measure_case
 from conset.studies.campaign.result import CaseResult
 from conset.studies.campaign.simulate import Task, simulate_case
@@ -78,7 +86,9 @@ def failure_text(error: ConsetError) -> str:
 
 
 def select_cases(campaign: Campaign, only: Sequence[str]) -> tuple[Case, ...]:
-    """The cases whose names fit any of the patterns, as `credit/*` or `*/16KiB`; all without a pattern.
+    """The cases whose names fit any of the patterns, as `credit/*` or `*/16KiB`.
+
+    All without a pattern.
 
     Raises:
         UsageError: a pattern that no case fits.
@@ -87,7 +97,9 @@ def select_cases(campaign: Campaign, only: Sequence[str]) -> tuple[Case, ...]:
         return campaign.cases
     for pattern in only:
         if not any(fits(case, pattern) for case in campaign.cases):
-            raise unknown_name("case", pattern, [case.name for case in campaign.cases], options=["only"])
+            raise unknown_name(
+                "case", pattern, [case.name for case in campaign.cases], options=["only"]
+            )
     return tuple(case for case in campaign.cases if any(fits(case, pattern) for pattern in only))
 
 
@@ -108,13 +120,15 @@ def run_campaign(
 ) -> CampaignRun:
     """Runs every case that is not done yet.
 
-    A case that fails, or whose testbed this machine does not permit, is listed and does not stop the others. Results do
-    not depend on the executor; of a simulated campaign they are the same, bit by bit, in every run.
+    A case that fails, or whose testbed this machine does not permit, is listed and does not stop
+    the others. Results do not depend on the executor; of a simulated campaign they are the same,
+    bit by bit, in every run.
 
     Args:
         campaign: what to run.
         folder: keeps the results, from which the next run goes on; None: in memory.
-        executor: carries out simulated cases: any of `concurrent.futures`, or `mpi4py.futures`; None: this process.
+        executor: carries out simulated cases: any of `concurrent.futures`, or `mpi4py.futures`;
+            None: this process.
         only: names or patterns of cases.
         again: of these the results are forgotten first; `calibration/NAME` a machine's.
         stop_after_s: nothing is begun that is likely to end later [s].
@@ -137,13 +151,25 @@ def run_campaign(
         _simulate_all(run, store, cases, again, executor, clock, watching)
     else:
         if executor is not None:
-            raise UsageError("executor: is for simulated campaigns; measured ones run one job at a time")
+            raise UsageError(
+                "executor: is for simulated campaigns; measured ones run one job at a time"
+            )
         for name, source in campaign.machines.items():
-            _measure_all(run, store, source, [case for case in cases if case.machine == name], again, clock, watching)
+            _measure_all(
+                run,
+                store,
+                source,
+                [case for case in cases if case.machine == name],
+                again,
+                clock,
+                watching,
+            )
     order = {case.name: k for k, case in enumerate(campaign.cases)}
     run.results.sort(key=lambda result: order[result.name])
     done = {result.name for result in run.results}
-    run.missing = [case.name for case in cases if case.name not in done and case.name not in run.failures]
+    run.missing = [
+        case.name for case in cases if case.name not in done and case.name not in run.failures
+    ]
     return run
 
 
@@ -181,9 +207,12 @@ def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dic
     if not campaign.simulated:
         own = {"stopping": asdict(campaign.stopping), "baselines": list(campaign.baselines)}
     return {
-        "version": VERSION, "machine": record_of(machine), "source": source.to_object(),
-        "contenders": [[each.name, each.to_object()] for each in contenders], **own,
-    }  # fmt: skip
+        "version": VERSION,
+        "machine": record_of(machine),
+        "source": source.to_object(),
+        "contenders": [[each.name, each.to_object()] for each in contenders],
+        **own,
+    }
 
 
 class _Clock:
@@ -218,9 +247,14 @@ class _Clock:
 
 
 def _measure_all(
-    run: CampaignRun, store: Store, source: MachineSource, cases: Sequence[Case], again: Sequence[str], clock: _Clock,
+    run: CampaignRun,
+    store: Store,
+    source: MachineSource,
+    cases: Sequence[Case],
+    again: Sequence[str],
+    clock: _Clock,
     watch: Watch,
-) -> None:  # fmt: skip
+) -> None:
     """The cases of one machine, which stands meanwhile."""
     if not cases:
         return
@@ -234,7 +268,9 @@ def _measure_all(
         with standing(source) as stands:
             if machine is None:
                 with watch(clock.progress(f"calibrating {source.name}", len(cases))):
-                    machine, start_s = calibrate_machine(source, stands, campaign.calibration, folder)
+                    machine, start_s = calibrate_machine(
+                        source, stands, campaign.calibration, folder
+                    )
             decides = _decides(campaign, source, machine)
             for k, case in enumerate(cases):
                 if clock.is_over:
@@ -243,7 +279,9 @@ def _measure_all(
                 with watch(clock.progress(case.name, len(cases) - k)):
                     try:
                         with clock.case():
-                            result = measure_case(case, campaign, source, machine, digest, stands.mpiexec, start_s)
+                            result = measure_case(
+                                case, campaign, source, machine, digest, stands.mpiexec, start_s
+                            )
                     except ConsetError as error:
                         _fail(run, [case], error)
                         continue
@@ -254,16 +292,24 @@ def _measure_all(
 
 
 def _fail(run: CampaignRun, cases: Sequence[Case], error: ConsetError) -> None:
-    """Notes why cases have no result; raises a `UsageError` again, as where there is no launcher: none would run."""
+    """Notes why cases have no result.
+
+    Raises a `UsageError` again, as where there is no launcher: none would run.
+    """
     if isinstance(error, UsageError) and not isinstance(error, UnavailableError):
         raise error
     run.failures |= {case.name: error for case in cases}
 
 
 def _open_cases(
-    run: CampaignRun, store: Store, source: MachineSource, machine: Machine, cases: Sequence[Case],
-    again: Sequence[str], clock: _Clock,
-) -> list[Case]:  # fmt: skip
+    run: CampaignRun,
+    store: Store,
+    source: MachineSource,
+    machine: Machine,
+    cases: Sequence[Case],
+    again: Sequence[str],
+    clock: _Clock,
+) -> list[Case]:
     """Those that are not done; the others' results are taken."""
     decides, left = _decides(run.campaign, source, machine), []
     for case in cases:
@@ -280,9 +326,14 @@ def _open_cases(
 
 
 def _simulate_all(
-    run: CampaignRun, store: Store, cases: Sequence[Case], again: Sequence[str], executor: Executor | None,
-    clock: _Clock, watch: Watch,
-) -> None:  # fmt: skip
+    run: CampaignRun,
+    store: Store,
+    cases: Sequence[Case],
+    again: Sequence[str],
+    executor: Executor | None,
+    clock: _Clock,
+    watch: Watch,
+) -> None:
     campaign = run.campaign
     tasks = []
     for name, source in campaign.machines.items():
@@ -300,7 +351,9 @@ def _simulate_all(
             with watch(clock.progress(task.case.name, len(tasks) - k)), clock.case():
                 _take(run, store, task, partial(simulate_case, task))
         return
-    futures: dict[Future[dict[str, Any]], Task] = {executor.submit(simulate_case, task): task for task in tasks}
+    futures: dict[Future[dict[str, Any]], Task] = {
+        executor.submit(simulate_case, task): task for task in tasks
+    }
     try:
         waiting = as_completed(futures)
         for k in range(len(futures)):
@@ -314,7 +367,9 @@ def _simulate_all(
             future.cancel()
 
 
-def _take(run: CampaignRun, store: Store, task: Task, simulate: Callable[[], Mapping[str, Any]]) -> None:
+def _take(
+    run: CampaignRun, store: Store, task: Task, simulate: Callable[[], Mapping[str, Any]]
+) -> None:
     try:
         found = CaseResult.of_object(simulate())
     except ConsetError as error:

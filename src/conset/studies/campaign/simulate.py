@@ -1,4 +1,7 @@
-"""Simulated cases: what models say of every contender; a case is a task that any executor carries out alone."""
+"""Simulated cases: what models say of every contender.
+
+A case is a task that any executor carries out alone.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ class Task:
     digest: str
 
     @staticmethod
-    def of(case: Case, campaign: Campaign, source: MachineSource, machine: Any, digest: str) -> Task:
+    def of(
+        case: Case, campaign: Campaign, source: MachineSource, machine: Any, digest: str
+    ) -> Task:
         """The task of a case on a machine's record."""
         contenders = (campaign.choice, POSTED, *campaign.contenders)
         return Task(case, source, machine, contenders, campaign.models, digest)
@@ -60,14 +65,27 @@ def simulate_case(task: Task) -> dict[str, Any]:
         if decides in prepared.predicted_s:
             times[name] = [prepared.predicted_s[decides]]
         elif name in (CHOICE, NAIVE):
-            raise InputError(f"{case.name}: {name}: {decides} says nothing: {prepared.unpredicted.get(decides, '')}")
+            raise InputError(
+                f"{case.name}: {name}: {decides} says nothing: "
+                f"{prepared.unpredicted.get(decides, '')}"
+            )
         else:
             skipped[name] = prepared.unpredicted.get(decides, f"{decides} says nothing")
     contests = tuple(
-        contest_of(each.name, made.get(each.name) if each.name in times else None, skipped, "", times)
+        contest_of(
+            each.name, made.get(each.name) if each.name in times else None, skipped, "", times
+        )
         for each in contenders
     )
     result = CaseResult(
-        case, task.digest, machine.name, pattern.ranks, pattern.messages, pattern.bytes, True, decides, contests
+        case,
+        task.digest,
+        machine.name,
+        pattern.ranks,
+        pattern.messages,
+        pattern.bytes,
+        True,
+        decides,
+        contests,
     )
     return result.to_object()

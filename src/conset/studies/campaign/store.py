@@ -1,7 +1,7 @@
 """Store: the folder of a campaign; one file for each case that is done, and tables of them all.
 
-A case's file is written beside and renamed, and named by the digest of all that decides it: what stands there is whole,
-and a changed campaign, machine or version takes nothing that is out of date.
+A case's file is written beside and renamed, and named by the digest of all that decides it: what
+stands there is whole, and a changed campaign, machine or version takes nothing that is out of date.
 """
 
 from __future__ import annotations
@@ -73,18 +73,26 @@ def write_tables(results: Sequence[CaseResult], folder: Path, head: Mapping[str,
     Raises:
         InputError: one cannot be written.
     """
-    with replacing(folder / CSV) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with (
+        replacing(folder / CSV) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
         names = predictors(results)
         writer = csv.DictWriter(file, columns(names), lineterminator="\n")
         writer.writeheader()
         for result in results:
             writer.writerows(_row(result, each, names) for each in result.contests)
     with replacing(folder / JSON) as temporary:
-        temporary.write_text(json.dumps({**head, **results_object(results)}, indent=1), encoding="utf-8")
+        temporary.write_text(
+            json.dumps({**head, **results_object(results)}, indent=1), encoding="utf-8"
+        )
 
 
 def results_object(results: Sequence[CaseResult]) -> dict[str, Any]:
-    """What `conset campaign --json` says: summaries by fabric, and cases with what follows from their times."""
+    """What `conset campaign --json` says.
+
+    Summaries by fabric, and cases with what follows from their times.
+    """
     return {
         "fabrics": [summary.to_object() for summary in summarize_campaign(results)],
         "cases": [_case_object(result) for result in results],
@@ -94,55 +102,119 @@ def results_object(results: Sequence[CaseResult]) -> dict[str, Any]:
 def _case_object(result: CaseResult) -> dict[str, Any]:
     mpi = result.best_mpi
     return {
-        "name": result.name, **result.case.to_object(), "ranks": result.ranks, "messages": result.messages,
-        "bytes": result.bytes, "right": result.is_right, "verdict": result.verdict,
-        "choice": {"name": CHOICE, **dict(result.choice.facts)}, "choice_s": result.choice.median_s,
-        "naive_s": result.naive.median_s, "best": result.best.name, "best_s": result.best.median_s,
-        "ties": [each.name for each in result.ties], "mpi": None if mpi is None else mpi.name,
+        "name": result.name,
+        **result.case.to_object(),
+        "ranks": result.ranks,
+        "messages": result.messages,
+        "bytes": result.bytes,
+        "right": result.is_right,
+        "verdict": result.verdict,
+        "choice": {"name": CHOICE, **dict(result.choice.facts)},
+        "choice_s": result.choice.median_s,
+        "naive_s": result.naive.median_s,
+        "best": result.best.name,
+        "best_s": result.best.median_s,
+        "ties": [each.name for each in result.ties],
+        "mpi": None if mpi is None else mpi.name,
         "mpi_s": None if mpi is None else mpi.median_s,
-        "ratio_to_naive": result.to_naive(result.choice).to_object(), "ratio_to_best": result.to_best.to_object(),
+        "ratio_to_naive": result.to_naive(result.choice).to_object(),
+        "ratio_to_best": result.to_best.to_object(),
         "ratio_to_mpi": None if result.to_mpi is None else result.to_mpi.to_object(),
-        "predicted_s": dict(result.choice.predicted_s), "model": result.choice.model,
+        "predicted_s": dict(result.choice.predicted_s),
+        "model": result.choice.model,
         "contenders": [
-            {"name": each.name, "kind": each.kind, "median_s": each.median_s if each.times_s else None,
-             "ratio_to_naive": result.to_naive(each).to_object() if each.times_s else None,
-             "predicted_s": dict(each.predicted_s), "repetitions": len(each.times_s),
-             "same_as": each.same_as or None, "skipped": each.skipped or None}
+            {
+                "name": each.name,
+                "kind": each.kind,
+                "median_s": each.median_s if each.times_s else None,
+                "ratio_to_naive": result.to_naive(each).to_object() if each.times_s else None,
+                "predicted_s": dict(each.predicted_s),
+                "repetitions": len(each.times_s),
+                "same_as": each.same_as or None,
+                "skipped": each.skipped or None,
+            }
             for each in result.contests
         ],
         "conditions": dict(result.conditions),
-    }  # fmt: skip
+    }
 
 
 def columns(names: Sequence[str]) -> list[str]:
     """Of the table; `names` predict."""
     return [
-        "machine", "fabric", "pattern", "size_B", "seed", "ranks", "messages", "bytes", "contender", "kind", "method",
-        "contention", "sync", "phases", "stages", "in_flight", "posting", "simulated", "repetitions", "median_s",
-        "least_s", "ratio_to_naive", "ratio_low", "ratio_high", "is_best", "right", "model",
-        *(f"predicted_{name}_s" for name in names), *(f"error_{name}" for name in names), "same_as", "skipped",
+        "machine",
+        "fabric",
+        "pattern",
+        "size_B",
+        "seed",
+        "ranks",
+        "messages",
+        "bytes",
+        "contender",
+        "kind",
+        "method",
+        "contention",
+        "sync",
+        "phases",
+        "stages",
+        "in_flight",
+        "posting",
+        "simulated",
+        "repetitions",
+        "median_s",
+        "least_s",
+        "ratio_to_naive",
+        "ratio_low",
+        "ratio_high",
+        "is_best",
+        "right",
+        "model",
+        *(f"predicted_{name}_s" for name in names),
+        *(f"error_{name}" for name in names),
+        "same_as",
+        "skipped",
         "digest",
-    ]  # fmt: skip
+    ]
 
 
 def _row(result: CaseResult, each: Contest, names: Sequence[str]) -> dict[str, Any]:
     case, facts = result.case, each.facts
     row: dict[str, Any] = {
-        "machine": case.machine, "fabric": case.fabric, "pattern": case.pattern, "size_B": case.size,
-        "seed": case.seed, "ranks": result.ranks, "messages": result.messages, "bytes": result.bytes,
-        "contender": each.name, "kind": each.kind,
-        **{key: facts.get(key) for key in ("method", "contention", "sync", "phases", "stages", "in_flight", "posting")},
-        "simulated": int(result.simulated), "repetitions": len(each.times_s), "model": each.model,
+        "machine": case.machine,
+        "fabric": case.fabric,
+        "pattern": case.pattern,
+        "size_B": case.size,
+        "seed": case.seed,
+        "ranks": result.ranks,
+        "messages": result.messages,
+        "bytes": result.bytes,
+        "contender": each.name,
+        "kind": each.kind,
+        **{
+            key: facts.get(key)
+            for key in ("method", "contention", "sync", "phases", "stages", "in_flight", "posting")
+        },
+        "simulated": int(result.simulated),
+        "repetitions": len(each.times_s),
+        "model": each.model,
         "right": int(result.is_right) if each.kind == "choice" else None,
-        "same_as": each.same_as, "skipped": each.skipped, "digest": result.digest,
-    }  # fmt: skip
+        "same_as": each.same_as,
+        "skipped": each.skipped,
+        "digest": result.digest,
+    }
     if each.times_s:
         ratio = result.to_naive(each)
         row |= {
-            "median_s": each.median_s, "least_s": min(each.times_s), "ratio_to_naive": ratio.median,
-            "ratio_low": ratio.low, "ratio_high": ratio.high, "is_best": int(each is result.best),
-        }  # fmt: skip
+            "median_s": each.median_s,
+            "least_s": min(each.times_s),
+            "ratio_to_naive": ratio.median,
+            "ratio_low": ratio.low,
+            "ratio_high": ratio.high,
+            "is_best": int(each is result.best),
+        }
     for name in names:
         row[f"predicted_{name}_s"] = each.predicted_s.get(name)
         row[f"error_{name}"] = each.error_of(name)
-    return {key: f"{value:.9g}" if isinstance(value, float) else value for key, value in row.items()}
+    return {
+        key: f"{value:.9g}" if isinstance(value, float) else value for key, value in row.items()
+    }

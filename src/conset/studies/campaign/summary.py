@@ -1,4 +1,7 @@
-"""Summary: over the cases of a fabric, how often the choice was right, what it gained, how exact predictions were."""
+"""Summary over the cases of a fabric.
+
+How often the choice was right, what it gained, how exact predictions were.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ class FabricSummary:
         gain_most: the largest of these.
         gain_mpi: median over `pays` of the fastest of MPI's own over the choice; None without.
         gain_mpi_most: the largest of these.
-        errors: by `formula`, `model` (the machine's own) and every model, of all that has a schedule.
+        errors: by `formula`, `model` (the machine's own) and every model, of all that has a
+            schedule.
         choice_errors: the same of the choice alone.
     """
 
@@ -76,9 +80,15 @@ class FabricSummary:
 
 
 def summarize_campaign(results: Sequence[CaseResult]) -> tuple[FabricSummary, ...]:
-    """One for each fabric, in the order of the cases; with several, one of all of them, `all`, at the end."""
+    """One for each fabric, in the order of the cases.
+
+    With several, one of all of them, `all`, at the end.
+    """
     fabrics = list(dict.fromkeys(result.case.fabric for result in results))
-    own = [_summarize(fabric, [each for each in results if each.case.fabric == fabric]) for fabric in fabrics]
+    own = [
+        _summarize(fabric, [each for each in results if each.case.fabric == fabric])
+        for fabric in fabrics
+    ]
     return (*own, _summarize("all", results)) if len(own) > 1 else tuple(own)
 
 
@@ -124,5 +134,7 @@ def _errors(pairs: Iterable[tuple[CaseResult, Contest]], names: Sequence[str]) -
         ]
         if errors:
             worst, where = max(errors, key=lambda pair: abs(pair[0]))
-            found[name] = Errors(len(errors), median(abs(error) for error, _ in errors), worst, where)
+            found[name] = Errors(
+                len(errors), median(abs(error) for error, _ in errors), worst, where
+            )
     return found

@@ -1,4 +1,7 @@
-"""The form of a campaign's file: one strict model; what is wrong is said with file, line, key and rule."""
+"""The form of a campaign's file: one strict model.
+
+What is wrong is said with file, line, key and rule.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    field_validator,
+)
 
 from conset.base.errors import ConsetError, InputError, nearest
 from conset.base.toml_errors import Keys, located, rule_of
@@ -28,14 +39,15 @@ class MachineEntry(_Table):
 
     Attributes:
         name: in cases; where absent, the spec.
-        spec: a preset, a network or a machine file beside the campaign's; with `calibrate` the structure, of which only
-            the network counts.
-        testbed: options of `conset testbed`, which is built for its cases; with a `spec` beside it that is its machine,
-            else its network is calibrated.
+        spec: a preset, a network or a machine file beside the campaign's; with `calibrate` the
+            structure, of which only the network counts.
+        testbed: options of `conset testbed`, which is built for its cases; with a `spec` beside it
+            that is its machine, else its network is calibrated.
         fabric: the group it is summed up with; its name where absent.
         calibrate: whether its costs are measured first, over MPI.
         mpiexec: how jobs are started on it; the MPI wheel's launcher where absent.
-        ranks: of a pattern that does not say; the machine's endpoints times `ranks_per_node` where absent.
+        ranks: of a pattern that does not say; the machine's endpoints times `ranks_per_node` where
+            absent.
         ranks_per_node: on each node, one node after the other, as its launcher places them.
         set: costs that are changed, as `--set`.
         sizes: of `sizes`, those it takes part in; all where absent.
@@ -59,8 +71,9 @@ class PatternEntry(_Table):
     """`[[patterns]]`: what is sent.
 
     Attributes:
-        spec: a spec or a file; `{size}`, `{size/8}`, `{size*2}` in it stand for the case's size. A spec that has no
-            size takes the case's; a file, or a spec that says its size, has one case.
+        spec: a spec or a file; `{size}`, `{size/8}`, `{size*2}` in it stand for the case's size. A
+            spec that has no size takes the case's; a file, or a spec that says its size, has one
+            case.
         name: in cases; where absent, the spec.
         sizes: in place of the campaign's.
         seeds: in place of the campaign's.
@@ -79,7 +92,9 @@ class PatternEntry(_Table):
 
 
 class ContenderEntry(_Table):
-    """`[[contenders]]`: schedules that are compared with the choice: every combination of what the lists hold.
+    """`[[contenders]]`: schedules that are compared with the choice.
+
+    Every combination of what the lists hold.
 
     Attributes:
         method: names of methods.
@@ -151,7 +166,8 @@ class CampaignTable(_Table):
         mpi: collectives of MPI beside them.
         choice: what `auto` is asked for.
         repeat: of measured cases.
-        models: of simulated cases: what says the times, the first decides who has won; the machine's own where absent.
+        models: of simulated cases: what says the times, the first decides who has won; the
+            machine's own where absent.
         calibration: options of `conset calibrate` for machines with `calibrate = true`.
     """
 
@@ -187,7 +203,9 @@ def checked_campaign(data: Mapping[str, Any], where: str, text: str = "") -> Cam
         return CampaignTable.model_validate(dict(data))
     except ValidationError as error:
         # a key that is misspelt is missing too: what stands there is nearer to the user
-        first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+        first = min(
+            error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
+        )
         path = tuple(part for part in first["loc"] if not _is_type(part))
         raise InputError(f"{located(where, path, text)}: {_rule(first, path)}") from None
 

@@ -1,4 +1,7 @@
-"""Many compiles beside each other: rows of methods, the contention curve of a complete exchange, the regions map."""
+"""Many compiles beside each other.
+
+Rows of methods, the contention curve of a complete exchange, the regions map.
+"""
 
 from conset.studies.compare.curve import Curve, CurvePoint, serial_steps, trace_curve, trace_curves
 from conset.studies.compare.policies import Policies, parse_policies

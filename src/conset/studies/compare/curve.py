@@ -1,23 +1,29 @@
-"""Curve: what a complete exchange takes as contention is traded for synchronization (003, sections 5 to 7).
+"""What a complete exchange takes as contention is traded for synchronization.
 
-A point is a pair: a limit of contention on links, and a number of phases between two barriers. Up to contention ⌈n/4⌉
-on a side of n nodes steps merge into one phase, in which a node still sends and receives once; phases that share a
-barrier let a node have several messages in flight. The text goes along one line, first to contention ⌈n/4⌉, then to
-more phases a barrier. Here all pairs are searched together, at several message sizes: fewer messages on a link in
-flight at once may be worth a barrier, and more phases a barrier may be worth contention.
+003, sections 5 to 7.
 
-Times are those of the machine's model, which sees messages block each other; the formula stands beside each, and stands
-in above a counted size. The lower bound is `conset.bounds`' for schedules of that contention under those barriers.
+A point is a pair: a limit of contention on links, and a number of phases between two barriers. Up
+to contention ⌈n/4⌉ on a side of n nodes steps merge into one phase, in which a node still sends and
+receives once; phases that share a barrier let a node have several messages in flight. The text goes
+along one line, first to contention ⌈n/4⌉, then to more phases a barrier. Here all pairs are
+searched together, at several message sizes: fewer messages on a link in flight at once may be worth
+a barrier, and more phases a barrier may be worth contention.
 
-The text draws two lines into its Figures 12 to 15 that it calls bounds, from S steps without contention, a barrier B
-for each of G groups, and the time M of a message alone:
-    most = G·B + S·M             merging saves barriers only: messages on one link go one after the other
-    least = G·B + max(L, G)·M    contention on links costs nothing, a node sends its messages one after the other
-L is how many steps a node needs for its own messages: the text counts n², the one to itself included; here it is one
-less. They are estimates of steps that follow one another, and no bounds: where a node has several messages in flight,
-whose overheads and bytes overlap, a simulated or predicted time lies below the least of them; where messages block each
-other, or links lose throughput under contention (`blocking`), it may lie above the most.
-Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 7.
+Times are those of the machine's model, which sees messages block each other; the formula stands
+beside each, and stands in above a counted size. The lower bound is `conset.bounds`' for schedules
+of that contention under those barriers.
+
+The text draws two lines into its Figures 12 to 15 that it calls bounds, from S steps without
+contention, a barrier B for each of G groups, and the time M of a message alone:
+    most = G·B + S·M merging saves barriers only: messages on one link go one after the other least
+    = G·B + max(L, G)·M contention on links costs nothing, a node sends its messages one after the
+    other
+L is how many steps a node needs for its own messages: the text counts n², the one to itself
+included; here it is one less. They are estimates of steps that follow one another, and no bounds:
+where a node has several messages in flight, whose overheads and bytes overlap, a simulated or
+predicted time lies below the least of them; where messages block each other, or links lose
+throughput under contention (`blocking`), it may lie above the most. Reference: Bokhari, Nicol:
+Balancing contention and synchronization on the Intel Paragon (1997), section 7.
 """
 
 from __future__ import annotations
@@ -66,7 +72,8 @@ class CurvePoint:
         synchronization_s: of the predicted time [s].
         setup_s: of the predicted time [s].
         transfer_s: of the predicted time [s].
-        lower_s: what no schedule of that contention under those barriers takes less than, by any model [s].
+        lower_s: what no schedule of that contention under those barriers takes less than, by any
+            model [s].
         serial_least_s: an estimate of serial steps: contention on links costs nothing [s].
         serial_most_s: an estimate of serial steps: merging saves barriers only [s].
         fits: whether a node has room for the receives it posts at once.
@@ -100,7 +107,12 @@ class CurvePoint:
 
     def to_object(self) -> dict[str, Any]:
         """As in `compare --json`."""
-        return {**asdict(self), "untimed": self.untimed or None, "sync": self.sync, "predicted_s": self.predicted_s}
+        return {
+            **asdict(self),
+            "untimed": self.untimed or None,
+            "sync": self.sync,
+            "predicted_s": self.predicted_s,
+        }
 
 
 @dataclass(frozen=True)
@@ -114,7 +126,8 @@ class Curve:
         steps: S, phases at contention 1.
         barrier_s: B.
         message_s: M.
-        naive_s: everything posted at once, without a barrier, by `by`; None where that cannot run, or was cut.
+        naive_s: everything posted at once, without a barrier, by `by`; None where that cannot run,
+            or was cut.
         stands_in: why the formula decides in place of the machine's model, if so.
     """
 
@@ -129,24 +142,39 @@ class Curve:
 
     @property
     def best(self) -> CurvePoint:
-        """The least time among those that have one and fit, by the formula where none has; the first of equals."""
+        """The least time among those that have one and fit, by the formula where none has.
+
+        The first of equals.
+        """
         usable = [point for point in self.points if point.fits] or list(self.points)
         timed = [point for point in usable if point.time_s is not None]
-        return min(timed or usable, key=lambda point: point.predicted_s if point.time_s is None else point.time_s)
+        return min(
+            timed or usable,
+            key=lambda point: point.predicted_s if point.time_s is None else point.time_s,
+        )
 
     @property
     def serial(self) -> tuple[CurvePoint, ...]:
-        """The text's line: growing contention with a barrier after every phase, then more phases a barrier."""
+        """The text's line: growing contention, then more phases a barrier.
+
+        Contention grows with a barrier after every phase.
+        """
         most = max(point.contention for point in self.points)
         return tuple(point for point in self.points if point.every == 1 or point.contention == most)
 
     def to_object(self) -> dict[str, Any]:
         """As in `compare --json`."""
         return {
-            "size": self.size, "by": self.by, "stands_in": self.stands_in or None, "steps": self.steps,
-            "barrier_s": self.barrier_s, "message_s": self.message_s, "naive_s": self.naive_s,
-            "best": self.best.to_object(), "points": [point.to_object() for point in self.points],
-        }  # fmt: skip
+            "size": self.size,
+            "by": self.by,
+            "stands_in": self.stands_in or None,
+            "steps": self.steps,
+            "barrier_s": self.barrier_s,
+            "message_s": self.message_s,
+            "naive_s": self.naive_s,
+            "best": self.best.to_object(),
+            "points": [point.to_object() for point in self.points],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,17 +195,33 @@ class Pair:
 
 
 def serial_steps(
-    steps: int, groups: int, least_steps: int, barrier_s: float, message_s: float, *, first_barrier: bool = True
+    steps: int,
+    groups: int,
+    least_steps: int,
+    barrier_s: float,
+    message_s: float,
+    *,
+    first_barrier: bool = True,
 ) -> tuple[float, float]:
-    """(least, most) [s] of `steps` contention-free steps, one after the other, merged into `groups`; see the head."""
+    """(least, most) [s] of `steps` contention-free steps merged into `groups`.
+
+    One after the other; see the head of the module.
+    """
     barriers = (groups if first_barrier else groups - 1) * barrier_s
     return barriers + max(least_steps, groups) * message_s, barriers + steps * message_s
 
 
 def trace_curve(
-    pattern: Pattern, machine: Machine, options: CompileOptions, watch: Watch | None = None, *, by: str | None = None
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    watch: Watch | None = None,
+    *,
+    by: str | None = None,
 ) -> Curve:
-    """The curve of a complete exchange on a mesh or torus, by `bounded`, at the pattern's own size; see `trace_curves`.
+    """The curve of a complete exchange on a mesh or torus, by `bounded`, at the pattern's own size.
+
+    See `trace_curves`.
 
     Raises:
         InputError: `bounded` does not apply; says what it requires.
@@ -202,34 +246,57 @@ def trace_curves(
         options: options of every compile.
         watch: called with what is done next.
         sizes: of every message [B]; none: as in the pattern.
-        by: what says the times: a model or `formula`; None: the machine's model, or the formula where the pattern is
-            too large for it.
+        by: what says the times: a model or `formula`; None: the machine's model, or the formula
+            where the pattern is too large for it.
 
     Raises:
         UsageError: an unknown model. InputError: `bounded` does not apply; says what it requires.
     """
     check_by(by)
     watching = watch or quiet
-    options = replace(options, method="bounded", sync=None, contention=None, channels=None, limits=None, rank_by=None)
+    options = replace(
+        options,
+        method="bounded",
+        sync=None,
+        contention=None,
+        channels=None,
+        limits=None,
+        rank_by=None,
+    )
     pairs = list(_pairs(pattern, machine, options, watching))
     naive = compile_pattern(pattern, machine, replace(options, method="naive"))
     model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     curves = []
     for size in counted(sizes or (None,)):
-        resized = pattern if size is None else replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
+        resized = (
+            pattern
+            if size is None
+            else replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
+        )
         costs = machine.costs_for("bounded")
         largest = int(resized.size.max(initial=0))
         base = Curve(
-            largest, model, (), pairs[0].schedule.phases, synchronization_s(machine, costs),
-            _message_s(machine, largest), None, stands_in,
-        )  # fmt: skip
+            largest,
+            model,
+            (),
+            pairs[0].schedule.phases,
+            synchronization_s(machine, costs),
+            _message_s(machine, largest),
+            None,
+            stands_in,
+        )
         posted_by = model if model == FORMULA else ranking_of(machine, by, "naive")
         curves.append(_curve(base, [*pairs], naive, posted_by, resized, options.effort, watching))
     return tuple(curves)
 
 
-def _pairs(pattern: Pattern, machine: Machine, options: CompileOptions, watching: Watch) -> Iterator[Pair]:
-    """Every contention that makes fewer phases, with every power of two of phases between barriers, up to all."""
+def _pairs(
+    pattern: Pattern, machine: Machine, options: CompileOptions, watching: Watch
+) -> Iterator[Pair]:
+    """Every contention that makes fewer phases.
+
+    With every power of two of phases between barriers, up to all.
+    """
     fewest = None
     for contention in counted(_contentions(max(machine.topology.sides, default=1))):
         with watching(f"scheduling at contention {contention}"):
@@ -258,13 +325,17 @@ def _pair(schedule: Schedule, every: int) -> Pair:
     loads = phase_loads(replace(schedule, phase_offsets=np.append(offsets[:-1:every], offsets[-1])))
     receives = int(loads.receive.max(initial=0))
     node = max(int(loads.send.max(initial=0)), receives)
-    return Pair(schedule, schedule.limits.link or 1, every, node, int(loads.link.max(initial=0)), receives)
+    return Pair(
+        schedule, schedule.limits.link or 1, every, node, int(loads.link.max(initial=0)), receives
+    )
 
 
 def _message_s(machine: Machine, size: int) -> float:
     """The time of one message alone: overhead and its bytes at the slower port [s]."""
     costs = machine.costs_for("bounded")
-    return float(costs.overhead.at(size)) + size / min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
+    return float(costs.overhead.at(size)) + size / min(
+        costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps
+    )
 
 
 def _curve(
@@ -279,7 +350,9 @@ def _curve(
     """The points of one size; two at a time, as a simulation keeps one core busy."""
     most = 0 if base.by == FORMULA else allowed_work(pattern, base.by, effort)
     schedules = {id(p.schedule): replace(p.schedule, pattern=pattern) for p in pairs}
-    works = {} if base.by == FORMULA else {key: Workload.of_schedule(s) for key, s in schedules.items()}
+    works = (
+        {} if base.by == FORMULA else {key: Workload.of_schedule(s) for key, s in schedules.items()}
+    )
 
     def point(pair: Pair) -> CurvePoint:
         schedule = under(schedules[id(pair.schedule)], pair.sync)
@@ -294,28 +367,51 @@ def _curve(
     return replace(base, points=tuple(points), naive_s=naive_s)
 
 
-def _time(schedule: Schedule, by: str, work: Workload | None, most: int) -> tuple[float | None, str]:
+def _time(
+    schedule: Schedule, by: str, work: Workload | None, most: int
+) -> tuple[float | None, str]:
     if by == FORMULA:
         return predict(schedule).time_s, ""
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, sync=schedule.sync, max_work=most)
-    return simulate_workload(Workload.of_schedule(schedule) if work is None else work, schedule.machine, settings, by)
+    return simulate_workload(
+        Workload.of_schedule(schedule) if work is None else work, schedule.machine, settings, by
+    )
 
 
-def _point(base: Curve, pair: Pair, schedule: Schedule, work: Workload | None, most: int) -> CurvePoint:
+def _point(
+    base: Curve, pair: Pair, schedule: Schedule, work: Workload | None, most: int
+) -> CurvePoint:
     costs = schedule.machine.costs_for(schedule.method)
     prediction = predict(schedule)
     terms: Mapping[str, float] = prediction.terms
-    time_s, untimed = (prediction.time_s, "") if base.by == FORMULA else _time(schedule, base.by, work, most)
+    time_s, untimed = (
+        (prediction.time_s, "") if base.by == FORMULA else _time(schedule, base.by, work, most)
+    )
     groups = -(-schedule.phases // pair.every)
     opened = terms["setup"]  # merging does not save it
     least, upper = serial_steps(
-        base.steps, groups, schedule.pattern.ranks - 1, base.barrier_s, base.message_s,
+        base.steps,
+        groups,
+        schedule.pattern.ranks - 1,
+        base.barrier_s,
+        base.message_s,
         first_barrier=costs.first_barrier,
-    )  # fmt: skip
+    )
     return CurvePoint(
-        pair.contention, pair.every, schedule.phases, groups, pair.node, pair.link, time_s, untimed,
-        terms["synchronization"], opened, terms["transfer"], bound_schedule(schedule).time_s,
-        least + opened, upper + opened,
+        pair.contention,
+        pair.every,
+        schedule.phases,
+        groups,
+        pair.node,
+        pair.link,
+        time_s,
+        untimed,
+        terms["synchronization"],
+        opened,
+        terms["transfer"],
+        bound_schedule(schedule).time_s,
+        least + opened,
+        upper + opened,
         costs.outstanding_receives is None or pair.receives <= costs.outstanding_receives,
-    )  # fmt: skip
+    )

@@ -1,7 +1,10 @@
-"""Files: what a schedule, a program or a timeline is, whether it is right, how good it is and how long it takes.
+"""Facts of a schedule, program or timeline file.
 
-Every file is verified from itself alone, bounded in its class and timed by its machine's model; a timeline is put to
-the schedule or program that it was made from, which it names by digest. It is what `conset report --json` prints.
+What it is, whether it is right, how good it is and how long it takes.
+
+Every file is verified from itself alone, bounded in its class and timed by its machine's model; a
+timeline is put to the schedule or program that it was made from, which it names by digest. It is
+what `conset report --json` prints.
 """
 
 from __future__ import annotations
@@ -98,7 +101,9 @@ def _with_timelines(own: FileFindings, found: Iterable[FileFindings]) -> FileFin
     made = [each for each in found if each.kind == "timeline"]
     made = [each for each in made if each.facts["manifest"]["input_sha256"] == own.facts["sha256"]]
     keys = ("file", "model", "sync", "in_flight", "time_s", "verified")
-    rows = [{**{key: each.facts[key] for key in keys}, "switch": _switch(own, each)} for each in made]
+    rows = [
+        {**{key: each.facts[key] for key in keys}, "switch": _switch(own, each)} for each in made
+    ]
     return replace(own, simulated=tuple(made), facts={**own.facts, "simulated": rows})
 
 
@@ -120,9 +125,13 @@ def _head(path: Path, kind: Kind, manifest: Manifest | Mapping[str, Any]) -> dic
 
 def _verdict(violations: Sequence[Any]) -> dict[str, Any]:
     return {
-        "verified": not violations, "violations": len(violations),
-        "violation_texts": [f"{each.rule}: {each.text.removeprefix(f'{each.rule}: ')}" for each in violations[:SHOWN]],
-    }  # fmt: skip
+        "verified": not violations,
+        "violations": len(violations),
+        "violation_texts": [
+            f"{each.rule}: {each.text.removeprefix(f'{each.rule}: ')}"
+            for each in violations[:SHOWN]
+        ],
+    }
 
 
 def _sent(pattern: Pattern) -> dict[str, Any]:
@@ -132,7 +141,17 @@ def _sent(pattern: Pattern) -> dict[str, Any]:
 def _timed(timing: Timing) -> dict[str, Any]:
     body = timing.to_object()
     return {
-        key: body[key] for key in ("time_s", "by", "terms", "formula_s", "formula", "witness", "stands_in", "warnings")
+        key: body[key]
+        for key in (
+            "time_s",
+            "by",
+            "terms",
+            "formula_s",
+            "formula",
+            "witness",
+            "stands_in",
+            "warnings",
+        )
     }
 
 
@@ -147,9 +166,14 @@ def _schedule(path: Path) -> FileFindings:
     del summary["compile_s"]  # not in a file
     timing = time_schedule(schedule)
     facts = {
-        **_head(path, "schedule", document.manifest), **summary, "machine": schedule.machine.name,
-        "pattern": _sent(schedule.pattern), **_verdict(verdict.violations), **_timed(timing), "switch": None,
-    }  # fmt: skip
+        **_head(path, "schedule", document.manifest),
+        **summary,
+        "machine": schedule.machine.name,
+        "pattern": _sent(schedule.pattern),
+        **_verdict(verdict.violations),
+        **_timed(timing),
+        "switch": None,
+    }
     facts["guaranteed"] = guarantees(schedule).to_object()
     return FileFindings(path, "schedule", schedule, facts, timing)
 
@@ -165,20 +189,40 @@ def _program(path: Path) -> FileFindings:
     prediction = predict_program(program)
     figures = program.figures()
     # what forwards holds its messages once, blocks execute theirs again and again
-    whole = chained(program) if program.paths is not None or figures["messages"] <= MAX_MESSAGES else None
+    whole = (
+        chained(program)
+        if program.paths is not None or figures["messages"] <= MAX_MESSAGES
+        else None
+    )
     timing = None if whole is None else time_schedule(whole)
     bounds = bound_program(program, whole)
     methods = list(dict.fromkeys(schedule.method for schedule in program.schedules))
     own = program.paths.pattern if program.paths is not None else None
-    sent = {"ranks": program.ranks, "messages": figures["messages"], "bytes": figures["bytes"], "local_bytes": 0}
+    sent = {
+        "ranks": program.ranks,
+        "messages": figures["messages"],
+        "bytes": figures["bytes"],
+        "local_bytes": 0,
+    }
     facts: dict[str, Any] = {
-        **_head(path, kind, document.manifest), "method": ", ".join(methods), "machine": program.machine.name,
-        "pattern": sent if own is None else _sent(own), "sync": program.sync, "phases": program.phases,
-        **_verdict(verdict.violations), "figures": figures, "switch": None,
-        "bound": bounds.to_object(), "gap": bounds.gap(program.phases, prediction.time_s, prediction.time_s),
-        "predicted_s": prediction.time_s, "time_s": prediction.time_s, "by": FORMULA, "terms": dict(prediction.terms),
-        "formula_s": prediction.time_s, "by_model": None if timing is None else _timed(timing),
-    }  # fmt: skip
+        **_head(path, kind, document.manifest),
+        "method": ", ".join(methods),
+        "machine": program.machine.name,
+        "pattern": sent if own is None else _sent(own),
+        "sync": program.sync,
+        "phases": program.phases,
+        **_verdict(verdict.violations),
+        "figures": figures,
+        "switch": None,
+        "bound": bounds.to_object(),
+        "gap": bounds.gap(program.phases, prediction.time_s, prediction.time_s),
+        "predicted_s": prediction.time_s,
+        "time_s": prediction.time_s,
+        "by": FORMULA,
+        "terms": dict(prediction.terms),
+        "formula_s": prediction.time_s,
+        "by_model": None if timing is None else _timed(timing),
+    }
     facts["stages"] = [_stage(program, prediction, k) for k in range(len(program.stages))]
     over_time = switching(program) if own is None else None
     given = None if over_time is None else program_guarantees(program)
@@ -195,10 +239,16 @@ def _stage(program: Program, prediction: ProgramPrediction, k: int) -> dict[str,
     stage = program.stages[k]
     schedule = program.schedules[stage.schedule]
     return {
-        "name": stage.name, "repeat": stage.repeat, "turns": stage.turns, "schedule": stage.schedule,
-        "method": schedule.method, "pattern": _sent(schedule.pattern), "phases": schedule.phases,
-        "contexts": list(program.contexts[stage.schedule]), "time_s": prediction.block_s[k],
-    }  # fmt: skip
+        "name": stage.name,
+        "repeat": stage.repeat,
+        "turns": stage.turns,
+        "schedule": stage.schedule,
+        "method": schedule.method,
+        "pattern": _sent(schedule.pattern),
+        "phases": schedule.phases,
+        "contexts": list(program.contexts[stage.schedule]),
+        "time_s": prediction.block_s[k],
+    }
 
 
 def _timeline(path: Path) -> FileFindings:
@@ -207,12 +257,27 @@ def _timeline(path: Path) -> FileFindings:
     if work is None:
         raise InputError(f"{path}: the timeline does not say which messages it is of")
     facts: dict[str, Any] = {
-        **{key: value for key, value in timeline.to_object().items() if key not in ("elapsed_s", "messages")},
-        **_head(path, "timeline", record.manifest), "by": timeline.model, "phases": work.phases,
-        "method": work.method or None, "switch": None, "bound": None, "gap": None, **_verdict(()), "verified": None,
-    }  # fmt: skip
+        **{
+            key: value
+            for key, value in timeline.to_object().items()
+            if key not in ("elapsed_s", "messages")
+        },
+        **_head(path, "timeline", record.manifest),
+        "by": timeline.model,
+        "phases": work.phases,
+        "method": work.method or None,
+        "switch": None,
+        "bound": None,
+        "gap": None,
+        **_verdict(()),
+        "verified": None,
+    }
     # how many ranks there are is not said, those that send nothing are not in it
-    facts["pattern"] = {"ranks": None, "messages": timeline.messages, "bytes": int(work.bytes.sum())}
+    facts["pattern"] = {
+        "ranks": None,
+        "messages": timeline.messages,
+        "bytes": int(work.bytes.sum()),
+    }
     facts["name"] = work.name
     if record.machine is not None and record.settings is not None:
         try:

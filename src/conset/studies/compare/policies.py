@@ -1,4 +1,7 @@
-"""Policies: the word `--sync` of a comparison, which may name a policy for all methods and others for single ones."""
+"""Policies of a comparison: the value of `--sync`.
+
+It may name a policy for all methods and others for single ones.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ class Policies:
 
 
 def parse_policies(text: str | None) -> Policies:
-    """`ready`, `none,barrier`, `auto,naive=none`: words alone are for all methods without their own; `auto`: the best.
+    """`ready`, `none,barrier`, `auto,naive=none`.
+
+    Words alone are for all methods without their own; `auto`: the best.
 
     Raises:
         UsageError: an unknown policy or method.

@@ -1,15 +1,17 @@
 """Regions: which method is best over density and message size, or over machine and message size.
 
-As the Wang-Ranka text's Figure 5: for every degree d the pattern is drawn a few times, each drawing compiled once by
-each method; phases do not depend on size where all sizes are equal, so each schedule takes its time at every size under
-the policies that can be its best (`conset.compilation`). As Figure 11 of Bokhari and Nicol: for complete exchanges on
-machines of several sizes; a method that keeps a limit of contention is compiled at all that are worth a try.
-Times are those of the machine's model, of another, or of the formula, which also stands in above a counted size. A cell
-takes the least mean time; among equals the least predicted with a barrier after every phase, as `auto` does; its margin
-is how much longer the next method takes. A schedule that is used R times before the next compile carries the R-th part
-of the time its compile took here and now; R = ∞ is the text's figure.
-References: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Figure 5; Bokhari, Nicol:
-Balancing contention and synchronization on the Intel Paragon (1997), Figure 11.
+As the Wang-Ranka text's Figure 5: for every degree d the pattern is drawn a few times, each drawing
+compiled once by each method; phases do not depend on size where all sizes are equal, so each
+schedule takes its time at every size under the policies that can be its best
+(`conset.compilation`). As Figure 11 of Bokhari and Nicol: for complete exchanges on machines of
+several sizes; a method that keeps a limit of contention is compiled at all that are worth a try.
+Times are those of the machine's model, of another, or of the formula, which also stands in above a
+counted size. A cell takes the least mean time; among equals the least predicted with a barrier
+after every phase, as `auto` does; its margin is how much longer the next method takes. A schedule
+that is used R times before the next compile carries the R-th part of the time its compile took here
+and now; R = ∞ is the text's figure. References: Wang, Ranka: Scheduling of unstructured
+communication on the Intel iPSC/860, Figure 5; Bokhari, Nicol: Balancing contention and
+synchronization on the Intel Paragon (1997), Figure 11.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ SIZES = tuple(1 << k for k in range(4, 18))
 SAMPLES = 3
 """Drawings of each degree; the text took 50."""
 PolicyChoice = Sequence[str] | Mapping[str, Sequence[str]]
-"""The policies that may be taken, by all methods or by each one named; of a method without any, or `auto`, its best."""
+"""The policies that may be taken, by all methods or by each one named.
+
+Of a method without any, or `auto`, its best.
+"""
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,17 @@ class Regions:
     def to_object(self) -> dict[str, Any]:
         """As in `compare --json`."""
         return {
-            "degrees": list(self.degrees), "sizes": list(self.sizes), "methods": list(self.methods),
-            "reuse": "inf" if self.reuse == inf else self.reuse, "samples": SAMPLES, "rank_by": self.rank_by,
-            "stands_in": self.stands_in or None, "machines": list(self.machines) or None,
+            "degrees": list(self.degrees),
+            "sizes": list(self.sizes),
+            "methods": list(self.methods),
+            "reuse": "inf" if self.reuse == inf else self.reuse,
+            "samples": SAMPLES,
+            "rank_by": self.rank_by,
+            "stands_in": self.stands_in or None,
+            "machines": list(self.machines) or None,
             "policies": {method: list(names) for method, names in self.policies.items() if names},
             "cells": [self._cell_object(cell) for cell in self.cells],
-        }  # fmt: skip
+        }
 
     def _cell_object(self, cell: Cell) -> dict[str, Any]:
         """The cell with its time under the name of what it is."""
@@ -143,7 +153,10 @@ class RegionOptions:
 
 
 def degrees_of(ranks: int) -> tuple[int, ...]:
-    """Powers of two from 4 (or 1, where ranks are few) to half the ranks, and three quarters: the text's densities."""
+    """Powers of two from 4 (or 1, where ranks are few) to half the ranks, and three quarters.
+
+    The text's densities.
+    """
     first = 4 if ranks >= 16 else 1
     powers = [1 << k for k in range(ranks.bit_length()) if first <= 1 << k <= ranks // 2]
     return tuple(sorted({*powers, 3 * ranks // 4} - {0, ranks}))
@@ -168,9 +181,11 @@ def chart_regions(
         machine: what it costs.
         methods: names in the table.
         options: options of every compile.
-        policies: the only ones to take, of all methods or by method; without any those that can be the best.
-        rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`, `circuit`; None: the
-            machine's, for which the formula stands in where the densest pattern is too large.
+        policies: the only ones to take, of all methods or by method; without any those that can be
+            the best.
+        rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`,
+            `circuit`; None: the machine's, for which the formula stands in where the densest
+            pattern is too large.
         reuse: uses of a schedule for each compile.
         sizes: [B].
         watch: called with what is done next.
@@ -190,10 +205,15 @@ def chart_regions(
 
     def drawn() -> Iterator[Row]:
         for degree in counted(degrees):
-            yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree))
+            yield Row(
+                f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree)
+            )
 
     common = RegionOptions(options, (), model, reuse, own=rank_by is None and model != FORMULA)
-    return replace(_chart(drawn(), methods, common, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
+    return replace(
+        _chart(drawn(), methods, common, policies, tuple(sizes), watch or quiet),
+        stands_in=stands_in,
+    )
 
 
 def chart_exchanges(
@@ -207,7 +227,10 @@ def chart_exchanges(
     sizes: Sequence[int] = SIZES,
     watch: Watch | None = None,
 ) -> Regions:
-    """The best of `methods` for complete exchanges over machines and sizes; arguments and errors as `chart_regions`."""
+    """The best of `methods` for complete exchanges over machines and sizes.
+
+    Arguments and errors as `chart_regions`.
+    """
     check_ranking(rank_by)
     largest = machines[-1]
     ranks = largest.topology.endpoints * options.ranks_per_node
@@ -224,9 +247,13 @@ def chart_exchanges(
             yield Row(machine.name, count - 1, machine, [pattern])
 
     own = rank_by is None and model != FORMULA
-    common = RegionOptions(options, (), model, reuse, own, sweep_link_limit=not options.has_user_limits)
+    common = RegionOptions(
+        options, (), model, reuse, own, sweep_link_limit=not options.has_user_limits
+    )
     regions = _chart(exchanges(), methods, common, policies, tuple(sizes), watch or quiet)
-    return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
+    return replace(
+        regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +301,19 @@ def _chart(
     own = {method: tuple(_policies_of(policies, method)) for method in left}
     refused = tuple({"method": method, "reason": reason} for method, reason in skipped.items())
     degrees = tuple(row.degree for row, _ in done)
-    return Regions(degrees, sizes, tuple(left), common.reuse, tuple(cells), refused, common.rank_by, own)
+    return Regions(
+        degrees, sizes, tuple(left), common.reuse, tuple(cells), refused, common.rank_by, own
+    )
 
 
-def _drawings(generator: str, machine: Machine, options: CompileOptions, degree: int) -> list[Pattern]:
+def _drawings(
+    generator: str, machine: Machine, options: CompileOptions, degree: int
+) -> list[Pattern]:
     ranks = machine.topology.endpoints * options.ranks_per_node
     return [
-        parse_pattern(f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed)
+        parse_pattern(
+            f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed
+        )
         for seed in range(options.seed, options.seed + SAMPLES)
     ]
 
@@ -290,14 +323,25 @@ def _policies_of(policies: PolicyChoice, method: str) -> Sequence[str]:
     return () if AUTO in chosen else chosen
 
 
-def _times(patterns: Sequence[Pattern], machine: Machine, ways: RegionOptions, sizes: Sequence[int]) -> list[Timed]:
+def _times(
+    patterns: Sequence[Pattern], machine: Machine, ways: RegionOptions, sizes: Sequence[int]
+) -> list[Timed]:
     """What one method takes at each size, means over the patterns."""
     each: list[list[Timed]] = []
     for pattern in patterns:
-        schedules = [compile_pattern(pattern, machine, options) for options in _options_of(pattern, machine, ways)]
-        each.append([min((_time(s, ways, size) for s in schedules), key=_rounded) for size in sizes])
+        schedules = [
+            compile_pattern(pattern, machine, options)
+            for options in _options_of(pattern, machine, ways)
+        ]
+        each.append(
+            [min((_time(s, ways, size) for s in schedules), key=_rounded) for size in sizes]
+        )
     return [
-        (float(np.mean([t[0] for t in column])), float(np.mean([t[1] for t in column])), *column[0][2:])
+        (
+            float(np.mean([t[0] for t in column])),
+            float(np.mean([t[1] for t in column])),
+            *column[0][2:],
+        )
         for column in zip(*each, strict=True)
     ]
 
@@ -310,7 +354,9 @@ def _rounded(timed: Timed) -> float:
 def _options_of(pattern: Pattern, machine: Machine, ways: RegionOptions) -> list[CompileOptions]:
     """One for each limit of contention that is worth a try, where a map is to find it."""
     listed = [
-        candidate for candidate in CANDIDATES if candidate.method == ways.options.method and candidate.sweep_link_limit
+        candidate
+        for candidate in CANDIDATES
+        if candidate.method == ways.options.method and candidate.sweep_link_limit
     ]
     if not ways.sweep_link_limit or not listed:
         return [ways.options]
@@ -319,18 +365,28 @@ def _options_of(pattern: Pattern, machine: Machine, ways: RegionOptions) -> list
 
 
 def _time(schedule: Schedule, ways: RegionOptions, size: int) -> Timed:
-    share = 0.0 if ways.reuse == inf or schedule.report is None else schedule.report.compile_s / ways.reuse
+    share = (
+        0.0
+        if ways.reuse == inf or schedule.report is None
+        else schedule.report.compile_s / ways.reuse
+    )
     schedule = _resized(schedule, ways.options, size)
     effort = ways.options.effort
     rank_by = None if ways.own else ways.rank_by
-    trials = [best_trial(schedule, sync, rank_by=rank_by, effort=effort) for sync in ways.policies or (None,)]
+    trials = [
+        best_trial(schedule, sync, rank_by=rank_by, effort=effort)
+        for sync in ways.policies or (None,)
+    ]
     best = min(trials, key=lambda trial: trial.time_s)
     waiting = predict(schedule, sync="barrier").time_s
     return best.time_s + share, waiting + share, best.sync, contention_of(schedule)
 
 
 def _resized(schedule: Schedule, options: CompileOptions, size: int) -> Schedule:
-    """The same phases with messages of `size` bytes; compiled again where the phases depend on sizes."""
+    """The same phases with messages of `size` bytes.
+
+    Compiled again where the phases depend on sizes.
+    """
     pattern = schedule.pattern
     pattern = replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
     if schedule.parts is not None or schedule.timetable is not None:
@@ -342,10 +398,14 @@ def _cell(row: Row, size: int, times: dict[str, Timed]) -> Cell:
     least = min(timed[0] for timed in times.values()) * REL_TOL
     equals = [method for method in times if times[method][0] <= least]
     best = min(equals, key=lambda method: times[method][1])
-    others = sorted((method for method in times if method != best), key=lambda method: times[method][:2])
+    others = sorted(
+        (method for method in times if method != best), key=lambda method: times[method][:2]
+    )
     time, _, sync, contention = times[best]
     second = others[0] if others else ""
     margin = max(times[second][0] / time - 1, 0.0) if others and time > 0 else 0.0
     margin = 0.0 if margin < REL_TOL - 1 else margin
     spread = {method: times[method][0] for method in times}
-    return Cell(row.degree, size, best, sync, time, second, margin, spread, contention, row.machine.name)
+    return Cell(
+        row.degree, size, best, sync, time, second, margin, spread, contention, row.machine.name
+    )

@@ -1,8 +1,9 @@
-"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
+"""Rows of figures: one pattern on one machine by several methods under several policies.
 
-Rows are sorted by the time that decides: what the machine's model says, or another, or the formula. Effort is counted:
-a simulation takes no more work than a whole choice by `auto` may, methods that search are left out above `LARGE`
-messages unless they are named. A row says where it has no time and why.
+Rows are sorted by the time that decides: what the machine's model says, or another, or the formula.
+Effort is counted: a simulation takes no more work than a whole choice by `auto` may, methods that
+search are left out above `LARGE` messages unless they are named. A row says where it has no time
+and why.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 Watch = Callable[[str], AbstractContextManager[None]]
 """Called with what is done next; entered for as long as that takes."""
 SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
-"""Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
+"""Methods that search for long.
+
+They are compared up to `LARGE` messages per unit of effort, unless they are named.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,12 @@ class Comparison:
     """What came out.
 
     Attributes:
-        rows: by rising `time_s`, those without one last: the keys of `compile --json`, one row for each method and
-            policy, and `by` (what says `time_s`: a model or `formula`), `time_s` (None where it does not; [s]),
-            `untimed` (why not, or None), `contention` (the limit of a link, None without one), `machine_in_flight`
-            (sends a rank keeps open where the schedule does not say, or `all`); with models also `simulated` {model:
-            {time_s, …}} and `not_simulated` {model: why}.
+        rows: by rising `time_s`, those without one last: the keys of `compile --json`, one row for
+            each method and policy, and `by` (what says `time_s`: a model or `formula`), `time_s`
+            (None where it does not; [s]), `untimed` (why not, or None), `contention` (the limit of
+            a link, None without one), `machine_in_flight` (sends a rank keeps open where the
+            schedule does not say, or `all`); with models also `simulated` {model: {time_s, …}} and
+            `not_simulated` {model: why}.
         terms: terms of the predicted time of each row [s].
         schedules: of each row, under its policy; a program as one.
         programs: of each row that forwards, else None.
@@ -70,12 +75,17 @@ class Comparison:
         """The rows by rising time, those without one last and by the formula."""
         order = sorted(range(len(self.rows)), key=lambda k: _rank(self.rows[k]))
         return replace(
-            self, rows=[self.rows[k] for k in order], terms=[self.terms[k] for k in order],
-            schedules=[self.schedules[k] for k in order], programs=[self.programs[k] for k in order],
-        )  # fmt: skip
+            self,
+            rows=[self.rows[k] for k in order],
+            terms=[self.terms[k] for k in order],
+            schedules=[self.schedules[k] for k in order],
+            programs=[self.programs[k] for k in order],
+        )
 
     def to_pandas(self) -> DataFrame:
-        """The rows as a tidy frame: one row for each method and policy, one value a cell (`comparison.tidy`).
+        """The rows as a tidy frame.
+
+        One row for each method and policy, one value a cell (`comparison.tidy`).
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -103,23 +113,28 @@ def compare(
     combines: Sequence[str] = (),
     watch: Watch | None = None,
 ) -> Comparison:
-    """One row for each method that applies and each policy, and each way to combine, the fastest first.
+    """One row for each method that applies and each policy, the fastest first.
+
+    And one for each way to combine.
 
     Args:
         pattern: what is sent.
         machine: what it costs.
-        options: options of every compile; its `rank_by` chooses where the method or a policy is `auto`.
+        options: options of every compile; its `rank_by` chooses where the method or a policy is
+            `auto`.
         methods: method → its policies, `auto` for its best; without any its default.
         models: that simulate every row.
-        by: what says a row's time: a model, or `formula`; None: the machine's model, or the formula where the pattern
-            is too large for it.
-        named: whether somebody asked for these very methods, so that none is left out for its effort.
+        by: what says a row's time: a model, or `formula`; None: the machine's model, or the formula
+            where the pattern is too large for it.
+        named: whether somebody asked for these very methods, so that none is left out for its
+            effort.
         combines: words of `--combine`: programs that forward, their stages scheduled by `auto`.
         watch: called with what is done next.
 
     Raises:
-        UsageError: an unknown model, or more messages than `rank_by` may rank. InputError: no method applies; says why
-            the first does not. VerificationError: a method made a schedule that breaks a rule.
+        UsageError: an unknown model, or more messages than `rank_by` may rank. InputError: no
+            method applies; says why the first does not. VerificationError: a method made a schedule
+            that breaks a rule.
     """
     check_by(by)
     require_affordable(pattern, options.rank_by, options.effort)
@@ -134,7 +149,9 @@ def compare(
         rank_by = options.rank_by if name == AUTO else None
         with watching(f"scheduling by {name} ({k} of {len(methods)})"):
             try:
-                schedule = compile_pattern(pattern, machine, replace(options, method=name, rank_by=rank_by))
+                schedule = compile_pattern(
+                    pattern, machine, replace(options, method=name, rank_by=rank_by)
+                )
                 versions = [_under(schedule, policy, options) for policy in policies] or [schedule]
             except (InputError, NoScheduleError) as error:
                 first = first or error
@@ -147,7 +164,9 @@ def compare(
             _add_combined(result, pattern, machine, options, word)
     if first is not None and not result.rows:
         raise first
-    _add_times(result, None if by is None and model != FORMULA else model, models, options.effort, watching)
+    _add_times(
+        result, None if by is None and model != FORMULA else model, models, options.effort, watching
+    )
     decided = ", ".join(dict.fromkeys(str(row["by"]) for row in result.rows))
     return replace(result, by=decided or model).sorted()
 
@@ -176,8 +195,8 @@ def compare_pairs(
         watch: called with what is done next.
 
     Returns:
-        One for each pair, in their order; rows and skipped methods name it by `pattern_name` and `machine`. Where no
-        method applies there are no rows, and `skipped` says why.
+        One for each pair, in their order; rows and skipped methods name it by `pattern_name` and
+        `machine`. Where no method applies there are no rows, and `skipped` says why.
 
     Raises:
         As `compare`; InputError, NoScheduleError: where no method applies to any pair.
@@ -186,17 +205,28 @@ def compare_pairs(
     first: ConsetError | None = None
     for k, (pattern, machine) in enumerate(pairs, 1):
         place = {"pattern_name": pattern.name, "machine": machine.name}
-        where = f"{pattern.name} on {machine.name} ({k} of {len(pairs)}): " if len(pairs) > 1 else ""
+        where = (
+            f"{pattern.name} on {machine.name} ({k} of {len(pairs)}): " if len(pairs) > 1 else ""
+        )
         try:
             result = compare(
-                pattern, machine, options, methods, models=models, by=by, named=named, combines=combines,
+                pattern,
+                machine,
+                options,
+                methods,
+                models=models,
+                by=by,
+                named=named,
+                combines=combines,
                 watch=_under_name(watch or quiet, where),
-            )  # fmt: skip
+            )
         except (InputError, NoScheduleError) as error:
             first = first or error
             result = Comparison(skipped=[{"method": ", ".join(methods), "reason": str(error)}])
         rows = [{**row, **place} for row in result.rows]
-        found.append(replace(result, rows=rows, skipped=[{**place, **each} for each in result.skipped]))
+        found.append(
+            replace(result, rows=rows, skipped=[{**place, **each} for each in result.skipped])
+        )
     if first is not None and not any(result.rows for result in found):
         raise first
     return found
@@ -216,34 +246,51 @@ def merged(results: Sequence[Comparison]) -> Comparison:
         programs=[program for result in results for program in result.programs],
         skipped=[each for result in results for each in result.skipped],
         by=", ".join(dict.fromkeys(result.by for result in timed)) or FORMULA,
-        stands_in="; ".join(dict.fromkeys(result.stands_in for result in timed if result.stands_in)),
+        stands_in="; ".join(
+            dict.fromkeys(result.stands_in for result in timed if result.stands_in)
+        ),
     )
 
 
 def _too_long(name: str, pattern: Pattern, options: CompileOptions) -> str:
     most = LARGE * options.effort
-    return f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods {name} or --effort allows"
+    return (
+        f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods "
+        f"{name} or --effort allows"
+    )
 
 
-def _add_times(result: Comparison, by: str | None, models: Sequence[str], effort: int, watching: Watch) -> None:
-    """What decides (`by`; None: the machine's model of each method), and what stands beside it, simulated once."""
+def _add_times(
+    result: Comparison, by: str | None, models: Sequence[str], effort: int, watching: Watch
+) -> None:
+    """What decides and what is shown beside it, simulated once.
+
+    `by` None: the machine's model of each method.
+    """
     pairs = list(zip(result.rows, result.schedules, strict=True))
     for k, (row, schedule) in enumerate(counted(pairs), 1):
         what = f"{schedule.method} under {schedule.sync} ({k} of {len(result.rows)})"
         if models:
             with watching(f"simulating {what} by {', '.join(models)}"):
-                row["simulated"], row["not_simulated"] = simulate_by(schedule, models, effort=effort)
+                row["simulated"], row["not_simulated"] = simulate_by(
+                    schedule, models, effort=effort
+                )
         model = ranking_of(schedule.machine, by, schedule.method)
         with watching(f"simulating {what} by {model}"):
             time_s, why_not = _deciding_time(row, schedule, model, effort)
         own = schedule.machine.costs_for(schedule.method).in_flight
         row |= {
-            "by": model, "time_s": time_s, "untimed": why_not or None, "contention": contention_of(schedule),
+            "by": model,
+            "time_s": time_s,
+            "untimed": why_not or None,
+            "contention": contention_of(schedule),
             "machine_in_flight": "all" if own is None else own,
-        }  # fmt: skip
+        }
 
 
-def _deciding_time(row: dict[str, Any], schedule: Schedule, by: str, effort: int) -> tuple[float | None, str]:
+def _deciding_time(
+    row: dict[str, Any], schedule: Schedule, by: str, effort: int
+) -> tuple[float | None, str]:
     if by == FORMULA:
         return row["predicted_s"], ""
     if by in row.get("simulated", {}):
@@ -273,7 +320,9 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
         # the policy does not change what is verified
         verified = bool(summary["verified"])
         if not verified:
-            raise VerificationError(f"method {schedule.method} made a schedule that does not verify: a bug of conset")
+            raise VerificationError(
+                f"method {schedule.method} made a schedule that does not verify: a bug of conset"
+            )
         result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)
@@ -282,8 +331,11 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
 
 def _add_combined(
     result: Comparison, pattern: Pattern, machine: Machine, options: CompileOptions, word: str
-) -> None:  # fmt: skip
-    """The row of a program that forwards; its method is that of its stages and the word for their paths."""
+) -> None:
+    """The row of a program that forwards.
+
+    Its method is that of its stages and the word for their paths.
+    """
     try:
         found = compile_combined(pattern, machine, replace(options, method=AUTO), word)
     except (InputError, NoScheduleError) as error:
@@ -291,8 +343,12 @@ def _add_combined(
         return
     summary = summarize_combination(found)
     if not summary["verified"]:
-        raise VerificationError(f"combine {word} made a program that does not verify: a bug of conset")
-    method = found.whole.method if found.combine == "none" else f"{found.whole.method} {found.combine}"
+        raise VerificationError(
+            f"combine {word} made a program that does not verify: a bug of conset"
+        )
+    method = (
+        found.whole.method if found.combine == "none" else f"{found.whole.method} {found.combine}"
+    )
     result.rows.append({**summary, "method": method, "method_by_auto": True})
     result.terms.append(dict(predict(found.whole).terms))
     result.schedules.append(found.whole)

@@ -1,9 +1,9 @@
 """Simulated: what a schedule takes by each model beside its prediction, and how far they are apart.
 
-A model that does not apply, or would have more to do than `LARGEST` says, is left out with its reason. Errors are
-against what was measured where anything was, else against the most detailed model that has a time: `flit` where its
-routers are all that the machine charges a message, else `connections`, or `wormhole` or `circuit`, which pay overheads
-too.
+A model that does not apply, or would have more to do than `LARGEST` says, is left out with its
+reason. Errors are against what was measured where anything was, else against the most detailed
+model that has a time: `flit` where its routers are all that the machine charges a message, else
+`connections`, or `wormhole` or `circuit`, which pay overheads too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ MEASURED = "measured"
 PREDICTED = "predicted"
 
 Row = Mapping[str, Any]
-"""The keys of `compile --json`, with `simulated` {model: {time_s, …}} and `measured` {median_s, …} or None."""
+"""The keys of `compile --json`, with `simulated` {model.
+
+{time_s, …}} and `measured` {median_s, …} or None.
+"""
 
 
 def default_models(machine: Machine) -> tuple[str, ...]:
@@ -55,7 +58,9 @@ def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:
     """
     if text is None:
         return default_models(machine)
-    names = tuple(dict.fromkeys(find_model(word.strip()).name for word in text.split(",") if word.strip()))
+    names = tuple(
+        dict.fromkeys(find_model(word.strip()).name for word in text.split(",") if word.strip())
+    )
     if not names:
         raise UsageError("models: at least one model required", options=["models"])
     return names
@@ -66,14 +71,17 @@ def simulate_by(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """({model: what it says under the schedule's policy}, {model: why it does not apply}).
 
-    What a model says: `time_s`, `mean_latency_s`, `sync`, `in_flight`, `elapsed_s`, `note` (what it leaves out).
-    Sends in flight are the schedule's, else the machine's; receives at once are the machine's. Each simulation takes at
-    most the counted work that `allowed_work` says, times `effort`.
+    What a model says: `time_s`, `mean_latency_s`, `sync`, `in_flight`, `elapsed_s`, `note` (what it
+    leaves out). Sends in flight are the schedule's, else the machine's; receives at once are the
+    machine's. Each simulation takes at most the counted work that `allowed_work` says, times
+    `effort`.
     """
     workload = Workload.of_schedule(schedule)
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, in_flight=schedule.in_flight, sync=schedule.sync)
-    of_rates = {name: allowed_work(schedule.pattern, name, effort) for name in models if name in ALLOWANCES}
+    of_rates = {
+        name: allowed_work(schedule.pattern, name, effort) for name in models if name in ALLOWANCES
+    }
     said: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
     for name in models:
@@ -90,16 +98,27 @@ def simulate_by(
         if not isfinite(timeline["time_s"]):
             left_out[name] = describe_cutoff(of_rates[name])
             continue
-        said[name] = {key: timeline[key] for key in ("time_s", "mean_latency_s", "sync", "in_flight", "elapsed_s")}
-        said[name]["note"] = CYCLES_ONLY if name == "flit" and not routers_are_all(schedule.machine) else None
+        said[name] = {
+            key: timeline[key]
+            for key in ("time_s", "mean_latency_s", "sync", "in_flight", "elapsed_s")
+        }
+        said[name]["note"] = (
+            CYCLES_ONLY if name == "flit" and not routers_are_all(schedule.machine) else None
+        )
     return said, left_out
 
 
 def too_large(workload: Workload, machine: Machine, model: str) -> str:
     """Why a model would have too much to do, with both numbers; "" where it would not."""
     if model in ("flit", "connections"):
-        flits = int(flits_of(workload.bytes, machine.costs_for(workload.method).flit_B).sum(dtype=np.int64))
-        return "" if flits <= LARGEST_FLITS else f"{flits:,} flits, at most {LARGEST_FLITS:,} are simulated here"
+        flits = int(
+            flits_of(workload.bytes, machine.costs_for(workload.method).flit_B).sum(dtype=np.int64)
+        )
+        return (
+            ""
+            if flits <= LARGEST_FLITS
+            else f"{flits:,} flits, at most {LARGEST_FLITS:,} are simulated here"
+        )
     most = LARGEST[model]
     if workload.messages <= most:
         return ""
@@ -107,7 +126,10 @@ def too_large(workload: Workload, machine: Machine, model: str) -> str:
 
 
 def reference_of(rows: Sequence[Row], machine: Machine) -> str:
-    """What errors are against: `measured`, a model, or "" where there is nothing beside the prediction."""
+    """What errors are against.
+
+    `measured`, a model, or "" where there is nothing beside the prediction.
+    """
     if any(row.get(MEASURED) for row in rows):
         return MEASURED
     detailed = ("connections", "packet", "wormhole", "circuit", "flow", "flit")
@@ -117,7 +139,10 @@ def reference_of(rows: Sequence[Row], machine: Machine) -> str:
 
 
 def routers_are_all(machine: Machine) -> bool:
-    """Whether overheads of a message are no more than the cycles that routers of `flit` take anyway, or twice that."""
+    """Whether overheads of a message are hidden by the cycles of `flit`'s routers.
+
+    No more than the cycles that routers take anyway, or twice that.
+    """
     costs = machine.costs
     if costs.has_overheads or not isfinite(costs.link_Bps):
         return False
@@ -135,9 +160,16 @@ def time_of(row: Row, what: str) -> float | None:
 
 
 def errors_of(row: Row, reference: str) -> dict[str, float]:
-    """{what: its time over the reference's, less 1}, of everything that has a time; {} without a reference."""
+    """{what: its time over the reference's, less 1}, of everything that has a time.
+
+    {} without a reference.
+    """
     against = time_of(row, reference) if reference else None
     if not against:
         return {}
-    times = {what: time_of(row, what) for what in (PREDICTED, *row["simulated"], MEASURED) if what != reference}
+    times = {
+        what: time_of(row, what)
+        for what in (PREDICTED, *row["simulated"], MEASURED)
+        if what != reference
+    }
     return {what: time / against - 1 for what, time in times.items() if time is not None}

@@ -1,9 +1,10 @@
 """Stages: what forwarding saves and costs, over sizes of message.
 
-At every size the best paths of each number of stages, as the cost model orders them (`conset.compilation.combining.candidates`),
-and what else is asked for are compiled, and the machine's model says what each program takes. Bytes sent
-over bytes delivered are its volume: with the number of stages start-ups fall and bytes rise, so that the best number
-falls with the size. The bound is that of any number of stages.
+At every size the best paths of each number of stages, as the cost model orders them
+(`conset.compilation.combining.candidates`), and what else is asked for are compiled, and the
+machine's model says what each program takes. Bytes sent over bytes delivered are its volume: with
+the number of stages start-ups fall and bytes rise, so that the best number falls with the size. The
+bound is that of any number of stages.
 """
 
 from __future__ import annotations
@@ -77,14 +78,15 @@ def compare_stages(
     by: str | None = None,
     watch: Watch | None = None,
 ) -> list[StageRow]:
-    """A row for every size and number of stages, sizes ascending, stages ascending, then `combines`.
+    """A row for every size and number of stages, both ascending, then `combines`.
 
     Args:
         pattern: what is sent; its sizes are scaled so that the largest message has each of `sizes`.
         machine: what it is for.
         options: options of every compile.
         sizes: of the largest message [B]; none: 8 B to 64 KiB.
-        combines: further words of `--combine`, any but `auto`; what does not fit the pattern is left out.
+        combines: further words of `--combine`, any but `auto`; what does not fit the pattern is
+            left out.
         by: what says a time: a model, or `formula`; None: the machine's model.
         watch: called with what is done next.
 
@@ -94,7 +96,9 @@ def compare_stages(
     """
     check_by(by)
     if not pattern.messages or pattern.before is not None:
-        what = "has no messages" if not pattern.messages else "has an order, which stages do not keep"
+        what = (
+            "has no messages" if not pattern.messages else "has an order, which stages do not keep"
+        )
         raise InputError(f"compare in stages: {pattern.name} {what}")
     watching = watch or quiet
     with watching("placing"):
@@ -106,20 +110,35 @@ def compare_stages(
         for name, combine, paths in _ways(resized, machine, placement, combines):
             with watching(f"{size:,} B: {name}"):
                 try:
-                    _, whole = compile_along(paths, machine, options, placement, Manifest(seed=options.seed))
+                    _, whole = compile_along(
+                        paths, machine, options, placement, Manifest(seed=options.seed)
+                    )
                 except (InputError, NoScheduleError):
                     continue
                 timing = time_schedule(whole, by=by)
             sent = [paths.bundles(stage).pattern for stage in range(paths.stages)]
-            volume, bundles = sum(p.bytes for p in sent) / resized.bytes, sum(p.messages for p in sent)
+            volume, bundles = (
+                sum(p.bytes for p in sent) / resized.bytes,
+                sum(p.messages for p in sent),
+            )
             rows.append(
-                StageRow(size, name, combine, paths.stages, timing.time_s, volume, bundles, bound_s, timing.by)
-            )  # fmt: skip
+                StageRow(
+                    size,
+                    name,
+                    combine,
+                    paths.stages,
+                    timing.time_s,
+                    volume,
+                    bundles,
+                    bound_s,
+                    timing.by,
+                )
+            )
     return rows
 
 
 def with_largest(pattern: Pattern, size: int) -> Pattern:
-    """The pattern with sizes scaled so that the largest message has `size` bytes, no message below 1."""
+    """The pattern scaled so that the largest message has `size` bytes, no message below 1."""
     if pattern.equal_sizes:
         return replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
     scaled = np.rint(pattern.size * (size / float(pattern.size.max()))).astype(np.int64)
@@ -129,7 +148,10 @@ def with_largest(pattern: Pattern, size: int) -> Pattern:
 def _ways(
     pattern: Pattern, machine: Machine, placement: Placement, combines: Sequence[str]
 ) -> Iterator[tuple[str, str, Paths]]:
-    """(name, word for the paths, paths): of each number of stages the best by the cost model, then `combines`."""
+    """(name, word for the paths, paths).
+
+    Of each number of stages the best by the cost model, then `combines`.
+    """
     best: dict[int, tuple[str, Paths]] = {}
     for candidate in candidates(pattern, machine, placement):
         if candidate.paths.stages <= MOST_STAGES:

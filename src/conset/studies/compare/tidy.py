@@ -1,7 +1,8 @@
 """Tidy tables: rows of figures flattened to one value a cell, as CSV, Parquet or a frame of pandas.
 
-A nested figure has its path for a column (`bound.time_s` is `bound_time_s`); what is a list, a sentence about a figure
-or a structure of its own stays with `--json`. Parquet and frames need pandas (`conset[frames]`); CSV needs nothing.
+A nested figure has its path for a column (`bound.time_s` is `bound_time_s`); what is a list, a
+sentence about a figure or a structure of its own stays with `--json`. Parquet and frames need
+pandas (`conset[frames]`); CSV needs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
 CSV, PARQUET = ".csv", ".parquet"
 SUFFIXES = (CSV, PARQUET)
 EXTRA = "frames"
-FIRST = ("pattern_name", "machine", "method", "sync", "contention", "phases", "by", "time_s", "predicted_s")
+FIRST = (
+    "pattern_name",
+    "machine",
+    "method",
+    "sync",
+    "contention",
+    "phases",
+    "by",
+    "time_s",
+    "predicted_s",
+)
 """Columns that say what a row is of and what came out, where rows have them."""
 _WITH_JSON = ("verdict", "guaranteed", "stages", "candidates", "figures", "not_simulated", "note")
 """What is no figure of the row."""
@@ -43,7 +54,10 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[dict[str, C
         if nested and not any(cell is not None for cell in column):
             continue  # a structure that other rows have
         values[name] = _of_one_kind(column)
-    columns = [*(name for name in FIRST if name in values), *(name for name in values if name not in FIRST)]
+    columns = [
+        *(name for name in FIRST if name in values),
+        *(name for name in values if name not in FIRST),
+    ]
     return columns, [{name: values[name][k] for name in columns} for k in range(len(flat))]
 
 
@@ -80,7 +94,10 @@ def to_pandas(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
 
 
 def check_table_path(path: Path) -> None:
-    """Before anything is computed: raises UsageError for another suffix, MissingExtraError for a missing library."""
+    """Before anything is computed.
+
+    Raises UsageError for another suffix, MissingExtraError for a missing library.
+    """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{path}: a table ends in {' or '.join(SUFFIXES)}, given '{path.suffix}'")

@@ -1,8 +1,11 @@
-"""Times: what a schedule takes by the machine's model, by another or by formula, and what stands in where that fails.
+"""Times: what a schedule takes by the machine's model, by another or by formula.
 
-A machine names the model that says what it does by a method (`Costs.model`). By it a schedule is simulated as `conset
-simulate` does, up to a counted size: `MAX_MESSAGES` of `conset.compilation.ranking`, and as much counted work as is
-allowed. Beyond it the formula stands in, which sees no message block another, and the result says so.
+And what replaces a model that fails.
+
+A machine names the model that says what it does by a method (`Costs.model`). By it a schedule is
+simulated as `conset simulate` does, up to a counted size: `MAX_MESSAGES` of
+`conset.compilation.ranking`, and as much counted work as is allowed. Beyond it the formula stands
+in, which sees no message block another, and the result says so.
 """
 
 from __future__ import annotations
@@ -39,10 +42,12 @@ class Timing(ValueObject):
     Attributes:
         by: the model that says `time_s`, or `formula`.
         time_s: [s].
-        phase_s: shape=(phases), float64 [s]: by formula as in `Prediction`; by a model the time from the last delivery
-            of the phases before to that of each phase. They add up to `time_s`.
-        terms: `synchronization`, `setup` and `transfer` [s], which add up to `time_s`. By a model the first two are
-            what the formula charges (nothing is under way in a barrier), and `transfer` is the rest.
+        phase_s: shape=(phases), float64 [s]: by formula as in `Prediction`; by a model the time
+            from the last delivery of the phases before to that of each phase. They add up to
+            `time_s`.
+        terms: `synchronization`, `setup` and `transfer` [s], which add up to `time_s`. By a model
+            the first two are what the formula charges (nothing is under way in a barrier), and
+            `transfer` is the rest.
         prediction: what the formula says.
         stands_in: why the formula is in place of a model, if so.
         computation: of a machine that is to compute meanwhile, as in `Prediction`.
@@ -70,7 +75,10 @@ class Timing(ValueObject):
         return self.prediction.warnings
 
     def to_object(self) -> dict[str, Any]:
-        """As `predict --json` prints it: the keys of a prediction, `by`, `formula_s` and `stands_in`."""
+        """As `predict --json` prints it.
+
+        The keys of a prediction, `by`, `formula_s` and `stands_in`.
+        """
         return {
             **self.prediction.to_object(),
             "time_s": self.time_s,
@@ -84,13 +92,13 @@ class Timing(ValueObject):
 
 
 def check_by(by: str | None) -> None:
-    """Raises `UsageError` where `by` is neither None nor `formula` nor a model of the network in seconds."""
+    """Raises `UsageError` unless `by` is None, `formula` or a network model in seconds."""
     if by is not None and by != FORMULA and by not in MAX_MESSAGES:
         raise unknown_name("by", by, (FORMULA, *MAX_MESSAGES), options=["by"])
 
 
 def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -> tuple[str, str]:
-    """(what says the times of patterns of so many messages, why the formula stands in for it or "")."""
+    """(model of patterns of so many messages, why the formula replaces it or "")."""
     model = ranking_of(machine, by)
     most = MAX_MESSAGES.get(model, messages) * effort
     if messages <= most:
@@ -99,7 +107,11 @@ def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -
 
 
 def time_schedule(
-    schedule: Schedule, *, sync: str | None = None, machine: Machine | None = None, by: str | None = None
+    schedule: Schedule,
+    *,
+    sync: str | None = None,
+    machine: Machine | None = None,
+    by: str | None = None,
 ) -> Timing:
     """What a schedule takes.
 
@@ -107,13 +119,14 @@ def time_schedule(
         schedule: phases of transfers, with sends in flight and a posting order.
         sync: policy; None: its own.
         machine: another machine.
-        by: `formula` or a model, which then simulates whatever that takes; None: the machine's model, for which the
-            formula stands in where the schedule is too large or cannot run.
+        by: `formula` or a model, which then simulates whatever that takes; None: the machine's
+            model, for which the formula stands in where the schedule is too large or cannot run.
 
     Raises:
         UsageError: an unknown policy or model.
-        InputError: a rank lives on a node that the other machine does not have; by a model that was asked for, a node
-            has no room for its receives. NoScheduleError: by such a model it deadlocks.
+        InputError: a rank lives on a node that the other machine does not have; by a model that was
+            asked for, a node has no room for its receives. NoScheduleError: by such a model it
+            deadlocks.
     """
     check_by(by)
     prediction = predict(schedule, sync=sync, machine=machine)
@@ -128,10 +141,13 @@ def time_schedule(
     except (InputError, NoScheduleError) as reason:
         if is_required:
             raise
-        return _by_formula(prediction, f"the formula stands in for {model}, by which it cannot run: {reason}")
+        return _by_formula(
+            prediction, f"the formula stands in for {model}, by which it cannot run: {reason}"
+        )
     if timing is None:
         stands_in = (
-            f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by {model}: all of them)"
+            f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by "
+            f"{model}: all of them)"
         )
         return _by_formula(prediction, stands_in)
     return timing
@@ -139,37 +155,64 @@ def time_schedule(
 
 def _by_formula(prediction: Prediction, stands_in: str = "") -> Timing:
     return Timing(
-        FORMULA, prediction.time_s, prediction.phase_s, prediction.terms, prediction, stands_in, prediction.computation
+        FORMULA,
+        prediction.time_s,
+        prediction.phase_s,
+        prediction.terms,
+        prediction,
+        stands_in,
+        prediction.computation,
     )
 
 
-def _simulated(schedule: Schedule, prediction: Prediction, model: str, max_work: int | None) -> Timing | None:
+def _simulated(
+    schedule: Schedule, prediction: Prediction, model: str, max_work: int | None
+) -> Timing | None:
     """By a model; None where that takes more than `max_work`."""
     costs = schedule.machine.costs_for(schedule.method)
-    settings = Settings.of(costs, in_flight=schedule.in_flight, sync=prediction.sync, max_work=max_work)
-    timeline = find_model(model).simulate(Workload.of_schedule(schedule), schedule.machine, settings)
+    settings = Settings.of(
+        costs, in_flight=schedule.in_flight, sync=prediction.sync, max_work=max_work
+    )
+    timeline = find_model(model).simulate(
+        Workload.of_schedule(schedule), schedule.machine, settings
+    )
     if not isfinite(timeline.time_s):
         return None
     ends = timeline.phase_end_s if schedule.phases else np.zeros(0)
-    computation = {key: float(timeline.figures[key]) for key in COMPUTATION if key in timeline.figures}
+    computation = {
+        key: float(timeline.figures[key]) for key in COMPUTATION if key in timeline.figures
+    }
     terms = _terms(timeline.time_s, prediction.terms)
-    return Timing(model, timeline.time_s, np.diff(ends, prepend=0.0), terms, prediction, "", computation)
+    return Timing(
+        model, timeline.time_s, np.diff(ends, prepend=0.0), terms, prediction, "", computation
+    )
 
 
 def _terms(time_s: float, charged: dict[str, float]) -> dict[str, float]:
     synchronization = min(charged["synchronization"], time_s)
     setup = min(charged["setup"], time_s - synchronization)
-    return {"synchronization": synchronization, "setup": setup, "transfer": time_s - synchronization - setup}
+    return {
+        "synchronization": synchronization,
+        "setup": setup,
+        "transfer": time_s - synchronization - setup,
+    }
 
 
 def model_time(schedule: Schedule, model: str, max_work: int) -> tuple[float | None, str]:
-    """(what a model says of a schedule under its policy [s], "") or (None, why it does not), within counted work."""
+    """(time of a schedule by a model under its policy [s], "") or (None, why it has none).
+
+    Within counted work.
+    """
     costs = schedule.machine.costs_for(schedule.method)
-    settings = Settings.of(costs, in_flight=schedule.in_flight, sync=schedule.sync, max_work=max_work)
+    settings = Settings.of(
+        costs, in_flight=schedule.in_flight, sync=schedule.sync, max_work=max_work
+    )
     return simulate_workload(Workload.of_schedule(schedule), schedule.machine, settings, model)
 
 
-def simulate_workload(workload: Workload, machine: Machine, settings: Settings, model: str) -> tuple[float | None, str]:
+def simulate_workload(
+    workload: Workload, machine: Machine, settings: Settings, model: str
+) -> tuple[float | None, str]:
     """As `model_time`, of a workload."""
     try:
         timeline = find_model(model).simulate(workload, machine, settings)

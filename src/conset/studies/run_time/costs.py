@@ -1,13 +1,15 @@
 """Costs: what scheduling at run time takes, and after how many uses of a schedule it has paid.
 
-Setting an exchange up takes its rows (each rank knows its own and hears the others'), the scheduling and the planning
-(a rank's part and its requests); each use takes an execution. Posting everything takes least to set up, and pays for
-it in every execution that a schedule makes shorter: after n uses a schedule has paid if
+Setting an exchange up takes its rows (each rank knows its own and hears the others'), the
+scheduling and the planning (a rank's part and its requests); each use takes an execution. Posting
+everything takes least to set up, and pays for it in every execution that a schedule makes shorter:
+after n uses a schedule has paid if
 
     set-up + n · execution  ≤  (set-up + n · execution) of posting everything.
 
-Times are kept repetition by repetition, paired with those of posting everything in the same job, so that a gain comes
-with an interval; a gain whose interval holds zero is none. Of a prediction there is one repetition, exact.
+Times are kept repetition by repetition, paired with those of posting everything in the same job, so
+that a gain comes with an interval; a gain whose interval holds zero is none. Of a prediction there
+is one repetition, exact.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ WAYS = ("all", "one")
 """Who computes: every rank the same, or rank 0, which scatters."""
 RESAMPLES = 2000
 MIN_REPEATS = 6
-"""Repetitions below which no gain is decided: so many differences of one sign are no chance (2 · 0.5^6 < 5 %)."""
+"""Repetitions below which no gain is decided.
+
+So many differences of one sign are no chance (2 · 0.5^6 < 5 %).
+"""
 Times = tuple[float, ...]
 """One time per repetition [s]."""
 
@@ -63,7 +68,9 @@ class Gain:
 
 
 def uses_until_paid(extra_s: float, gain_s: float) -> int | None:
-    """The number of uses after which a gain per use has made up for what was spent before; None: it never does.
+    """The number of uses after which a gain per use has made up for what was spent before.
+
+    None: it never does.
 
     >>> uses_until_paid(10e-3, 3e-3)
     4
@@ -110,7 +117,8 @@ class RunTimeRow:
     Attributes:
         method: that was chosen where `auto` was asked for, else what was asked for.
         sync: the policy that was executed.
-        compute: `all`: every rank computes the schedule; `one`: rank 0 does and scatters; empty: nothing is computed.
+        compute: `all`: every rank computes the schedule; `one`: rank 0 does and scatters; empty:
+            nothing is computed.
         sources_known: whether ranks were told what they receive; else they learn it first.
         asked_method: as it was asked for.
         asked_sync: as it was asked for; what `auto` takes to choose is part of the scheduling.
@@ -144,7 +152,10 @@ class RunTimeRow:
 
     @property
     def is_schedule(self) -> bool:
-        """Whether a schedule was made that may pay: neither posting everything nor looking for what comes."""
+        """Whether a schedule was made that may pay.
+
+        Neither posting everything nor looking for what comes.
+        """
         return bool(self.compute)
 
     def median_of(self, name: str) -> float | None:
@@ -156,10 +167,15 @@ class RunTimeRow:
     def own_setup_s(self) -> NDArray[np.float64]:
         """shape=(repetitions): the set-up that this needs [s].
 
-        Of posting everything without the exchange of rows: it is made there only to check counts, and to learn nothing.
+        Of posting everything without the exchange of rows: it is made there only to check counts,
+        and to learn nothing.
         """
         setup = np.asarray(self.setup_s)
-        return setup - np.asarray(self.rows_s) - np.asarray(self.schedule_s) if self.is_posting else setup
+        return (
+            setup - np.asarray(self.rows_s) - np.asarray(self.schedule_s)
+            if self.is_posting
+            else setup
+        )
 
     @property
     def scheduling_s(self) -> float:
@@ -189,9 +205,12 @@ class RunTimeRow:
         uses = least = most = None
         if gain.low_s > 0 and (not self.plan_s or len(self.execution_s) >= MIN_REPEATS):
             uses, least, most = (
-                uses_until_paid(extra_s, gain_s) for gain_s in (gain.median_s, gain.high_s, gain.low_s)
+                uses_until_paid(extra_s, gain_s)
+                for gain_s in (gain.median_s, gain.high_s, gain.low_s)
             )
-        return BreakEven(uses, least, most, extra_s, gain, Ratio.of(self.execution_s, other.execution_s))
+        return BreakEven(
+            uses, least, most, extra_s, gain, Ratio.of(self.execution_s, other.execution_s)
+        )
 
 
 @dataclass(frozen=True)
@@ -258,7 +277,11 @@ class RunTimeCosts:
     def _row_object(self, row: RunTimeRow) -> dict[str, Any]:
         pays = None if row.is_posting else row.pays_against(self.posting).to_object()
         detecting = self.detecting
-        beside = None if detecting is None or row is detecting else row.pays_against(detecting).to_object()
+        beside = (
+            None
+            if detecting is None or row is detecting
+            else row.pays_against(detecting).to_object()
+        )
         names = ("rows_s", "schedule_s", "plan_s", "setup_s", "first_s", "execution_s")
         return {
             "method": row.method,

@@ -1,14 +1,16 @@
 """Detect: send, detect, receive, for ranks that do not know who sends to them, as a baseline.
 
-Problem. A rank knows what it sends and nothing of what it receives: it can post no receive and not say when it is done.
-Idea. Every message is sent synchronously; a rank looks for what has come, takes it in and copies it to its place in the
-    application's buffer. When its own messages are taken it enters a barrier that does not block; when that ends, all
-    ranks' messages are taken, its own receives among them.
-Invariant. Two exchanges in turn use two tags: a rank may still be in the barrier of one when another starts the next.
-Cost. Nothing to set up; in every exchange a look for each message, a copy of every byte and a barrier.
-Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, section 3 (busy waiting for
-    incoming messages); Hoefler, Siebert and Lumsdaine, Scalable communication protocols for dynamic sparse data
-    exchange (the barrier that ends it).
+Problem. A rank knows what it sends and nothing of what it receives: it can post no receive and not
+say when it is done. Idea. Every message is sent synchronously; a rank looks for what has come,
+takes it in and copies it to its place in the
+    application's buffer. When its own messages are taken it enters a barrier that does not block;
+    when that ends, all ranks' messages are taken, its own receives among them.
+Invariant. Two exchanges in turn use two tags: a rank may still be in the barrier of one when
+another starts the next. Cost. Nothing to set up; in every exchange a look for each message, a copy
+of every byte and a barrier. Reference. Wang and Ranka, Scheduling of unstructured communication on
+the Intel iPSC/860, section 3 (busy waiting for
+    incoming messages); Hoefler, Siebert and Lumsdaine, Scalable communication protocols for dynamic
+    sparse data exchange (the barrier that ends it).
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ class SendDetectReceive:
         self._comm = comm.Dup()
         self._waiter = waiter
         places = zip(row.sendcounts.tolist(), row.sdispls.tolist(), strict=True)
-        self._sends = [(peer, send[at : at + size]) for peer, (size, at) in enumerate(places) if size]
+        self._sends = [
+            (peer, send[at : at + size]) for peer, (size, at) in enumerate(places) if size
+        ]
         self.recvbuf: Bytes = np.zeros(0, np.uint8)
         self._tag = 0
 
@@ -42,13 +46,16 @@ class SendDetectReceive:
         """Sends, takes in what comes, and copies it to its place."""
         self._waiter.begin()
         round_ = _Round(self._comm, self._tag, self._sends)
-        self._waiter.wait(round_, lambda: f"rank {self._comm.rank}: other ranks have not taken all messages")
+        self._waiter.wait(
+            round_, lambda: f"rank {self._comm.rank}: other ranks have not taken all messages"
+        )
         self._tag = 1 - self._tag
         size = sum(part.size for _, part in round_.found)
         if self.recvbuf.size != size:
             self.recvbuf = np.empty(size, np.uint8)
         np.concatenate(
-            [part for _, part in sorted(round_.found, key=lambda pair: pair[0])] or [self.recvbuf], out=self.recvbuf
+            [part for _, part in sorted(round_.found, key=lambda pair: pair[0])] or [self.recvbuf],
+            out=self.recvbuf,
         )
 
     def close(self) -> None:

@@ -61,16 +61,21 @@ class RunTimeResult(JobResult):
         notes = []
         if self.measured is not None and self.one_machine:
             notes.append(
-                "On one machine there is no network to contend for, unless namespaces make one: posting everything is "
+                "On one machine there is no network to contend for, unless namespaces make one: "
+                "posting everything is "
                 "usually fastest."
             )
         if self.local_ranks > self.cores:
             notes.append(
-                f"{self.local_ranks} ranks share {count_cores(self.cores)}: where every rank computes, a core computes "
+                f"{self.local_ranks} ranks share {count_cores(self.cores)}: where every rank "
+                "computes, a core computes "
                 "several times over, and waiting measures the operating system's scheduler."
             )
         if self.measured is not None and not self.one_machine:
-            notes.append("On several hosts: where they have no common clock, a time is the longest of the ranks' own.")
+            notes.append(
+                "On several hosts: where they have no common clock, a time is the longest of "
+                "the ranks' own."
+            )
         return tuple(notes)
 
     def to_object(self) -> dict[str, Any]:
@@ -104,8 +109,8 @@ def measure_job(
 ) -> RunTimeResult:
     """Measures run-time scheduling of a pattern, a rank of the job for each of its ranks.
 
-    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
-    and every rank has the result.
+    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
+    takes part instead, and every rank has the result.
 
     Args:
         pattern: what is sent; rank r lives on node r of the machine.
@@ -114,7 +119,8 @@ def measure_job(
         repeat: repetitions that count; one more goes before and is dropped.
         seed: of every random choice.
         mpiexec: another launcher, as a shell would split it.
-        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and messages.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and
+            messages.
         entry: what `python -m mpi4py` runs on each rank, given the folder of the job.
 
     Raises:
@@ -135,9 +141,16 @@ def measure_job(
             found = _in_this_job(pattern, orders)
         else:
             save_messages(pattern, Path(name) / MESSAGES)
-            total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
+            total_s = (
+                timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
+            )
             found = measure_in_own_job(
-                pattern.ranks, orders, folder=Path(name), launcher=find_launcher(mpiexec), entry=entry, total_s=total_s
+                pattern.ranks,
+                orders,
+                folder=Path(name),
+                launcher=find_launcher(mpiexec),
+                entry=entry,
+                total_s=total_s,
             )
     costs = RunTimeCosts(
         ranks=int(found["ranks"]),
@@ -156,7 +169,8 @@ def measure_job(
 def _check(pattern: Pattern, machine: Machine) -> None:
     if pattern.ranks > machine.topology.endpoints:
         raise InputError(
-            f"{count_of(pattern.ranks, 'rank')} on the {count_of(machine.topology.endpoints, 'node')} of {machine.name}"
+            f"{count_of(pattern.ranks, 'rank')} on the "
+            f"{count_of(machine.topology.endpoints, 'node')} of {machine.name}"
         )
     if pattern.before is not None:
         raise InputError(f"{pattern.name} has an order of messages: rows of ranks have none")

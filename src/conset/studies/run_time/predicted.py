@@ -1,12 +1,14 @@
 """Predicted: what run-time scheduling would cost on more ranks than can be started.
 
-The scheduling is really computed, by the code that every rank runs, and timed on this processor. What crosses the
-network is timed by the machine's model (`conset.studies.compare.times`): executions under every policy; the exchange of
-rows, as a concatenation in log2(ranks) steps, each twice as long as the one before (Wang and Ranka, Section 4.2), or,
-where one rank computes, as a gather of the rows and a scatter of each rank's part. Planning is left out: a rank makes
-its requests whatever the method, and they cancel out against posting everything.
+The scheduling is really computed, by the code that every rank runs, and timed on this processor.
+What crosses the network is timed by the machine's model (`conset.studies.compare.times`):
+executions under every policy; the exchange of rows, as a concatenation in log2(ranks) steps, each
+twice as long as the one before (Wang and Ranka, Section 4.2), or, where one rank computes, as a
+gather of the rows and a scatter of each rank's part. Planning is left out: a rank makes its
+requests whatever the method, and they cancel out against posting everything.
 
-Measured set-ups hold what this leaves out: the agreement of all ranks, the planning, and calls of the MPI library.
+Measured set-ups hold what this leaves out: the agreement of all ranks, the planning, and calls of
+the MPI library.
 """
 
 from __future__ import annotations
@@ -33,10 +35,16 @@ from conset.studies.run_time.costs import POSTING, SYNCS, RunTimeCosts, RunTimeR
 HEAD_B, ENTRY_B = 8, 12
 """Of a row: how many entries it has; target and bytes of each [B]."""
 PART_B, SEND_B, RECEIVE_B = 64, 12, 20
-"""Of a rank's part of a schedule: the lengths of its lists; what stands there of a send and of a receive [B]."""
+"""Of a rank's part of a schedule: the lengths of its lists.
+
+What stands there of a send and of a receive [B].
+"""
 Column = NDArray[np.int64]
 REPEATS = 3
-"""Times each schedule is computed; the least processor time counts, in which other work on the machine does not."""
+"""Times each schedule is computed.
+
+The least processor time counts, in which other work on the machine does not.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,9 @@ class Scheduled:
     compute_s: float
 
 
-def predict_costs(pattern: Pattern, machine: Machine, methods: Sequence[str], *, seed: int = 0) -> RunTimeCosts:
+def predict_costs(
+    pattern: Pattern, machine: Machine, methods: Sequence[str], *, seed: int = 0
+) -> RunTimeCosts:
     """Costs of scheduling a pattern at run time on a machine, predicted.
 
     Args:
@@ -78,7 +88,9 @@ def predict_costs(pattern: Pattern, machine: Machine, methods: Sequence[str], *,
             continue
         for sync, each in found:
             execution_s = timed.of(each.schedule)
-            rows += [_row(method, sync, each, execution_s, way, rows_s) for way, rows_s in ways.items()]
+            rows += [
+                _row(method, sync, each, execution_s, way, rows_s) for way, rows_s in ways.items()
+            ]
     return RunTimeCosts(
         ranks=pattern.ranks,
         pattern=pattern.name,
@@ -105,7 +117,12 @@ class _Timed:
 
 
 def _row(
-    method: str, sync: str, found: Scheduled, execution_s: float, compute: str = "", rows_s: float = 0.0
+    method: str,
+    sync: str,
+    found: Scheduled,
+    execution_s: float,
+    compute: str = "",
+    rows_s: float = 0.0,
 ) -> RunTimeRow:
     compute_s = found.compute_s if compute else 0.0
     return RunTimeRow(
@@ -145,27 +162,44 @@ class CoreScheduler:
             began = time.thread_time()
             try:
                 found = _core.schedule_messages(
-                    self.core, pattern.ranks, pattern.source, pattern.target, size, method=method, sync=sync,
+                    self.core,
+                    pattern.ranks,
+                    pattern.source,
+                    pattern.target,
+                    size,
+                    method=method,
+                    sync=sync,
                     seed=self.seed,
-                )  # fmt: skip
+                )
             except RuntimeError as reason:
                 raise InputError(str(reason)) from None
             best_s = min(best_s, time.thread_time() - began)
         limits = find_method(found.method).limits(self.machine.topology)
         made = Schedule(
-            pattern, self.machine, found.method, limits, found.phase_offsets, found.message, sync=found.sync,
+            pattern,
+            self.machine,
+            found.method,
+            limits,
+            found.phase_offsets,
+            found.message,
+            sync=found.sync,
             in_flight=found.in_flight or None,
-        )  # fmt: skip
+        )
         return Scheduled(made, best_s)
 
 
 def row_bytes(pattern: Pattern) -> Column:
-    """shape=(ranks), int64: a compressed row [B]: its number of entries, and target and size of each."""
+    """shape=(ranks), int64.
+
+    A compressed row [B]: its number of entries, and target and size of each.
+    """
     return HEAD_B + ENTRY_B * np.bincount(pattern.source, minlength=pattern.ranks)
 
 
 def concatenation(pattern: Pattern, machine: Machine) -> Schedule:
-    """Rows of all ranks to all: in step k a rank has those of 2^k neighbours and sends them 2^k ranks back.
+    """Rows of all ranks to all.
+
+    In step k a rank has those of 2^k neighbours and sends them 2^k ranks back.
 
     Any number of ranks; of the last step only what is missing is sent.
     """
@@ -182,14 +216,19 @@ def concatenation(pattern: Pattern, machine: Machine) -> Schedule:
 
 
 def collection(pattern: Pattern, machine: Machine) -> Schedule:
-    """The rows of all ranks to rank 0, each by itself, as libraries gather parts of unequal length."""
+    """The rows of all ranks to rank 0, each by itself.
+
+    As libraries gather parts of unequal length.
+    """
     others = np.arange(1, pattern.ranks)
     return _in_steps([(others, 0 * others, row_bytes(pattern)[1:])], pattern, machine, "none")
 
 
 def distribution(pattern: Pattern, machine: Machine) -> Schedule:
     """From rank 0 to each its part of the schedule: what it sends and what it receives."""
-    sends, receives = (np.bincount(ends, minlength=pattern.ranks) for ends in (pattern.source, pattern.target))
+    sends, receives = (
+        np.bincount(ends, minlength=pattern.ranks) for ends in (pattern.source, pattern.target)
+    )
     size = PART_B + SEND_B * sends + RECEIVE_B * receives
     others = np.arange(1, pattern.ranks)
     return _in_steps([(0 * others, others, size[1:])], pattern, machine, "none")

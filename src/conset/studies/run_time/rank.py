@@ -1,4 +1,6 @@
-"""One rank of a job that measures run-time scheduling: `python -m mpi4py -m conset.studies.run_time.rank FOLDER`.
+"""One rank of a job that measures run-time scheduling.
+
+`python -m mpi4py -m conset.studies.run_time.rank FOLDER`.
 
 The folder holds the messages of the pattern, of which a rank keeps its own row, and the orders.
 """
@@ -20,7 +22,10 @@ from conset.studies.run_time.trial import measure_run_time
 
 
 def run_rank(folder: Path, *, tamper: Tamper | None = None) -> None:
-    """Measures the orders in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
+    """Measures the orders in `folder` on COMM_WORLD.
+
+    An error ends all ranks after one line on stderr.
+    """
     comm = MPI.COMM_WORLD
 
     def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:

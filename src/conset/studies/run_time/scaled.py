@@ -1,7 +1,8 @@
 """Scaled: the same kind of machine with more nodes, for predictions.
 
-A hypercube gets dimensions, a ring, a crossbar or a line longer; a box grows side by side, the shortest first, by the
-factors of the growth: `torus:4x4` for 1,024 ranks is `torus:32x32`. Options stay. A machine of a file has one size.
+A hypercube gets dimensions, a ring, a crossbar or a line longer; a box grows side by side, the
+shortest first, by the factors of the growth: `torus:4x4` for 1,024 ranks is `torus:32x32`. Options
+stay. A machine of a file has one size.
 """
 
 from __future__ import annotations
@@ -32,24 +33,29 @@ def scaled_machine(machine: Machine, ranks: int) -> Machine:
         return machine
     if not is_spec(machine.name):
         raise UsageError(
-            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')} and is no spec that could grow"
+            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')} and is no spec "
+            "that could grow"
         )
     head, comma, options = machine.name.partition(",")
     name, _, size = head.partition(":")
     if name in FAMILIES:
         raise UsageError(
-            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')}; its words say how a {name} grows"
+            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')}; its words say how a "
+            f"{name} grows"
         )
     if name == _IN_DIMENSIONS:
         if ranks.bit_count() != 1:
-            raise UsageError(f"predict {ranks}: a hypercube has a power of two nodes", options=["predict"])
+            raise UsageError(
+                f"predict {ranks}: a hypercube has a power of two nodes", options=["predict"]
+            )
         grown = str(ranks.bit_length() - 1)
     else:
         grown = "x".join(map(str, grown_sides([int(side) for side in size.split("x")], ranks)))
     found = parse_machine(f"{name}:{grown}{comma}{options}")
     if found.topology.endpoints != ranks:
         raise UsageError(
-            f"predict {ranks}: {found.name} has {count_of(found.topology.endpoints, 'node')}", options=["predict"]
+            f"predict {ranks}: {found.name} has {count_of(found.topology.endpoints, 'node')}",
+            options=["predict"],
         )
     return found
 
@@ -69,7 +75,8 @@ def grown_sides(sides: list[int], nodes: int) -> list[int]:
     if left or not growth:
         given = "x".join(map(str, sides))
         raise UsageError(
-            f"predict {nodes}: must be a multiple of the {count_of(prod(sides), 'node')} of {given}",
+            f"predict {nodes}: must be a multiple of the "
+            f"{count_of(prod(sides), 'node')} of {given}",
             options=["predict"],
         )
     grown, factor, factors = list(sides), 2, []

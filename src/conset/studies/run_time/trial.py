@@ -1,10 +1,11 @@
-"""Trial: what run-time scheduling takes inside a job, method beside method, repetition by repetition.
+"""What run-time scheduling takes inside a job, method beside method, repetition by repetition.
 
-Every rank knows its own row only. In each repetition every variant (a method, a policy, who computes) sets an exchange
-up from the rows, uses it `EXECUTIONS` times and frees it; even and odd repetitions take the variants in opposite
-orders, the first repetition is dropped. Barriers, the filling of buffers and the check of every received byte stand
-outside the clock. Of the times that an exchange tells of its set-up (rows, schedule, plan) the longest over the ranks
-counts; of the whole set-up and of an execution the last end minus the first start (`times_over_ranks`).
+Every rank knows its own row only. In each repetition every variant (a method, a policy, who
+computes) sets an exchange up from the rows, uses it `EXECUTIONS` times and frees it; even and odd
+repetitions take the variants in opposite orders, the first repetition is dropped. Barriers, the
+filling of buffers and the check of every received byte stand outside the clock. Of the times that
+an exchange tells of its set-up (rows, schedule, plan) the longest over the ranks counts; of the
+whole set-up and of an execution the last end minus the first start (`times_over_ranks`).
 """
 
 from __future__ import annotations
@@ -54,11 +55,15 @@ class Variant:
     def name(self) -> str:
         """`rs-n, ready, all`."""
         known = [] if self.sources_known else ["sources unknown"]
-        return ", ".join([self.method, self.sync, *([] if self.compute == "auto" else [self.compute]), *known])
+        return ", ".join(
+            [self.method, self.sync, *([] if self.compute == "auto" else [self.compute]), *known]
+        )
 
 
 def variants_of(methods: list[str]) -> list[Variant]:
-    """Posting everything, with known sources and with learned ones, and send-detect-receive; then every method.
+    """Posting everything, with known sources and with learned ones, and send-detect-receive.
+
+    Then every method.
 
     Methods run under every policy and are computed both ways.
     """
@@ -68,14 +73,21 @@ def variants_of(methods: list[str]) -> list[Variant]:
         Variant(DETECT, "none", sources_known=False),
     ]
     others = [method for method in dict.fromkeys(methods) if method != POSTING]
-    return found + [Variant(method, sync, way) for method in others for sync in SYNCS for way in WAYS]
+    return found + [
+        Variant(method, sync, way) for method in others for sync in SYNCS for way in WAYS
+    ]
 
 
 class Trial:
     """What a rank keeps over all repetitions."""
 
     def __init__(
-        self, comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], init: Init, tamper: Tamper | None
+        self,
+        comm: MPI.Intracomm,
+        row: RankRow,
+        orders: dict[str, Any],
+        init: Init,
+        tamper: Tamper | None,
     ) -> None:
         self.comm, self.row, self.orders, self.init = comm, row, orders, init
         send, expected = row.filled()
@@ -87,15 +99,30 @@ class Trial:
         own, row = self.own, self.row
         if variant.method == DETECT:
             return SendDetectReceive(self.comm, row, own.send, own.waiter)
-        known = (own.received, row.recvcounts, row.rdispls) if variant.sources_known else (None, None, None)
+        known = (
+            (own.received, row.recvcounts, row.rdispls)
+            if variant.sources_known
+            else (None, None, None)
+        )
         return self.init(
-            self.comm, own.send, row.sendcounts, row.sdispls, *known, machine=self.orders["machine"],
-            method=variant.method, sync=variant.sync, timeout_s=self.orders["timeout_s"], seed=self.orders["seed"],
+            self.comm,
+            own.send,
+            row.sendcounts,
+            row.sdispls,
+            *known,
+            machine=self.orders["machine"],
+            method=variant.method,
+            sync=variant.sync,
+            timeout_s=self.orders["timeout_s"],
+            seed=self.orders["seed"],
             compute=variant.compute,
-        )  # fmt: skip
+        )
 
     def measure(self, variant: Variant, repetition: int) -> tuple[Any, NDArray[np.float64]]:
-        """(the exchange, freed; shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times)."""
+        """(the exchange, freed.
+
+        Shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times).
+        """
         clock = np.zeros((2, 1 + EXECUTIONS + len(PARTS)))
         own = self.own
         own.waiter.barrier(self.comm)
@@ -115,8 +142,15 @@ class Trial:
         return exchange, clock
 
     def received_by(self, variant: Variant, exchange: Any) -> NDArray[np.uint8]:
-        """Where a variant receives: where sources are not known before the buffer is the exchange's own."""
-        return self.own.received if variant.sources_known else np.asarray(exchange.recvbuf).view(np.uint8)
+        """Where a variant receives.
+
+        Where sources are not known before the buffer is the exchange's own.
+        """
+        return (
+            self.own.received
+            if variant.sources_known
+            else np.asarray(exchange.recvbuf).view(np.uint8)
+        )
 
 
 def measure_run_time(
@@ -139,7 +173,8 @@ def measure_run_time(
         tamper: called after an execution; tests change a byte.
 
     Raises:
-        InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline has passed.
+        InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline
+            has passed.
     """
     trial = Trial(comm, row, orders, init, tamper)
     variants, skipped = variants_of(orders["methods"]), {}
@@ -151,22 +186,40 @@ def measure_run_time(
             try:
                 exchange, clock = trial.measure(variant, repetition)
             except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here
-                if variant.method not in orders["methods"] or variant.method == POSTING or repetition > 0:
+                if (
+                    variant.method not in orders["methods"]
+                    or variant.method == POSTING
+                    or repetition > 0
+                ):
                     raise
                 skipped[variant.method] = str(reason)
                 continue
             clocks[variant].append(clock)
-            facts[variant] = {"method": exchange.method, "sync": str(exchange.sync), "phases": exchange.phases}
+            facts[variant] = {
+                "method": exchange.method,
+                "sync": str(exchange.sync),
+                "phases": exchange.phases,
+            }
         variants = [variant for variant in variants if variant.method not in skipped]
-    rows = [_row(trial.own, variant, facts[variant], np.array(clocks[variant][1:])) for variant in variants]
+    rows = [
+        _row(trial.own, variant, facts[variant], np.array(clocks[variant][1:]))
+        for variant in variants
+    ]
     found = trial.own.gather_facts()
     return None if found is None else {**found, "rows": rows, "skipped": [*skipped.items()]}
 
 
-def _row(own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64]) -> dict[str, Any]:
-    """The times of a variant over all ranks; `clock` of this rank, shape=(repetitions, 2, columns)."""
+def _row(
+    own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The times of a variant over all ranks.
+
+    `clock` of this rank, shape=(repetitions, 2, columns).
+    """
     timed = 1 + EXECUTIONS
-    times = times_over_ranks(own.comm, clock[:, :, :timed].swapaxes(0, 1), own.one_machine, own.waiter)
+    times = times_over_ranks(
+        own.comm, clock[:, :, :timed].swapaxes(0, 1), own.one_machine, own.waiter
+    )
     told = np.ascontiguousarray(clock[:, 1, timed:])
     longest = np.empty_like(told)
     own.comm.Allreduce(told, longest, MPI.MAX)

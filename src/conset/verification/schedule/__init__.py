@@ -1,1 +1,4 @@
-"""Is a schedule right? Checked from its document alone, routes expanded by code of its own: NumPy and nouns only."""
+"""Is a schedule right?
+
+Checked from its document alone, routes expanded by code of its own: NumPy and nouns only.
+"""

@@ -1,7 +1,8 @@
-"""The verifier: checks a schedule file from the file alone, by code that shares nothing with the compiler.
+"""Checks a schedule file from the file alone, by code that shares nothing with the compiler.
 
-It imports the nouns and NumPy; formula routes are expanded by `walks`, all counts are its own. Everything that is
-wrong is reported, each violation under one rule of `verification.RULES` with its phase and transfer.
+It imports the nouns and NumPy; formula routes are expanded by `walks`, all counts are its own.
+Everything that is wrong is reported, each violation under one rule of `verification.RULES` with its
+phase and transfer.
 """
 
 from __future__ import annotations
@@ -39,11 +40,16 @@ _EXPECTED = 1e-9
 
 
 def verify_schedule(schedule: Schedule, *, window: int | None = None) -> Verification:
-    """The verdict on a schedule in memory; its figures are counted, there are no stated ones to compare."""
+    """The verdict on a schedule in memory.
+
+    Its figures are counted, there are no stated ones to compare.
+    """
     return verify_document(document_from(schedule, {}), window=window, machine=schedule.machine)
 
 
-def verify_document(document: Document, *, window: int | None = None, machine: Machine | None = None) -> Verification:
+def verify_document(
+    document: Document, *, window: int | None = None, machine: Machine | None = None
+) -> Verification:
     """The verdict on what a schedule file says.
 
     Args:
@@ -59,7 +65,9 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
         raise UsageError(f"window {window}: must be at least 1 phase")
     machine = machine or machine_of(document)
     traffic, found = put_on_nodes(document, machine)
-    found += check_pattern(document) + check_messages(traffic) + _check_hard_limits(document, machine)
+    found += (
+        check_pattern(document) + check_messages(traffic) + _check_hard_limits(document, machine)
+    )
     walk = _walk(traffic, machine)
     channels = None
     if isinstance(walk, ChosenWalk):
@@ -85,9 +93,17 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
 
 
 def _measure(
-    traffic: Traffic, walk: Walk, groups: Groups, document: Document, machine: Machine, window: int = 1
+    traffic: Traffic,
+    walk: Walk,
+    groups: Groups,
+    document: Document,
+    machine: Machine,
+    window: int = 1,
 ) -> Measured:
-    """Loads against limits; where routes are not known, of ports alone, and what links carry in expectation."""
+    """Loads against limits.
+
+    Where routes are not known, of ports alone, and what links carry in expectation.
+    """
     if isinstance(walk, SpreadWalk) and not machine.routing.is_known:
         return measure_expected(traffic, walk, groups, document.limits, window)
     return measure(traffic, walk, groups, document.limits, window)
@@ -133,7 +149,10 @@ def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:
                 traffic.topology.node_name(int(traffic.source[k])),
                 traffic.topology.node_name(int(traffic.target[k])),
             )
-            text = f"{traffic.where(k)}: the machine's routing has no route from {names[0]} to {names[1]}"
+            text = (
+                f"{traffic.where(k)}: the machine's routing has no route from {names[0]} "
+                f"to {names[1]}"
+            )
             found.append(Violation(*traffic.place_of(k), "route-link", text))
     return found
 
@@ -146,19 +165,33 @@ def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
     hard = machine.hard_limits(document.method)
     for name in (f.name for f in fields(Limits)):
         stated, least = document.limits.get(name), getattr(hard, name)
-        looser = stated != "exchange" and least == "exchange" if name == "duplex" else _looser(stated, least)
+        looser = (
+            stated != "exchange" and least == "exchange"
+            if name == "duplex"
+            else _looser(stated, least)
+        )
         if looser:
             stated_routing = "none" if stated is None else stated
-            text = f"limit {name} is {stated_routing}, {machine.name} keeps {least} for {document.method}"
+            text = (
+                f"limit {name} is {stated_routing}, {machine.name} keeps {least} for "
+                f"{document.method}"
+            )
             found.append(Violation(None, None, "limits", text))
     return found
 
 
 def _check_kept(document: Document, machine: Machine) -> list[Violation]:
-    """What a file states that nobody can keep where routes are not known: order on links, and routes of its own."""
+    """What a file states that nobody can keep where routes are not known.
+
+    Order on links, and routes of its own.
+    """
     if machine.routing.is_known or not machine.topology.link_slots:
         return []
-    stated = [f"limit {name} is {document.limits[name]}" for name in ("link", "channels") if document.limits.get(name)]
+    stated = [
+        f"limit {name} is {document.limits[name]}"
+        for name in ("link", "channels")
+        if document.limits.get(name)
+    ]
     stated += ["routes are stated"] if document.route_offsets is not None else []
     stated += ["a timetable orders links"] if document.timetable is not None else []
     rule = f"{machine.name} has routing {machine.routing.rule}, by which only ports can be ordered"
@@ -180,7 +213,10 @@ def _phase_bytes(traffic: Traffic) -> int:
 def _check_figures(stated: Mapping[str, Any], true: Mapping[str, Any]) -> list[Violation]:
     """Rule `figures`: every stated one is the true one."""
     pairs = [("phases", stated.get("phases"), true["phases"])]
-    pairs += [(f"load.{name}", stated.get("load", {}).get(name), value) for name, value in true["load"].items()]
+    pairs += [
+        (f"load.{name}", stated.get("load", {}).get(name), value)
+        for name, value in true["load"].items()
+    ]
     pairs.append(("phase_bytes", stated.get("phase_bytes"), true["phase_bytes"]))
     texts = [
         f"{name}: file says {said}, recount gives {value}"
@@ -191,6 +227,9 @@ def _check_figures(stated: Mapping[str, Any], true: Mapping[str, Any]) -> list[V
 
 
 def _same_figure(said: Any, value: Any) -> bool:
-    """Whether a figure that is expected, no whole number, is the same but for the last digits of its sums."""
+    """Whether an expected figure is the same but for the last digits of its sums.
+
+    It is no whole number.
+    """
     fraction = isinstance(value, float) or isinstance(said, float)
     return fraction and abs(said - value) <= _EXPECTED * max(abs(said), abs(value))

@@ -18,13 +18,19 @@ _SHOWN = 12
 
 
 class ChosenWalk:
-    """A walk along stated routes; hops that are no link are left out (and reported by `check_routes`).
+    """A walk along stated routes.
+
+    Hops that are no link are left out (and reported by `check_routes`).
 
     Links that close cycles are none under `no-wrap`: they stay idle.
     """
 
     def __init__(
-        self, topology: Topology, routing: Routing, offsets: Ints, nodes: NDArray[np.int64] | NDArray[np.int32]
+        self,
+        topology: Topology,
+        routing: Routing,
+        offsets: Ints,
+        nodes: NDArray[np.int64] | NDArray[np.int32],
     ) -> None:
         self.topology = topology
         self.offsets, self.nodes = offsets, nodes
@@ -32,7 +38,9 @@ class ChosenWalk:
         source, target = topology.ends
         exists = topology.link_exists
         if routing.rule == "no-wrap":
-            steps = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(axis=1, initial=0)
+            steps = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(
+                axis=1, initial=0
+            )
             exists = exists & (steps <= 1)
         slots = np.flatnonzero(exists)
         key = source[slots].astype(np.intp) * topology.nodes + target[slots]
@@ -68,12 +76,20 @@ class ChosenWalk:
             return np.full(start.size, -1, np.intp)
         key = start * self.topology.nodes + stop
         at = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
-        inside = (start >= 0) & (start < self.topology.nodes) & (stop >= 0) & (stop < self.topology.nodes)
+        inside = (
+            (start >= 0)
+            & (start < self.topology.nodes)
+            & (stop >= 0)
+            & (stop < self.topology.nodes)
+        )
         return np.where(inside & (self._key[at] == key), self._slot[at], -1)
 
 
 def check_routes(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
-    """Rules `route-node`, `route-ends`, `route-link` and `route-simple`; each at most once per transfer."""
+    """Rules `route-node`, `route-ends`, `route-link` and `route-simple`.
+
+    Each at most once per transfer.
+    """
     found = []
     block = max(1, _BLOCK // walk.longest)
     for low in range(0, traffic.source.size, block):
@@ -105,7 +121,8 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
         missing = length[hop] > 2
     else:
         missing = walk.link_between(start, stop) < 0
-        # a node visited twice in a row is no missing link but a route that is not simple; one outside is reported
+        # a node visited twice in a row is no missing link but a route that is not simple; one
+        # outside is reported
         missing &= start != stop
         missing &= (np.minimum(start, stop) >= 0) & (np.maximum(start, stop) < topology.nodes)
     for k, i in _firsts(ids, hop, np.flatnonzero(missing)):

@@ -1,9 +1,9 @@
 """Connections: linkage tables followed from gate to gate.
 
-The tables are built here from the stated channels: a node's channel leads to a channel of the next node, or out of
-the gate. Of two entries for one channel the later one stands, as in a machine: then another connection is lost, which
-the replay shows. The replay knows of a connection only where it enters and on which channel; what comes out must be
-its target.
+The tables are built here from the stated channels: a node's channel leads to a channel of the next
+node, or out of the gate. Of two entries for one channel the later one stands, as in a machine: then
+another connection is lost, which the replay shows. The replay knows of a connection only where it
+enters and on which channel; what comes out must be its target.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class StatedChannels:
         channel: shape=(stops of all routes): the channel of each.
     """
 
-    def __init__(self, traffic: Traffic, walk: ChosenWalk, stated: NDArray[np.int64] | NDArray[np.int32]) -> None:
+    def __init__(
+        self, traffic: Traffic, walk: ChosenWalk, stated: NDArray[np.int64] | NDArray[np.int32]
+    ) -> None:
         self.traffic, self.walk = traffic, walk
         ids = np.arange(traffic.source.size)
         length = np.diff(walk.offsets)
@@ -64,7 +66,10 @@ class StatedChannels:
 
     @cached_property
     def misnumbered(self) -> list[Violation]:
-        """Rule `channel-number`: from 0, below the limit where there is one; or as many channels as stops."""
+        """Rule `channel-number`: from 0, below the limit where there is one.
+
+        Or as many channels as stops.
+        """
         traffic, walk, channel = self.traffic, self.walk, self.channel
         if channel.size != walk.nodes.size:
             text = f"{channel.size} channels are stated for {walk.nodes.size} stops of routes"
@@ -75,7 +80,9 @@ class StatedChannels:
         found = []
         for at in stops[(channel[stops] < 0) | (channel[stops] >= most)].tolist():
             k, name = int(self.transfer[at]), walk.topology.node_name(int(walk.nodes[at]))
-            text = f"{traffic.where(k)}: channel {channel[at]} of {name}, must be from 0 to {most - 1}"
+            text = (
+                f"{traffic.where(k)}: channel {channel[at]} of {name}, must be from 0 to {most - 1}"
+            )
             found.append(Violation(*traffic.place_of(k), "channel-number", text))
         return found
 
@@ -85,14 +92,20 @@ class StatedChannels:
         traffic, walk, stops, channel = self.traffic, self.walk, self.stops, self.channel
         phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1
         # places are numbered from 0 before channels, up to 2³¹ of them, are told apart
-        place = np.unique(phase[self.transfer[stops]] * walk.topology.nodes + walk.nodes[stops], return_inverse=True)[1]
+        place = np.unique(
+            phase[self.transfer[stops]] * walk.topology.nodes + walk.nodes[stops],
+            return_inverse=True,
+        )[1]
         key = np.full(channel.size, -1, np.int64)
         key[stops] = place.reshape(-1) * (int(channel[stops].max()) + 1) + channel[stops]
         return key
 
     @cached_property
     def tables(self) -> Tables | None:
-        """What nodes are loaded with; None where there are no such nodes or channels, or no connections."""
+        """What nodes are loaded with.
+
+        None where there are no such nodes or channels, or no connections.
+        """
         if self.misnumbered or not self.stops.size or not self.inside.all():
             return None
         traffic, walk, stops, key = self.traffic, self.walk, self.stops, self.key
@@ -129,7 +142,8 @@ def _taken(channels: StatedChannels) -> list[Violation]:
         at, other = int(order[i + 1]), int(order[i])
         k, first = int(channels.transfer[at]), int(channels.transfer[other])
         text = (
-            f"{traffic.where(k)}: channel {channels.channel[at]} of {walk.topology.node_name(int(walk.nodes[at]))} is "
+            f"{traffic.where(k)}: channel {channels.channel[at]} of "
+            f"{walk.topology.node_name(int(walk.nodes[at]))} is "
             f"taken by transfer {traffic.place_of(first)[1]}"
         )
         found.append(Violation(*traffic.place_of(k), "channel-taken", text))
@@ -151,7 +165,9 @@ def _replay(traffic: Traffic, walk: ChosenWalk, tables: Tables) -> list[Violatio
     found = []
     for i in np.flatnonzero(out != traffic.target[ids]).tolist():
         k = int(ids[i])
-        where = "at no gate" if out[i] < 0 else f"at the gate of {walk.topology.node_name(int(out[i]))}"
+        where = (
+            "at no gate" if out[i] < 0 else f"at the gate of {walk.topology.node_name(int(out[i]))}"
+        )
         text = (
             f"{traffic.where(k)}: followed through the linkage tables it comes out {where}, "
             f"its target is {walk.topology.node_name(int(traffic.target[k]))}"

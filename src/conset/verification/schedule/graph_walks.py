@@ -1,4 +1,7 @@
-"""Routes through a graph: shortest paths found here, one of several by the machine's rule, or its route table."""
+"""Routes through a graph.
+
+Shortest paths found here, one of several by the machine's rule, or its route table.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,29 @@ _COLUMNS = 64
 
 
 class GraphWalk:
-    """Fewest links; among equals, node by node, the neighbour with the lowest index, or the one that the rule numbers.
+    """Fewest links; among equals, the neighbour with the lowest index.
 
-    `minimal`: number target mod count, in the order of neighbours; a link between groups is as long as three where
-    more than half of them are full meshes. `dmodk`: of those of the lowest level, number
-    ⌊target / s⌋ mod count, where s is the product, over the levels below the node's, of the most links up that a node
-    of that level has.
+    Node by node; or the one that the rule numbers.
 
-    Sixty-four targets at a time: `reach[v]` has a bit for each target that v reaches within so many links, and one step
-    is an OR over the links that leave v. O(targets / 64 · links · diameter) words; the table of next links takes
-    nodes × targets int32.
+    `minimal`: number target mod count, in the order of neighbours; a link between groups is as long
+    as three where more than half of them are full meshes. `dmodk`: of those of the lowest level,
+    number ⌊target / s⌋ mod count, where s is the product, over the levels below the node's, of the
+    most links up that a node of that level has.
+
+    Sixty-four targets at a time: `reach[v]` has a bit for each target that v reaches within so many
+    links, and one step is an OR over the links that leave v. O(targets / 64 · links · diameter)
+    words; the table of next links takes nodes × targets int32.
     """
 
     def __init__(self, topology: Topology, routing: Routing, targets: NDArray[np.int32]) -> None:
         self.link_target = topology.link_target
         self._divisor = _divisors(topology, routing.rule)
         self._level = topology.level if routing.rule == "dmodk" else None
-        self._length = lengths(topology) if routing.rule == "minimal" else np.ones(topology.link_slots, np.int32)
+        self._length = (
+            lengths(topology)
+            if routing.rule == "minimal"
+            else np.ones(topology.link_slots, np.int32)
+        )
         self.column = np.full(topology.nodes, _NOWHERE, np.intp)
         self.column[targets] = np.arange(targets.size)
         self.next = np.full((topology.nodes, targets.size), _NOWHERE, np.int32)
@@ -55,7 +64,8 @@ class GraphWalk:
         distance[targets, np.arange(columns)] = 0
         reach = np.zeros(nodes, np.uint64)
         reach[targets] |= np.uint64(1) << np.arange(columns, dtype=np.uint64)
-        # what was within reach so many steps ago: a link of length 3 leads to what was there 3 steps before
+        # what was within reach so many steps ago: a link of length 3 leads to what was there 3
+        # steps before
         past = [reach, *[np.zeros_like(reach)] * (int(self._length.max(initial=1)) - 1)]
         step = quiet = 0
         while self._first.size and quiet < len(past):
@@ -70,7 +80,9 @@ class GraphWalk:
             quiet = 0 if new.size else quiet + 1
             if not new.size:
                 continue
-            bits = (grown[new] ^ reach[new])[:, None] >> np.arange(columns, dtype=np.uint64) & np.uint64(1)
+            bits = (grown[new] ^ reach[new])[:, None] >> np.arange(
+                columns, dtype=np.uint64
+            ) & np.uint64(1)
             at, column = np.nonzero(bits)
             distance[new[at], column] = step
             reach = grown
@@ -78,7 +90,9 @@ class GraphWalk:
         if not self._first.size:
             return
         ahead = distance[self.link_target]
-        nearer = (ahead != far) & (ahead + self._length[:, None] * (ahead != far) == distance[self._source])
+        nearer = (ahead != far) & (
+            ahead + self._length[:, None] * (ahead != far) == distance[self._source]
+        )
         if self._divisor is not None:
             nearer = self._numbered(nearer, targets, self._divisor)
         link = np.where(nearer, np.arange(self.link_target.size, dtype=np.int32)[:, None], far)
@@ -86,7 +100,10 @@ class GraphWalk:
         self.next[self._from, low : low + columns] = np.where(best == far, _NOWHERE, best)
 
     def _numbered(self, equal: Mask, targets: NDArray[np.int32], divisor: Nodes) -> Mask:
-        """Of the links of `equal`, shape=(links, targets), the one that each node takes for each target."""
+        """The one of the links of `equal` that each node takes for each target.
+
+        shape=(links, targets).
+        """
         if self._level is not None:
             height = self._level[self.link_target].astype(np.int32)[:, None]
             height = np.where(equal, height, np.iinfo(np.int32).max)
@@ -118,37 +135,58 @@ class GraphWalk:
 
 
 def lengths(topology: Topology) -> Nodes:
-    """shape=(links), int32: 3 between groups of one level of which more than half are full meshes, else 1."""
+    """shape=(links), int32.
+
+    3 between groups of one level of which more than half are full meshes, else 1.
+    """
     length = np.ones(topology.link_slots, np.int32)
     if topology.level is None or topology.group is None:
         return length
     level, group = topology.level.tolist(), topology.group.tolist()
     heads: list[set[int]] = [set() for _ in range(topology.nodes)]
-    for tail, head in zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True):
+    for tail, head in zip(
+        topology.link_source.tolist(), topology.link_target.tolist(), strict=True
+    ):
         heads[tail].add(head)
     members: dict[tuple[int, int], set[int]] = {}
     for node in range(topology.nodes):
         members.setdefault((level[node], group[node]), set()).add(node)
     meshed = [
-        key for key, nodes in members.items() if key[1] >= 0 and all(nodes - {node} <= heads[node] for node in nodes)
+        key
+        for key, nodes in members.items()
+        if key[1] >= 0 and all(nodes - {node} <= heads[node] for node in nodes)
     ]
-    groups, whole = (Counter(height for height, name in keys if name >= 0) for keys in (members, meshed))
-    for k, (tail, head) in enumerate(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)):
+    groups, whole = (
+        Counter(height for height, name in keys if name >= 0) for keys in (members, meshed)
+    )
+    for k, (tail, head) in enumerate(
+        zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
+    ):
         most = 2 * whole[level[tail]] > groups[level[tail]]
-        if most and level[tail] == level[head] and group[tail] != group[head] and min(group[tail], group[head]) >= 0:
+        if (
+            most
+            and level[tail] == level[head]
+            and group[tail] != group[head]
+            and min(group[tail], group[head]) >= 0
+        ):
             length[k] = 3
     return length
 
 
 def _divisors(topology: Topology, rule: str) -> Nodes | None:
-    """shape=(nodes), int32: what a target is divided by at each node; None: the first neighbour is taken."""
+    """shape=(nodes), int32: what a target is divided by at each node.
+
+    None: the first neighbour is taken.
+    """
     if rule == "minimal":
         return np.ones(topology.nodes, np.int32)
     if rule != "dmodk" or topology.level is None:  # no machine has the rule without levels
         return None
     heights = topology.level.tolist()
     parents = [0] * topology.nodes
-    for tail, head in zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True):
+    for tail, head in zip(
+        topology.link_source.tolist(), topology.link_target.tolist(), strict=True
+    ):
         parents[tail] += heights[head] > heights[tail]
     fan = [1] * (max(heights) + 1)
     for node, count in enumerate(parents):
@@ -157,7 +195,7 @@ def _divisors(topology: Topology, rule: str) -> Nodes | None:
 
 
 class TableWalk:
-    """The machine's stored routes, believed only where they are chains of links that join their ends."""
+    """The machine's stored routes, if they are chains of links that join their ends."""
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
         assert routing.table_offsets is not None  # Routing refuses a table without its arrays

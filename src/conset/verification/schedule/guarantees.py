@@ -1,15 +1,17 @@
 """Guarantees: what every connection of a phase gets at least, held against what was asked for it.
 
-A port or link that u connections share serves those that wait in turn, a flit each. So whatever the others do,
+A port or link that u connections share serves those that wait in turn, a flit each. So whatever the
+others do,
 
     bandwidth  at least the least over port out, links, port in of rate / u
     latency    at most a hop for every link, and the sum over the same of u · flit / rate
 
-Where the ports of a node share a rate, either has no more than 1 / u of it, u being all connections that end there.
+Where the ports of a node share a rate, either has no more than 1 / u of it, u being all connections
+that end there.
 
-Where channels are stated, users are counted in the linkage tables and connections followed through them: what enters at
-a gate uses the port out, a row that leads to another node the link between them, one that leads to the gate the port
-in. Otherwise users are counted along the routes.
+Where channels are stated, users are counted in the linkage tables and connections followed through
+them: what enters at a gate uses the port out, a row that leads to another node the link between
+them, one that leads to the gate the port in. Otherwise users are counted along the routes.
 """
 
 from __future__ import annotations
@@ -36,12 +38,18 @@ Stated = float | Sequence[float | None] | None
 
 
 def bandwidths_of(stated: Stated, messages: int) -> Floats:
-    """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least; 0 where nothing is said."""
+    """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least.
+
+    0 where nothing is said.
+    """
     return _each(stated, messages, 0.0)
 
 
 def latencies_of(stated: Stated, messages: int) -> Floats:
-    """shape=(messages), float64 [s]: what each message is to be guaranteed at most; infinite where nothing is said."""
+    """shape=(messages), float64 [s]: what each message is to be guaranteed at most.
+
+    Infinite where nothing is said.
+    """
     return _each(stated, messages, np.inf)
 
 
@@ -54,12 +62,21 @@ def _each(stated: Stated, messages: int, nothing: float) -> Floats:
 def resource_rates(machine: Machine, method: str) -> tuple[float, float, Floats]:
     """(port out, port in, links of all their width, shape=(link_slots)) [B/s]."""
     costs, topology = machine.costs_for(method), machine.topology
-    rates = np.full(topology.link_slots, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
+    rates = (
+        np.full(topology.link_slots, costs.link_Bps)
+        if topology.link_rate_Bps is None
+        else topology.link_rate_Bps
+    )
     return costs.port_out_Bps, costs.port_in_Bps, rates * topology.widths()
 
 
-def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine, tables: Tables | None) -> list[Violation]:
-    """Rules `bandwidth` and `latency`, through the linkage tables where there are any; O(hops log hops)."""
+def check_guarantees(
+    traffic: Traffic, walk: Walk, machine: Machine, tables: Tables | None
+) -> list[Violation]:
+    """Rules `bandwidth` and `latency`, through the linkage tables where there are any.
+
+    O(hops log hops).
+    """
     document = traffic.document
     if document.min_bandwidth_Bps is None and document.max_latency_s is None:
         return []
@@ -69,17 +86,25 @@ def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine, tables: Tab
     messages = document.source.size
     least = bandwidths_of(document.min_bandwidth_Bps, messages)
     most = latencies_of(document.max_latency_s, messages)
-    message = np.clip(document.transfer_message, 0, messages - 1)  # others are reported by `message-index`
+    message = np.clip(
+        document.transfer_message, 0, messages - 1
+    )  # others are reported by `message-index`
     found = []
     for ids, bandwidth, latency in _guarantees(traffic, walk, machine, tables):
         asked, limit = least[message[ids]], most[message[ids]]
         for n in np.flatnonzero(bandwidth * _ROUNDING < asked).tolist():
             k = int(ids[n])
-            text = f"{traffic.where(k)}: {bandwidth[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s were asked for"
+            text = (
+                f"{traffic.where(k)}: {bandwidth[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s "
+                "were asked for"
+            )
             found.append(Violation(*traffic.place_of(k), "bandwidth", text))
         for n in np.flatnonzero(latency > limit * _ROUNDING).tolist():
             k = int(ids[n])
-            text = f"{traffic.where(k)}: at most {latency[n]:.6g} s are guaranteed, {limit[n]:.6g} s were asked for"
+            text = (
+                f"{traffic.where(k)}: at most {latency[n]:.6g} s are guaranteed, {limit[n]:.6g} "
+                "s were asked for"
+            )
             found.append(Violation(*traffic.place_of(k), "latency", text))
     return found
 
@@ -95,9 +120,17 @@ def _misstated(document: Document) -> list[Violation]:
         if stated is None:
             continue
         if not isinstance(stated, int | float) and len(stated) != messages:
-            found.append(Violation(None, None, rule, f"{len(stated)} {what} are stated for {messages} messages"))
+            found.append(
+                Violation(
+                    None, None, rule, f"{len(stated)} {what} are stated for {messages} messages"
+                )
+            )
             continue
-        values = [value for value in (stated if isinstance(stated, list) else [stated]) if value is not None]
+        values = [
+            value
+            for value in (stated if isinstance(stated, list) else [stated])
+            if value is not None
+        ]
         wrong = [value for value in values if not 0 <= value < np.inf]
         if wrong:
             text = f"{what}: {wrong[0]:g} is stated, must be finite and at least 0"
@@ -121,14 +154,21 @@ def _guarantees(
 
 def _through_tables(
     tables: Tables, traffic: Traffic, walk: ChosenWalk, machine: Machine
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """Both guarantees of every connection that enters the tables."""
     out, into, links = resource_rates(machine, traffic.document.method)
-    costs, nodes, following = machine.costs_for(traffic.document.method), machine.topology.nodes, tables.following
+    costs, nodes, following = (
+        machine.costs_for(traffic.document.method),
+        machine.topology.nodes,
+        tables.following,
+    )
     share, hop = np.full(tables.node.size, np.inf), np.zeros(tables.node.size)
     at, ends = tables.entry.copy(), np.flatnonzero(following == GATE)
     least, share[ends] = _port_shares(
-        (tables.phase[at], tables.node[at]), (tables.phase[ends], tables.node[ends]), (out, into, costs.node_Bps), nodes
+        (tables.phase[at], tables.node[at]),
+        (tables.phase[ends], tables.node[ends]),
+        (out, into, costs.node_Bps),
+        nodes,
     )
     inner = np.flatnonzero(following != GATE)
     link = walk.link_between(tables.node[inner], tables.node[following[inner]])
@@ -148,12 +188,14 @@ def _through_tables(
 
 def _along_routes(
     traffic: Traffic, walk: Walk, machine: Machine, ids: Ints, group: Ints
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """Both guarantees of `ids`, counted along their routes."""
     out, into, links = resource_rates(machine, traffic.document.method)
     costs, nodes = machine.costs_for(traffic.document.method), machine.topology.nodes
     source, target = traffic.source[ids], traffic.target[ids]
-    sent, received = _port_shares((group, source), (group, target), (out, into, costs.node_Bps), nodes)
+    sent, received = _port_shares(
+        (group, source), (group, target), (out, into, costs.node_Bps), nodes
+    )
     least, delay = np.minimum(sent, received), costs.flit_B / sent + costs.flit_B / received
     position, link = walk.hops(ids, source, target)
     if link.size:
@@ -164,7 +206,10 @@ def _along_routes(
 
 
 def _port_shares(
-    leaving: tuple[Ints, Places], entering: tuple[Ints, Places], rates: tuple[float, float, float], nodes: int
+    leaving: tuple[Ints, Places],
+    entering: tuple[Ints, Places],
+    rates: tuple[float, float, float],
+    nodes: int,
 ) -> tuple[Floats, Floats]:
     """What those that leave, and those that enter, have of their ports at least [B/s].
 
@@ -175,7 +220,9 @@ def _port_shares(
         nodes: of the network.
     """
     out, into, both = rates
-    ends = _users(np.concatenate([leaving[0], entering[0]]), np.concatenate([leaving[1], entering[1]]), nodes)
+    ends = _users(
+        np.concatenate([leaving[0], entering[0]]), np.concatenate([leaving[1], entering[1]]), nodes
+    )
     first = leaving[0].size
     sent = np.minimum(out / _users(*leaving, nodes), both / ends[:first])
     return sent, np.minimum(into / _users(*entering, nodes), both / ends[first:])

@@ -1,10 +1,13 @@
-"""Loads of groups of transfers on ports, links and channels, held against the limits; and the duplex rule.
+"""Loads of groups of transfers on ports, links and channels, held against the limits.
 
-A group is a phase, or a window of several. Duplex `exchange`: a node that both sends and receives in a group does so
-with one partner.
+And the duplex rule.
 
-Memory is bounded: groups come in chunks of so many (group, resource) cells and transfers, a single group of very many
-transfers in blocks. Where transfers are few and the network is large, counts are kept sparse.
+A group is a phase, or a window of several. Duplex `exchange`: a node that both sends and receives
+in a group does so with one partner.
+
+Memory is bounded: groups come in chunks of so many (group, resource) cells and transfers, a single
+group of very many transfers in blocks. Where transfers are few and the network is large, counts are
+kept sparse.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ from conset.verification.verification import Violation
 KINDS = ("send", "receive", "link", "channels")
 _CELLS = 1 << 18
 _TRANSFERS = 1 << 18
-"""Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
+"""Limits of a chunk.
+
+Both so few that its arrays stay in a core's cache, and their memory with the process.
+"""
 _HOPS = 1 << 22
 """Of a block."""
 _SHOWN = 8
@@ -46,7 +52,8 @@ class Measured:
     """What was found.
 
     Attributes:
-        peaks: for each kind, shape=(groups): the largest load of any resource; floats where it is expected.
+        peaks: for each kind, shape=(groups): the largest load of any resource; floats where it is
+            expected.
         violations: of the limits.
     """
 
@@ -54,8 +61,13 @@ class Measured:
     violations: list[Violation]
 
 
-def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, Any], window: int = 1) -> Measured:
-    """Largest loads of each group, and every resource above a limit; O(cells + messages · dimensions) or O(hops)."""
+def measure(
+    traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, Any], window: int = 1
+) -> Measured:
+    """Largest loads of each group, and every resource above a limit.
+
+    O(cells + messages · dimensions) or O(hops).
+    """
     topology = traffic.topology
     lines = walk if isinstance(walk, BoxWalk | CubeWalk) else None
     resources = max(topology.link_slots, topology.nodes)
@@ -87,17 +99,27 @@ def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, A
     return Measured(peaks, violations)
 
 
-def true_figures(peaks: Mapping[str, Ints | NDArray[np.float64]], phases: int, phase_bytes: int) -> dict[str, Any]:
+def true_figures(
+    peaks: Mapping[str, Ints | NDArray[np.float64]], phases: int, phase_bytes: int
+) -> dict[str, Any]:
     """`phases`, `load` and `phase_bytes` as a schedule file states them."""
     load = {kind: as_figure(peaks[kind].max(initial=0)) for kind in KINDS}
     largest = np.maximum(np.maximum(peaks["send"], peaks["receive"]), peaks["link"])
-    return {"phases": phases, "load": {**load, "sum": as_figure(largest.sum())}, "phase_bytes": phase_bytes}
+    return {
+        "phases": phases,
+        "load": {**load, "sum": as_figure(largest.sum())},
+        "phase_bytes": phase_bytes,
+    }
 
 
 def _width(traffic: Traffic, kind: str) -> Any:
     if kind != "link":
         return 1
-    return traffic.topology.width if traffic.topology.link_width is None else traffic.topology.link_width
+    return (
+        traffic.topology.width
+        if traffic.topology.link_width is None
+        else traffic.topology.link_width
+    )
 
 
 def _count(
@@ -114,7 +136,9 @@ def _count(
     return {kind: tally.counts() for kind, tally in tallies.items()}
 
 
-def _add_block(traffic: Traffic, walk: Walk, tallies: dict[str, Tally], ids: Ints, group: Ints) -> None:
+def _add_block(
+    traffic: Traffic, walk: Walk, tallies: dict[str, Tally], ids: Ints, group: Ints
+) -> None:
     source, target = traffic.source[ids], traffic.target[ids]
     tallies["send"].add(group, source)
     tallies["receive"].add(group, target)
@@ -155,10 +179,15 @@ class _Excess:
         return found
 
     def _users(self, g: int, resources: Ints) -> dict[int, list[int]]:
-        """The first transfers of group g on each of `resources`: those shown, and the first beyond the limit."""
+        """The first transfers of group g on each of `resources`.
+
+        Those shown, and the first beyond the limit.
+        """
         room = [max(_SHOWN, self._allowed(r) + 1) for r in resources.tolist()]
         users: dict[int, list[int]] = {r: [] for r in resources.tolist()}
-        place = np.full(max(self.traffic.topology.link_slots, self.traffic.topology.nodes), -1, np.intp)
+        place = np.full(
+            max(self.traffic.topology.link_slots, self.traffic.topology.nodes), -1, np.intp
+        )
         place[resources] = np.arange(resources.size)
         for ids, _ in self.groups.blocks(g, g + 1, self.most):
             used = ids[self.traffic.networked(ids)]
@@ -206,7 +235,9 @@ class _Excess:
 
 
 def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Violation]:
-    """Rule `duplex`; the transfer named is the first whose partner is not that of the node's first one.
+    """Rule `duplex`; it names the first transfer whose partner differs from the first one's.
+
+    Of a node.
 
     O(t log t) for t transfers of a chunk; a group is never cut.
     """
@@ -220,8 +251,13 @@ def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Viol
     return found
 
 
-def _duplex_conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, int, list[int], list[int]]]:
-    """(group, node, its transfers in list order, their other ends) of every node that breaks the rule."""
+def _duplex_conflicts(
+    traffic: Traffic, ids: Ints, group: Ints
+) -> Iterator[tuple[int, int, list[int], list[int]]]:
+    """(group, node, its transfers, their other ends) of every node that breaks the rule.
+
+    In list order.
+    """
     if not ids.size:
         return
     nodes = traffic.topology.nodes
@@ -310,7 +346,7 @@ class Counts:
         return peaks
 
     def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
-        """(group, resource, count) of every resource that carries more than `limit` per unit of its width."""
+        """(group, resource, count) of each resource above `limit` per unit of its width."""
         if self.key is None:
             most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
             at = np.flatnonzero(self.count.reshape(self.groups, self.resources) > most)
@@ -359,7 +395,10 @@ class Tally:
         if len(self._keys) > 1:
             order = np.argsort(key, kind="stable")
             start = np.flatnonzero(np.diff(key[order], prepend=-1))
-            key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
+            key, count = (
+                key[order][start],
+                np.add.reduceat(count[order], start) if start.size else none,
+            )
         return Counts(self.groups, self.resources, key, count)
 
 

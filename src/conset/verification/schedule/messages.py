@@ -16,7 +16,10 @@ from conset.verification.verification import Violation
 
 _BLOCK = 1 << 17
 MAX_BYTES = 1 << 62
-"""What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
+"""What all messages of a pattern, or of a program, may carry together [B].
+
+Sums of sizes stay within 64 bits.
+"""
 _SHOWN = 8
 _ROUNDS = 64
 """Messages of a chain up to which what ends without a cycle is put aside at once."""
@@ -37,11 +40,21 @@ def check_pattern(document: Document) -> list[Violation]:
     source, target, size, ranks = document.source, document.target, document.size, document.ranks
     outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
     own, empty = source == target, size <= 0
-    found = [f"{_ends(document, m)}: ranks are 0 to {ranks - 1}" for m in np.flatnonzero(outside).tolist()]
+    found = [
+        f"{_ends(document, m)}: ranks are 0 to {ranks - 1}"
+        for m in np.flatnonzero(outside).tolist()
+    ]
     found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
-    found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
+    found += [
+        f"{_ends(document, m)}: has {size[m]} B, must be above 0 B"
+        for m in np.flatnonzero(empty).tolist()
+    ]
     total = exact_sum(size)
-    found += [f"all messages together have {total} B, at most {MAX_BYTES} B"] if total > MAX_BYTES else []
+    found += (
+        [f"all messages together have {total} B, at most {MAX_BYTES} B"]
+        if total > MAX_BYTES
+        else []
+    )
     found += [*_check_order_pairs(document), *_check_cycle(document), *_check_packed(document)]
     return [Violation(None, None, "pattern", text) for text in found]
 
@@ -86,7 +99,9 @@ def _check_cycle(document: Document) -> Iterator[str]:
         graph.prepare()
     except CycleError as error:
         cycle = error.args[1]
-        shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
+        shown = [str(m) for m in cycle[:_SHOWN]] + (
+            ["…", str(cycle[-1])] if len(cycle) > _SHOWN else []
+        )
         yield f"before: the order is cyclic: message {' before '.join(shown)}"
 
 
@@ -100,7 +115,10 @@ def _check_packed(document: Document) -> Iterator[str]:
 
 
 def _entangled(pairs: IntArray, messages: int) -> IntArray:
-    """`pairs` without those whose first message waits for none of the others, again and again: cycles are left."""
+    """`pairs` without those whose first message waits for none of the others, again and again.
+
+    Cycles are left.
+    """
     for _ in range(_ROUNDS):
         waits = np.zeros(messages, bool)
         waits[pairs[:, 1]] = True
@@ -119,7 +137,11 @@ def check_messages(traffic: Traffic) -> list[Violation]:
     if message.size and (message.min() < 0 or message.max() >= messages):
         known = np.asarray((message >= 0) & (message < messages))
     found = [] if known is None else _unknown_messages(traffic, known)
-    seen = None if known is None and _each_once(message, messages) else _counts(message, known, messages)
+    seen = (
+        None
+        if known is None and _each_once(message, messages)
+        else _counts(message, known, messages)
+    )
 
     def check(low: int) -> list[Violation]:
         ids = np.arange(low, min(low + _BLOCK, message.size))
@@ -131,7 +153,10 @@ def check_messages(traffic: Traffic) -> list[Violation]:
 
 
 def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) -> bool:
-    """Whether known messages occur once each: without a count of each, which takes eight times the memory."""
+    """Whether known messages occur once each.
+
+    Without a count of each, which takes eight times the memory.
+    """
     if message.size != messages:
         return False
     there = np.zeros(messages, bool)
@@ -140,7 +165,9 @@ def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) ->
     return bool(there.all())
 
 
-def _counts(message: NDArray[np.int64] | NDArray[np.int32], known: Mask | None, messages: int) -> Ints:
+def _counts(
+    message: NDArray[np.int64] | NDArray[np.int32], known: Mask | None, messages: int
+) -> Ints:
     """shape=(messages): how often each of the known messages occurs."""
     return np.bincount(message if known is None else message[known], minlength=messages)
 
@@ -154,7 +181,8 @@ def _unknown_messages(traffic: Traffic, known: Mask) -> list[Violation]:
     found = []
     for k in np.flatnonzero(~known).tolist():
         text = (
-            f"{traffic.where(k)}: message {document.transfer_message[k]}, must be from 0 to {document.source.size - 1}"
+            f"{traffic.where(k)}: message {document.transfer_message[k]}, must be from 0 to "
+            f"{document.source.size - 1}"
         )
         found.append(Violation(*traffic.place_of(k), "message-index", text))
     return found
@@ -165,7 +193,9 @@ def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> list[Violatio
     d = traffic.document
     message, size = d.transfer_message[ids], d.transfer_size[ids]
     found = []
-    wrong = (d.transfer_source[ids] != d.source[message]) | (d.transfer_target[ids] != d.target[message])
+    wrong = (d.transfer_source[ids] != d.source[message]) | (
+        d.transfer_target[ids] != d.target[message]
+    )
     for k in ids[wrong].tolist():
         own = f"{d.transfer_source[k]} → {d.transfer_target[k]}"
         text = f"{traffic.where(k)}: goes {own}, is of {_message(d, d.transfer_message[k])}"
@@ -178,7 +208,9 @@ def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> list[Violatio
         differs &= seen[message] == 1
     for k in ids[differs].tolist():
         whole = _message(d, d.transfer_message[k])
-        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B of {whole}, and nothing else does"
+        text = (
+            f"{traffic.where(k)}: carries {d.transfer_size[k]} B of {whole}, and nothing else does"
+        )
         found.append(Violation(*traffic.place_of(k), "message-bytes", text))
     return found
 
@@ -196,7 +228,8 @@ def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Viola
     message, size = d.transfer_message[ids], d.transfer_size[ids]
     start = np.flatnonzero(np.diff(message, prepend=-1))
     wide = size.astype(np.int64, copy=False)
-    # sums of an edited file may need more than 64 bits: halves are added up apart and the carry moved over
+    # sums of an edited file may need more than 64 bits: halves are added up apart and the carry
+    # moved over
     high, low = (np.add.reduceat(half, start) for half in (wide >> 32, wide & 0xFFFFFFFF))
     whole = d.size[message[start]].astype(np.int64)
     wrong = (high + (low >> 32) != whole >> 32) | (low & 0xFFFFFFFF != whole & 0xFFFFFFFF)

@@ -1,15 +1,17 @@
 """Order: the partial order between messages, timetables, and the order in which each rank posts.
 
-Messages keep their order across phases, and inside one by its timetable, or without one by its list: ranks post what is
-listed earlier first, and the second of two messages waits for the first. In a timetable the first one ends when the
-second one starts or before; of two windows that are one instant, the list decides.
+Messages keep their order across phases, and inside one by its timetable, or without one by its
+list: ranks post what is listed earlier first, and the second of two messages waits for the first.
+In a timetable the first one ends when the second one starts or before; of two windows that are one
+instant, the list decides.
 
-In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a node sends at most
-one message, receives at most one, and a link carries at most one per unit of its width, whatever the limits of the
-phase say: a timetable is what makes many connections of a phase one after the other. Intervals that only touch do not
-overlap, and one of no length overlaps nothing. Transfers inside a node are free. A window is as long as its bytes need
-at the slowest of its ports and of one unit of every link, or it is none.
-Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
+In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a
+node sends at most one message, receives at most one, and a link carries at most one per unit of its
+width, whatever the limits of the phase say: a timetable is what makes many connections of a phase
+one after the other. Intervals that only touch do not overlap, and one of no length overlaps
+nothing. Transfers inside a node are free. A window is as long as its bytes need at the slowest of
+its ports and of one unit of every link, or it is none. Cost: O(u log u) for the u uses (ports and
+hops) of a chunk of phases.
 
 A rank posts in the order that the file names.
 """
@@ -42,7 +44,8 @@ class _Extent:
 
     Attributes:
         present: whether it is scheduled at all.
-        first: the transfer that starts first: in the earliest phase, there by the timetable, then the list.
+        first: the transfer that starts first: in the earliest phase, there by the timetable, then
+            the list.
         last: the transfer that ends last, likewise.
     """
 
@@ -68,7 +71,8 @@ def check_order(traffic: Traffic) -> list[Violation]:
     phase = np.searchsorted(traffic.offsets, np.stack([first, second]), side="right") - 1
     late = (phase[0] > phase[1]) | ((phase[0] == phase[1]) & ~_earlier(traffic, first, second))
     return [
-        _order_violation(traffic, int(pairs[n]), int(first[n]), int(second[n])) for n in np.flatnonzero(late).tolist()
+        _order_violation(traffic, int(pairs[n]), int(first[n]), int(second[n]))
+        for n in np.flatnonzero(late).tolist()
     ]
 
 
@@ -102,7 +106,10 @@ def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
 
 
 def _least(count: int, slot: Ints, ids: Ints, keys: tuple[NDArray[Any], ...]) -> Ints:
-    """For each slot the transfer with the least keys, the first key first; 0 where there is none."""
+    """For each slot the transfer with the least keys, the first key first.
+
+    0 where there is none.
+    """
     order = np.lexsort((*keys[::-1], slot))
     result = np.zeros(count, np.intp)
     head = np.diff(slot[order], prepend=-1) != 0
@@ -114,7 +121,8 @@ def _order_violation(traffic: Traffic, pair: int, first: int, second: int) -> Vi
     document = traffic.document
     i, j = int(document.transfer_message[first]), int(document.transfer_message[second])
     text = (
-        f"before[{pair}] = [{i}, {j}]: message {i} ({traffic.where(first)}{_time(traffic, first, 1)}) must end before "
+        f"before[{pair}] = [{i}, {j}]: message {i} "
+        f"({traffic.where(first)}{_time(traffic, first, 1)}) must end before "
     )
     text += f"message {j} ({traffic.where(second)}{_time(traffic, second, 0)}) starts"
     return Violation(*traffic.place_of(second), "order", text)
@@ -131,7 +139,9 @@ def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Viol
     if table is None:
         return []
     with np.errstate(invalid="ignore"):
-        sound = np.asarray(np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1]))
+        sound = np.asarray(
+            np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1])
+        )
     found = [_interval_violation(traffic, k) for k in np.flatnonzero(~sound).tolist()]
     groups = Groups.of_phases(traffic.offsets)
     for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
@@ -147,10 +157,16 @@ def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Viol
 
 def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
     """Rule `timetable-length` for transfers that use the network."""
-    table, costs, topology = traffic.document.timetable, machine.costs_for(traffic.document.method), machine.topology
+    table, costs, topology = (
+        traffic.document.timetable,
+        machine.costs_for(traffic.document.method),
+        machine.topology,
+    )
     if table is None or not ids.size:
         return []
-    per_byte = np.full(ids.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps))
+    per_byte = np.full(
+        ids.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps)
+    )
     if topology.link_rate_Bps is not None or costs.link_Bps < np.inf:
         position, link = walk.hops(ids, traffic.source[ids], traffic.target[ids])
         rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
@@ -163,14 +179,19 @@ def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) ->
     for n in short.tolist():
         k = int(ids[n])
         size = traffic.document.transfer_size[k]
-        text = f"{traffic.where(k)}: from {start[n]:g} s to {end[n]:g} s, its {size} B need at least {need[n]:.6g} s"
+        text = (
+            f"{traffic.where(k)}: from {start[n]:g} s to {end[n]:g} s, its {size} B need at "
+            f"least {need[n]:.6g} s"
+        )
         found.append(Violation(*traffic.place_of(k), "timetable-length", text))
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Uses:
-    """Intervals on resources: `transfer[k]` holds `key[k]` from `start[k]` to `end[k]`; `room[k]` may at once.
+    """Intervals on resources: `transfer[k]` holds `key[k]` from `start[k]` to `end[k]`.
+
+    `room[k]` may at once.
 
     `key` is group · resources + resource.
     """
@@ -183,7 +204,7 @@ class _Uses:
     room: Ints
 
     def overlaps(self) -> Iterator[tuple[int, int, list[int]]]:
-        """(resource, transfer, those that hold it already) for each transfer that starts where there is no room."""
+        """(resource, transfer, those that hold it) for each transfer that starts without room."""
         count = self.key.size
         time = np.concatenate([self.end, self.start])
         change = np.repeat(np.array([-1, 1]), count)
@@ -198,7 +219,9 @@ class _Uses:
     def _holders(self, k: int) -> list[int]:
         low, high = np.searchsorted(self._sorted_key, [self.key[k], self.key[k] + 1])
         same = self._by_key[low:high]
-        over: Mask = (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
+        over: Mask = (
+            (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
+        )
         return sorted(self.transfer[same[over]].tolist())
 
     def __post_init__(self) -> None:
@@ -221,17 +244,32 @@ def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tupl
     position, link = walk.hops(ids, source, target)
     if link.size:
         slots, room = topology.link_slots, topology.widths()[link].astype(np.intp)
-        yield "link", _Uses(slots, group[position] * slots + link, ids[position], start[position], end[position], room)
+        yield (
+            "link",
+            _Uses(
+                slots,
+                group[position] * slots + link,
+                ids[position],
+                start[position],
+                end[position],
+                room,
+            ),
+        )
 
 
 def _interval_violation(traffic: Traffic, k: int) -> Violation:
     table = traffic.document.timetable
     start, end = (0.0, 0.0) if table is None else table[k].tolist()
-    text = f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end not before the start"
+    text = (
+        f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end "
+        "not before the start"
+    )
     return Violation(*traffic.place_of(k), "timetable-interval", text)
 
 
-def _overlap_violation(traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]) -> Violation:
+def _overlap_violation(
+    traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]
+) -> Violation:
     topology, table = traffic.topology, traffic.document.timetable
     start = 0.0 if table is None else float(table[transfer, 0])
     phase, place = traffic.place_of(transfer)
@@ -239,7 +277,10 @@ def _overlap_violation(traffic: Traffic, kind: str, resource: int, transfer: int
     width = int(topology.widths()[resource]) if kind == "link" else 1
     name = topology.link_name(resource) if kind == "link" else topology.node_name(resource)
     verb = {"send": "sends", "receive": "receives", "link": "carries"}[kind]
-    text = f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy with {others}, "
+    text = (
+        f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy "
+        f"with {others}, "
+    )
     text += f"the limit is {width} at once"
     return Violation(phase, place, f"timetable-{kind}", text)
 
@@ -258,13 +299,16 @@ def check_posting(traffic: Traffic) -> list[Violation]:
     if document.posting in ("schedule", "random"):
         return found
     if document.posting == "dimension" and traffic.topology.kind not in _GRIDS:
-        text = f"posting is 'dimension', which requires one of {', '.join(_GRIDS)}, not a {traffic.topology.kind}"
+        text = (
+            f"posting is 'dimension', which requires one of {', '.join(_GRIDS)}, not a "
+            f"{traffic.topology.kind}"
+        )
         return [*found, Violation(None, None, "posting", text)]
     return found + _check_lists(traffic)
 
 
 def _check_lists(traffic: Traffic) -> list[Violation]:
-    """Neighbours in a rank's own list of a phase, the second of which should stand before the first."""
+    """Neighbours in a rank's list of a phase of which the second should come first."""
     document = traffic.document
     count = document.transfer_source.size
     phase = np.searchsorted(traffic.offsets, np.arange(count), side="right") - 1
@@ -273,7 +317,10 @@ def _check_lists(traffic: Traffic) -> list[Violation]:
     one, other = order[:-1], order[1:]
     same = (phase[one] == phase[other]) & (source[one] == source[other])
     one, other = one[same], other[same]
-    return [_posting_violation(traffic, int(a), int(b)) for a, b in zip(*_falling(traffic, one, other), strict=True)]
+    return [
+        _posting_violation(traffic, int(a), int(b))
+        for a, b in zip(*_falling(traffic, one, other), strict=True)
+    ]
 
 
 def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
@@ -298,7 +345,10 @@ def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
 
 
 def _displacement(traffic: Traffic) -> Ints:
-    """shape=(transfers): how far up each goes in every dimension of a grid, as the number of the node so far from 0."""
+    """shape=(transfers): how far up each goes in every dimension of a grid.
+
+    As the number of the node so far from 0.
+    """
     number = np.zeros(traffic.source.size, np.int64)
     stride = 1
     for side in reversed(traffic.topology.sides):
@@ -314,5 +364,8 @@ def _posting_violation(traffic: Traffic, one: int, other: int) -> Violation:
     def describe(k: int) -> str:
         return f"{d.transfer_source[k]} → {d.transfer_target[k]}, {d.transfer_size[k]} B"
 
-    text = f"{traffic.where(other)}: posting {d.posting} has {describe(other)} before {describe(one)} (transfer {one})"
+    text = (
+        f"{traffic.where(other)}: posting {d.posting} has {describe(other)} before "
+        f"{describe(one)} (transfer {one})"
+    )
     return Violation(*traffic.place_of(other), "posting", text)

@@ -1,4 +1,7 @@
-"""Routes by the rule `planes`: expanded in one network by the verifier's own walks, and moved into a plane."""
+"""Routes by the rule `planes`.
+
+Expanded in one network by the verifier's own walks, and moved into a plane.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes
 
 
 class PlanesWalk:
-    """Up to the router of plane (source + target) mod planes, through it as its network leads, and down."""
+    """Up to the router of plane (source + target) mod planes, through it, and down.
+
+    Through it as its network leads.
+    """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
         planes = require_planes(topology)
@@ -29,7 +35,10 @@ class PlanesWalk:
         """(position, link) of every hop."""
         plane = (source.astype(np.int64) + target) % self.count
         position, link = self.walk.hops(ids, source, target)
-        start, stop = (end[link].astype(np.int64) + (plane[position] + 1) * self.base.nodes for end in self.base.ends)
+        start, stop = (
+            end[link].astype(np.int64) + (plane[position] + 1) * self.base.nodes
+            for end in self.base.ends
+        )
         apart = np.flatnonzero(source != target)
         first, last = source[apart].astype(np.int64), target[apart].astype(np.int64)
         shift = (plane[apart] + 1) * self.base.nodes

@@ -1,13 +1,17 @@
-"""Routes where nodes choose among next links of equal cost: the sample of a hash, and what is expected of all.
+"""Routes where nodes choose among next links of equal cost.
 
-The verifier's own reading of `smodk`, `ecmp`, `valiant` and `adaptive` (`conset.machine.network.routing`, `docs/routing.md`),
-in NumPy and apart from the compiler's. Candidates of a node for a target are the links that begin a way of least cost:
-all links count alike, but those between groups three times as much where most are full meshes.
-The hash is splitmix64's finalizer z(x) over 64-bit words:
+The sample of a hash, and what is expected of all.
+
+The verifier's own reading of `smodk`, `ecmp`, `valiant` and `adaptive`
+(`conset.machine.network.routing`, `docs/routing.md`), in NumPy and apart from the compiler's.
+Candidates of a node for a target are the links that begin a way of least cost: all links count
+alike, but those between groups three times as much where most are full meshes. The hash is
+splitmix64's finalizer z(x) over 64-bit words:
 
     pair   z(z(seed + g) XOR (source · 2³² + target)),  g = 0x9e3779b97f4a7c15
-    node v takes wire ⌊(z(pair XOR (v + 1) · g) / 2³²) · wires / 2³²⌋ of its candidates, wires counted link by link
-    `valiant` goes by node first + ⌊(z(pair) / 2³²) · nodes / 2³²⌋, of the switches, or of all nodes without any
+    node v takes wire ⌊(z(pair XOR (v + 1) · g) / 2³²) · wires / 2³²⌋ of its candidates, wires
+    counted link by link `valiant` goes by node first + ⌊(z(pair) / 2³²) · nodes / 2³²⌋, of the
+    switches, or of all nodes without any
 """
 
 from __future__ import annotations
@@ -34,8 +38,8 @@ _ENTRIES = 1 << 22
 class SpreadWalk:
     """Choices among next links of equal cost.
 
-    `hops` are those of the sample; what is expected is `expect`. Distances take nodes × (targets, with `valiant`
-    and the nodes that may be drawn) int32.
+    `hops` are those of the sample; what is expected is `expect`. Distances take nodes × (targets,
+    with `valiant` and the nodes that may be drawn) int32.
     """
 
     def __init__(self, topology: Topology, routing: Routing, targets: NDArray[np.int32]) -> None:
@@ -43,7 +47,9 @@ class SpreadWalk:
         nodes, endpoints = topology.nodes, topology.endpoints
         self.vias = np.arange(endpoints if endpoints < nodes else 0, nodes, dtype=np.int32)
         self._by_via = routing.rule == "valiant"
-        wanted = np.unique(np.concatenate([targets, self.vias])) if self._by_via else np.unique(targets)
+        wanted = (
+            np.unique(np.concatenate([targets, self.vias])) if self._by_via else np.unique(targets)
+        )
         self.column = np.full(nodes, -1, np.intp)
         self.column[wanted] = np.arange(wanted.size)
         self.length = lengths(topology)
@@ -66,10 +72,18 @@ class SpreadWalk:
             via = self.vias[_below(_mixed(pair), np.full(pair.size, self.vias.size))]
             node[going] = self._leg(found, going, node, via, source, pair)
         self._leg(found, going, node, target, source, pair)
-        return np.concatenate([position for position, _ in found]), np.concatenate([link for _, link in found])
+        return np.concatenate([position for position, _ in found]), np.concatenate(
+            [link for _, link in found]
+        )
 
     def _leg(
-        self, found: list[tuple[Ints, Ints]], going: Ints, start: Ints, to: Nodes, source: Nodes, pair: Words
+        self,
+        found: list[tuple[Ints, Ints]],
+        going: Ints,
+        start: Ints,
+        to: Nodes,
+        source: Nodes,
+        pair: Words,
     ) -> Ints:
         """Adds the hops of all `going` from `start` to `to`; where they end, which is there."""
         node, there = start.copy(), going
@@ -105,7 +119,9 @@ class SpreadWalk:
             pick = source // self._strides()[node] % total
         else:
             with np.errstate(over="ignore"):
-                pick = _below(_mixed(pair ^ (node.astype(np.uint64) + np.uint64(1)) * _GOLDEN), total)
+                pick = _below(
+                    _mixed(pair ^ (node.astype(np.uint64) + np.uint64(1)) * _GOLDEN), total
+                )
         before = np.cumsum(count) - count
         starts = np.flatnonzero(np.diff(entry, prepend=-1))
         before -= before[starts][entry]  # every entry has a candidate: lost pairs never come here
@@ -125,8 +141,13 @@ class SpreadWalk:
             product = min(product * max(1, int(up[level == at].max(initial=0))), 2**31 - 1)
         return stride
 
-    def expect(self, group: Ints, source: Nodes, target: Nodes, amount: Floats) -> tuple[Ints, Ints, Floats]:
-        """(group, link, amount): what every link carries of each group in expectation, or of what is spread."""
+    def expect(
+        self, group: Ints, source: Nodes, target: Nodes, amount: Floats
+    ) -> tuple[Ints, Ints, Floats]:
+        """(group, link, amount).
+
+        What every link carries of each group in expectation, or of what is spread.
+        """
         keep = (source != target) & ~self.lost(source, target)
         group, source, target, amount = group[keep], source[keep], target[keep], amount[keep]
         if not self._by_via:
@@ -142,11 +163,19 @@ class SpreadWalk:
                 begin, end_at = np.repeat(node, via.size), np.tile(via, place.size)
                 if not away:
                     begin, end_at = end_at, begin
-                parts.append(self._flow(np.repeat(of, via.size), begin, end_at, np.repeat(each, via.size)))
-        return _added(self.topology.link_slots, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+                parts.append(
+                    self._flow(np.repeat(of, via.size), begin, end_at, np.repeat(each, via.size))
+                )
+        return _added(
+            self.topology.link_slots,
+            *(np.concatenate(column) for column in zip(*parts, strict=True)),
+        )
 
     def _flow(self, group: Ints, node: Ints, to: Ints, amount: Floats) -> tuple[Ints, Ints, Floats]:
-        """As `expect`, from `node` to `to`: step by step, what is at one node on one way together."""
+        """As `expect`, from `node` to `to`.
+
+        Step by step, what is at one node on one way together.
+        """
         nodes, slots = self.topology.nodes, self.topology.link_slots
         found = [(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))]
         while True:
@@ -161,14 +190,24 @@ class SpreadWalk:
             wires = self.wires[link].astype(np.float64)
             part = amount[entry] * wires / np.bincount(entry, wires, node.size)[entry]
             found.append(_added(slots, group[entry], link, part))
-            group, to, node, amount = group[entry], to[entry], self.topology.link_target[link].astype(np.intp), part
+            group, to, node, amount = (
+                group[entry],
+                to[entry],
+                self.topology.link_target[link].astype(np.intp),
+                part,
+            )
         return _added(slots, *(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def distances(topology: Topology, targets: NDArray[np.int32], length: NDArray[np.int32]) -> NDArray[np.int32]:
-    """shape=(nodes, targets), int32: the least sum of lengths from each node to each target, -1 where no way is.
+def distances(
+    topology: Topology, targets: NDArray[np.int32], length: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """shape=(nodes, targets), int32.
 
-    Node by node as far as `step` is reached: a link of length w leads on from what was reached w steps before.
+    The least sum of lengths from each node to each target, -1 where no way is.
+
+    Node by node as far as `step` is reached: a link of length w leads on from what was reached w
+    steps before.
     """
     result = np.full((topology.nodes, targets.size), -1, np.int32)
     result[targets, np.arange(targets.size)] = 0
@@ -180,7 +219,9 @@ def distances(topology: Topology, targets: NDArray[np.int32], length: NDArray[np
         while step - last < longest:
             step += 1
             ahead = part[target]
-            link, column = np.nonzero((ahead >= 0) & (ahead == step - length[:, None]) & (part[source] < 0))
+            link, column = np.nonzero(
+                (ahead >= 0) & (ahead == step - length[:, None]) & (part[source] < 0)
+            )
             if link.size:
                 part[source[link], column] = last = step
     return result

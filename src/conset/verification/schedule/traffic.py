@@ -1,4 +1,7 @@
-"""Traffic: the transfers of a document put on the nodes of its machine, as far as they can be, and groups of them."""
+"""Traffic: the transfers of a document put on the nodes of its machine.
+
+As far as they can be, and groups of them.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ Mask = NDArray[np.bool_]
 class Traffic:
     """What uses the network in which phase.
 
-    A transfer whose rank or node does not exist cannot be put anywhere: it is reported and left out of the loads, as
-    are those inside a node, which use no port, link or channel.
+    A transfer whose rank or node does not exist cannot be put anywhere: it is reported and left out
+    of the loads, as are those inside a node, which use no port, link or channel.
 
     Attributes:
         document: the schedule as written.
@@ -72,7 +75,10 @@ class Traffic:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Transfers checked together: group g is `first[g] … last[g] - 1`, a phase or a window of phases."""
+    """Transfers checked together.
+
+    Group g is `first[g] … last[g] - 1`, a phase or a window of phases.
+    """
 
     first: Ints
     last: Ints
@@ -81,7 +87,11 @@ class Groups:
     def of_phases(offsets: Ints, window: int = 1) -> Groups:
         """Every `window` consecutive phases; one group of all where there are fewer."""
         width = min(window, offsets.size - 1)
-        return Groups(offsets[: offsets.size - width], offsets[width:]) if width else Groups(offsets[:0], offsets[:0])
+        return (
+            Groups(offsets[: offsets.size - width], offsets[width:])
+            if width
+            else Groups(offsets[:0], offsets[:0])
+        )
 
     @property
     def count(self) -> int:
@@ -107,7 +117,8 @@ class Groups:
     def blocks(self, low: int, high: int, most: int) -> Iterator[tuple[Ints, Ints]]:
         """(transfers, group of each counted from `low`) of groups `low … high - 1`.
 
-        Only a single group is cut, into blocks of at most `most` transfers; several come as `chunks` bounded them.
+        Only a single group is cut, into blocks of at most `most` transfers; several come as
+        `chunks` bounded them.
         """
         if high - low > 1:
             length = self.last[low:high] - self.first[low:high]
@@ -121,7 +132,7 @@ class Groups:
 
 
 def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Violation]]:
-    """The traffic of a document, with what is wrong about its ranks, placement and transfers' ranks."""
+    """The traffic of a document, with errors in its ranks, placement and transfers' ranks."""
     topology, violations = machine.topology, _check_ranks(document, machine)
     if document.placement is None:
         node_of = np.arange(min(max(document.ranks, 0), topology.endpoints), dtype=np.int32)
@@ -153,12 +164,15 @@ def _node_of_ranks(
 def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
     topology, ranks = machine.topology, document.ranks
     if ranks < 1:
-        return [Violation(None, None, "ranks", f"the pattern has {ranks} ranks, at least 1 is required")]
+        return [
+            Violation(None, None, "ranks", f"the pattern has {ranks} ranks, at least 1 is required")
+        ]
     if document.placement is None:
         if ranks <= topology.endpoints:
             return []
         text = (
-            f"{count_of(ranks, 'rank')} without a placement on {count_of(topology.endpoints, 'node')} of {machine.name}"
+            f"{count_of(ranks, 'rank')} without a placement on "
+            f"{count_of(topology.endpoints, 'node')} of {machine.name}"
         )
         return [Violation(None, None, "ranks", text)]
     place = document.placement
@@ -173,13 +187,18 @@ def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
             )
         )
     for rank in np.flatnonzero((place < 0) | (place >= topology.endpoints)).tolist():
-        text = f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
+        text = (
+            f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
+        )
         found.append(Violation(None, None, "placement", text))
     return found
 
 
 def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
-    """What `check` finds in each of `parts`, in their order; NumPy lets threads run while it counts."""
+    """What `check` finds in each of `parts`, in their order.
+
+    NumPy lets threads run while it counts.
+    """
     parts = list(parts)
     threads = min(len(parts), os.cpu_count() or 1)
     if threads <= 1:

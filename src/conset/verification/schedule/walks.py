@@ -1,12 +1,17 @@
-"""Routes that a formula gives, expanded by NumPy: the verifier's own reading of `Routing`, apart from the compiler's.
+"""Routes that a formula gives, expanded by NumPy.
+
+The verifier's own reading of `Routing`, apart from the compiler's.
 
 A walk turns pairs of nodes into links, in one of two ways:
 
-- `hops`: one entry per hop, for networks without a better way and for naming the transfers of a link;
-- `tally` (boxes and cubes): messages per link of whole phases without a hop being written down. In a box a route is one
-  run of links along a line per dimension: +1 where it starts, -1 where it ends, added up along the line.
+- `hops`: one entry per hop, for networks without a better way and for naming the transfers of a
+  link;
+- `tally` (boxes and cubes): messages per link of whole phases without a hop being written down. In
+  a box a route is one run of links along a line per dimension: +1 where it starts, -1 where it
+  ends, added up along the line.
 
-Cost: `tally` O(messages · dimensions + phases · links), `hops` O(sum of hops), in time and memory; callers cut both.
+Cost: `tally` O(messages · dimensions + phases · links), `hops` O(sum of hops), in time and memory;
+callers cut both.
 """
 
 from __future__ import annotations
@@ -55,16 +60,23 @@ def _joined(source: Nodes) -> Mask:
 
 
 class BoxWalk:
-    """Mesh, torus and ring: the last coordinate first, the shorter way round, ties as the routing says."""
+    """Mesh, torus and ring.
+
+    The last coordinate first, the shorter way round, ties as the routing says.
+    """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
         self.sides = topology.sides
         self.nodes = topology.nodes
         self.strides = [prod(self.sides[k + 1 :]) for k in range(len(self.sides))]
-        self.cycle = [topology.wraps and routing.rule != "no-wrap" and side > 2 for side in self.sides]
+        self.cycle = [
+            topology.wraps and routing.rule != "no-wrap" and side > 2 for side in self.sides
+        ]
         self.tie = routing.tie
         at = np.arange(self.nodes)
-        self.at = [np.ascontiguousarray(at // b % n) for b, n in zip(self.strides, self.sides, strict=True)]
+        self.at = [
+            np.ascontiguousarray(at // b % n) for b, n in zip(self.strides, self.sides, strict=True)
+        ]
         self.odd = np.sum(self.at, axis=0) % 2 == 1
         self.longest = sum(self.sides)
 
@@ -105,11 +117,14 @@ class BoxWalk:
             result += (np.roll(up, 1, axis=2) + np.roll(down, -1, axis=2)).reshape(groups, -1)
         return result
 
-    def _tally_dimension(self, k: int, groups: int, group: Ints, source: Nodes, target: Nodes) -> NDArray[Any]:
+    def _tally_dimension(
+        self, k: int, groups: int, group: Ints, source: Nodes, target: Nodes
+    ) -> NDArray[Any]:
         """shape=(groups, nodes, 2): messages on the links up and down dimension k.
 
-        Lines have one cell more than nodes, where runs to the end of the line stop. Lower dimensions are still those
-        of the source, higher ones already those of the target: the last coordinate goes first.
+        Lines have one cell more than nodes, where runs to the end of the line stop. Lower
+        dimensions are still those of the source, higher ones already those of the target: the last
+        coordinate goes first.
         """
         side, stride = self.sides[k], self.strides[k]
         outer = self.nodes // (side * stride)
@@ -134,7 +149,10 @@ class BoxWalk:
         return running.transpose(0, 2, 1)
 
     def _run(self, k: int, source: Nodes, target: Nodes) -> tuple[Ints, Ints, Mask]:
-        """(low, high, down): in dimension k the route leaves the nodes at `low … high - 1` (modulo the side)."""
+        """In dimension k the route leaves the nodes at `low … high - 1` (modulo the side).
+
+        (low, high, down).
+        """
         at, to, side = self.at[k][source], self.at[k][target], self.sides[k]
         if not self.cycle[k]:
             down = at > to
@@ -144,7 +162,9 @@ class BoxWalk:
         down = 2 * up > side
         if side % 2 == 0 and self.tie != "plus":
             tied = np.flatnonzero(2 * up == side)
-            chosen_up = self.odd[source[tied]] if self.tie == "checker" else at[tied] % (side // 2) % 2 == 0
+            chosen_up = (
+                self.odd[source[tied]] if self.tie == "checker" else at[tied] % (side // 2) % 2 == 0
+            )
             down[tied] = ~chosen_up
         length = np.where(down, side - up, up)
         low = np.where(down, at - length + 1, at)
@@ -164,7 +184,9 @@ class CubeWalk:
         none = np.zeros(0, np.intp)
         crossings = [self._crossing(bit, source, target) for bit in range(self.bits)]
         links = [node.astype(np.intp) * self.bits + bit for bit, (_, node) in enumerate(crossings)]
-        return np.concatenate([none, *(position for position, _ in crossings)]), np.concatenate([none, *links])
+        return np.concatenate([none, *(position for position, _ in crossings)]), np.concatenate(
+            [none, *links]
+        )
 
     def lost(self, source: Nodes, target: Nodes) -> Mask:
         """Which pairs the routing does not join."""
@@ -176,7 +198,9 @@ class CubeWalk:
         for bit in range(self.bits):
             position, node = self._crossing(bit, source, target)
             key = group[position] * self.nodes + node
-            counts[:, :, bit] = np.bincount(key, minlength=groups * self.nodes).reshape(groups, self.nodes)
+            counts[:, :, bit] = np.bincount(key, minlength=groups * self.nodes).reshape(
+                groups, self.nodes
+            )
         return counts.reshape(groups, -1)
 
     def arrivals(self, counts: Ints) -> Ints:
@@ -188,7 +212,10 @@ class CubeWalk:
         return result
 
     def _crossing(self, bit: int, source: Nodes, target: Nodes) -> tuple[Ints, Nodes]:
-        """(position, node): which routes cross `bit`, and where: lower bits are already the target's."""
+        """(position, node): which routes cross `bit`, and where.
+
+        Lower bits are already the target's.
+        """
         position = np.flatnonzero(((source ^ target) >> bit) & 1)
         lower = (1 << bit) - 1
         return position, (target[position] & lower) | (source[position] & ~lower)

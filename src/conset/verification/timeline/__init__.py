@@ -1,1 +1,4 @@
-"""Is a timeline possible? Everything is computed again from the workload, the machine and the settings."""
+"""Is a timeline possible?
+
+Everything is computed again from the workload, the machine and the settings.
+"""

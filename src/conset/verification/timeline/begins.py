@@ -1,4 +1,7 @@
-"""Phase visits: when ranks may enter their phases under a policy, given when messages are delivered; for checks."""
+"""Phase visits: when ranks may enter their phases under a policy.
+
+Given when messages are delivered; for checks.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class PhaseVisits:
         sending: shape=(messages), int64: the visit of each message's sender.
         receiving: shape=(messages), int64: of its receiver.
         entered_s: shape=(visits), float64 [s]: not entered earlier.
-        paid_s: shape=(visits), float64 [s]: its set-up, and those of the visits before, are not paid earlier.
+        paid_s: shape=(visits), float64 [s]: its set-up, and those of the visits before, are not
+            paid earlier.
     """
 
     rank: NDArray[np.int64]
@@ -38,7 +42,9 @@ class PhaseVisits:
     paid_s: Floats
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0) -> PhaseVisits:
+    def of(
+        workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0
+    ) -> PhaseVisits:
         """The visits of a workload whose messages are delivered at `end_s`; none for a trace.
 
         Args:
@@ -53,8 +59,10 @@ class PhaseVisits:
             nowhere = np.zeros(workload.messages, np.int64)
             return PhaseVisits(none, none, nowhere, nowhere, np.zeros(0), np.zeros(0))
         costs = machine.costs_for(workload.method)
-        key = [rank.astype(np.int64) * workload.phases + workload.phase_of
-               for rank in (workload.sending_rank, workload.receiving_rank)]  # fmt: skip
+        key = [
+            rank.astype(np.int64) * workload.phases + workload.phase_of
+            for rank in (workload.sending_rank, workload.receiving_rank)
+        ]
         visits, place = np.unique(np.concatenate(key), return_inverse=True)
         sending, receiving = np.split(place.astype(np.int64).ravel(), 2)
         rank, phase = visits // workload.phases, visits % workload.phases
@@ -69,12 +77,22 @@ class PhaseVisits:
                 np.maximum.at(last, place, end_s)
             entered = _before_each(last, rank)
         return PhaseVisits(
-            rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s))
+            rank,
+            phase,
+            sending,
+            receiving,
+            entered,
+            _paid(entered, rank, rounded_up(costs.setup_s, cycle_s)),
         )
 
 
-def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool) -> Floats:
-    """shape=(phases) [s]: when the barrier before each phase's group has ended; groups without messages have none."""
+def _after_barriers(
+    workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool
+) -> Floats:
+    """shape=(phases) [s]: when the barrier before each phase's group has ended.
+
+    Groups without messages have none.
+    """
     group = workload.phase_of // sync.every
     groups = (workload.phases - 1) // sync.every + 1
     last = np.zeros(groups + 1)
@@ -87,7 +105,10 @@ def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: fl
 
 
 def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
-    """shape=(visits): the largest of `last` over the visits of the same rank before each; 0 before the first."""
+    """shape=(visits): the largest of `last` over the visits of the same rank before each.
+
+    0 before the first.
+    """
     before = np.zeros(last.size)
     for low, high in _ranges(rank):
         before[low + 1 : high] = np.maximum.accumulate(last[low : high - 1])
@@ -99,7 +120,9 @@ def _paid(entered: Floats, rank: NDArray[np.int64], setup_s: float) -> Floats:
     paid = np.empty(entered.size)
     for low, high in _ranges(rank):
         count = np.arange(high - low)
-        paid[low:high] = np.maximum.accumulate(entered[low:high] - count * setup_s) + (count + 1) * setup_s
+        paid[low:high] = (
+            np.maximum.accumulate(entered[low:high] - count * setup_s) + (count + 1) * setup_s
+        )
     return paid
 
 

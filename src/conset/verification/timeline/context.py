@@ -1,4 +1,4 @@
-"""CheckContext: a timeline with all that a rule of the checker looks at, computed again from the workload."""
+"""A timeline with all that a rule of the checker looks at, computed again from the workload."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ class Violation:
     """What is impossible.
 
     Attributes:
-        rule: `route`, `release`, `latency`, `processor`, `set-up`, `deps`, `policy`, `order`, `in flight`, `receives`,
-            `bound`, `figures`, `conservation`, `capacity`, `lanes`, `fairness`, `channels`.
+        rule: `route`, `release`, `latency`, `processor`, `set-up`, `deps`, `policy`, `order`,
+            `in flight`, `receives`, `bound`, `figures`, `conservation`, `capacity`, `lanes`,
+            `fairness`, `channels`.
         text: one line with what, where and both numbers.
     """
 
@@ -82,8 +83,14 @@ class CheckContext:
         """What messages share."""
         routes = self.routes
         return Resources.of(
-            self.workload, self.machine, self.settings, self.model, routes.offsets, routes.links, routes.spread
-        )  # fmt: skip
+            self.workload,
+            self.machine,
+            self.settings,
+            self.model,
+            routes.offsets,
+            routes.links,
+            routes.spread,
+        )
 
     @cached_property
     def demand(self) -> Demand:
@@ -97,13 +104,18 @@ class CheckContext:
 
     @property
     def injected_only(self) -> bool:
-        """Whether the timeline's start is when the first flit was injected, after slot and send overhead."""
+        """Whether the timeline starts when the first flit was injected.
+
+        After slot and send overhead.
+        """
         return self.model == "flit" and self.sent is None
 
     @cached_property
     def start(self) -> Floats:
         """shape=(messages) [s]: when each took its slot; at the latest where nobody says."""
-        return self.timeline.start_s - self.needs.send if self.injected_only else self.timeline.start_s
+        return (
+            self.timeline.start_s - self.needs.send if self.injected_only else self.timeline.start_s
+        )
 
     @property
     def end(self) -> Floats:
@@ -145,7 +157,9 @@ class CheckContext:
         relative = TOLERANCE
         if self.model == "connections":
             rates = self.resources.capacity
-            relative += GRAIN_S * float(rates[np.isfinite(rates)].max(initial=0.0)) / self.costs.flit_B
+            relative += (
+                GRAIN_S * float(rates[np.isfinite(rates)].max(initial=0.0)) / self.costs.flit_B
+            )
         return relative * max(self.timeline.time_s, 1e-30)
 
     @cached_property
@@ -197,7 +211,10 @@ class CheckContext:
 
     @cached_property
     def streams(self) -> tuple[Floats, Floats] | None:
-        """(first byte, last byte), shape=(messages) [s], by the rates; the end where nothing flows; None without."""
+        """(first byte, last byte), shape=(messages) [s], by the rates; the end where nothing flows.
+
+        None without.
+        """
         rates = self.timeline.rates
         if rates is None:
             return None
@@ -215,4 +232,9 @@ class CheckContext:
         if not late.size or not late.max() > self.slack:
             return []
         m = int(late.argmax())
-        return [Violation(rule, f"message {m}: {what} at {times[m]:.9g} s, must be at least {earliest[m]:.9g} s")]
+        return [
+            Violation(
+                rule,
+                f"message {m}: {what} at {times[m]:.9g} s, must be at least {earliest[m]:.9g} s",
+            )
+        ]

@@ -1,4 +1,6 @@
-"""Rules of messages: the parts of a life follow one another; policies, posting order, slots and receives hold.
+"""Rules of messages: the parts of a life follow one another.
+
+Policies, posting order, slots and receives hold.
 
 The five times of a message follow each other, and each part takes at least what it needs.
 """
@@ -30,7 +32,10 @@ def check_deps(e: CheckContext) -> list[Violation]:
 
 
 def check_life(e: CheckContext) -> list[Violation]:
-    """Overhead after the slot, latency after overhead, bytes after latency, the receiver's overhead after bytes."""
+    """Overhead comes after the slot, latency after overhead, bytes after latency.
+
+    And the receiver's overhead after bytes.
+    """
     needs = e.needs
     found = e.not_before("latency", e.start + needs.alone, e.end, "delivered")
     begun, since, what = e.start, np.zeros(e.end.size), "its slot"
@@ -39,7 +44,11 @@ def check_life(e: CheckContext) -> list[Violation]:
     inside = enters if e.model == "flit" else np.zeros(e.end.size)
     steps: tuple[tuple[Floats | None, Floats, str], ...] = (
         (e.sent, needs.asking + needs.send, "send overhead paid"),
-        (None if e.first is None else np.where(e.flows, e.first, inf), enters - inside, "first byte"),
+        (
+            None if e.first is None else np.where(e.flows, e.first, inf),
+            enters - inside,
+            "first byte",
+        ),
         (e.left, inside + needs.flow, "last byte"),
     )
     for time_s, least, name in steps:
@@ -49,7 +58,9 @@ def check_life(e: CheckContext) -> list[Violation]:
         found += e.not_before("latency", begun + since, time_s, f"{name}, after {what},")
         known = np.isfinite(time_s)
         begun, since, what = np.where(known, time_s, begun), np.where(known, 0.0, since), name
-    found += e.not_before("latency", begun + since + needs.after, e.end, f"delivered, after {what},")
+    found += e.not_before(
+        "latency", begun + since + needs.after, e.end, f"delivered, after {what},"
+    )
     return found + _at_once(e)
 
 
@@ -58,7 +69,9 @@ def _at_once(e: CheckContext) -> list[Violation]:
     if e.left is None or e.costs.receive != "before" or e.costs.jitter_s or e.model == "flit":
         return []
     paid = e.workload.crosses & ~e.needs.buffered
-    return e.not_before("latency", np.where(paid, e.end, -inf), e.left, "last byte, with which it is delivered,")
+    return e.not_before(
+        "latency", np.where(paid, e.end, -inf), e.left, "last byte, with which it is delivered,"
+    )
 
 
 def check_set_ups(e: CheckContext) -> list[Violation]:
@@ -71,7 +84,9 @@ def check_set_ups(e: CheckContext) -> list[Violation]:
 
 
 def check_policy(e: CheckContext) -> list[Violation]:
-    """Nothing takes its slot before its sender has entered its phase and, under `ready`, its signal has come.
+    """Nothing takes its slot before its sender has entered its phase.
+
+    And, under `ready`, before its signal has come.
 
     What a phase costs its ranks is the business of `check_set_ups`.
     """
@@ -82,7 +97,10 @@ def check_policy(e: CheckContext) -> list[Violation]:
 
 
 def _signalled(e: CheckContext) -> Floats:
-    """`ready`: when the signal has come from a receiver that has ended its earlier phases; of an exchange both."""
+    """`ready`: when the signal has come from a receiver that has ended its earlier phases.
+
+    Of an exchange both.
+    """
     if e.sync.kind != "ready":
         return np.zeros(e.end.size)
     # its set-up is paid before it signals
@@ -93,7 +111,10 @@ def _signalled(e: CheckContext) -> Floats:
 
 
 def check_sends(e: CheckContext) -> list[Violation]:
-    """A rank's messages take slots in posting order, and it has so many; a slot is free when the bytes have left."""
+    """A rank's messages take slots in posting order, and it has so many.
+
+    A slot is free when the bytes have left.
+    """
     found = []
     limit = e.settings.in_flight
     if limit is not None:
@@ -101,7 +122,9 @@ def check_sends(e: CheckContext) -> list[Violation]:
         if most > limit:
             found.append(
                 Violation(
-                    "in flight", f"rank {rank}: {count_of(int(most), 'message')} in its slots, at most {limit} allowed"
+                    "in flight",
+                    f"rank {rank}: {count_of(int(most), 'message')} in its slots, at most "
+                    f"{limit} allowed",
                 )
             )
     if e.injected_only:
@@ -111,19 +134,28 @@ def check_sends(e: CheckContext) -> list[Violation]:
             back = np.diff(e.start[row])
             if back.size and back.min() < -e.slack:
                 k = int(back.argmin())
-                text = f"rank {rank}: message {row[k + 1]} took its slot before {row[k]}, which is posted before it"
+                text = (
+                    f"rank {rank}: message {row[k + 1]} took its slot before {row[k]}, which is "
+                    "posted before it"
+                )
                 return [*found, Violation("order", text)]
     return found
 
 
 def _behind_slots(e: CheckContext) -> list[Violation]:
-    """Where only injections are known: a message is injected when so many posted before it keep their slots."""
+    """Where only injections are known.
+
+    A message is injected when so many posted before it keep their slots.
+    """
     limit = e.settings.in_flight
     for rank, row in e.rows if limit is not None else ():
         for k, m in enumerate(row.tolist()):
             before = int((e.slot_free[row[:k]] > e.timeline.start_s[m] + e.slack).sum())
             if before >= (limit or 0):
-                text = f"rank {rank}: message {m} injected while {before} posted before it had slots, {limit} may"
+                text = (
+                    f"rank {rank}: message {m} injected while {before} posted before it had "
+                    f"slots, {limit} may"
+                )
                 return [Violation("order", text)]
     return []
 
@@ -131,8 +163,8 @@ def _behind_slots(e: CheckContext) -> list[Violation]:
 def check_receives(e: CheckContext) -> list[Violation]:
     """A receiver takes at most so many at once, in the order of its list where it goes by it.
 
-    A receive is asked for at the end of the latency, and used until the bytes have left; in list order it is the next
-    one's when the message is delivered.
+    A receive is asked for at the end of the latency, and used until the bytes have left; in list
+    order it is the next one's when the message is delivered.
     """
     limit = e.settings.receives
     if limit is None or e.model == "flit" or e.first is None or e.left is None:
@@ -143,33 +175,52 @@ def check_receives(e: CheckContext) -> list[Violation]:
     found = []
     most, rank = most_open([(rank, row[sure[row]]) for rank, row in lists], taken, e.left - e.slack)
     if most > limit:
-        found.append(Violation("receives", f"rank {rank}: {most} receives open at once, at most {limit} allowed"))
+        found.append(
+            Violation(
+                "receives", f"rank {rank}: {most} receives open at once, at most {limit} allowed"
+            )
+        )
     if e.listed:
-        found += _out_of_turn(e, [(rank, row[e.workload.crosses[row]]) for rank, row in lists], taken, sure, limit)
+        found += _out_of_turn(
+            e, [(rank, row[e.workload.crosses[row]]) for rank, row in lists], taken, sure, limit
+        )
     return found
 
 
-def _out_of_turn(e: CheckContext, rows: Rows, taken: Floats, sure: NDArray[np.bool_], limit: int) -> list[Violation]:
-    """A message is taken while fewer than `limit` of those before it in the receiver's list are not delivered."""
+def _out_of_turn(
+    e: CheckContext, rows: Rows, taken: Floats, sure: NDArray[np.bool_], limit: int
+) -> list[Violation]:
+    """A message is taken while fewer than `limit` before it are not delivered.
+
+    Of those in the receiver's list.
+    """
     for rank, row in rows:
         for k, m in enumerate(row.tolist()):
             before = int((e.end[row[:k]] > taken[m] + e.slack).sum())
             if before >= limit and sure[m]:
-                text = f"rank {rank}: message {m} taken while {before} before it were open, {limit} may"
+                text = (
+                    f"rank {rank}: message {m} taken while {before} before it were "
+                    f"open, {limit} may"
+                )
                 return [Violation("order", text)]
     return []
 
 
 def holding(e: CheckContext) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
-    """(from, to, sure): when a message surely holds its whole path, shape=(messages) each; None where nobody knows.
+    """(from, to, sure): when a message surely holds its whole path, shape=(messages) each.
 
-    Its header has arrived before the receiver's overhead, where that is paid with the path held; else before bytes
-    flow. Without these times the last byte is the delivery, where its receiver's processor has nothing to do.
+    None where nobody knows.
+
+    Its header has arrived before the receiver's overhead, where that is paid with the path held;
+    else before bytes flow. Without these times the last byte is the delivery, where its receiver's
+    processor has nothing to do.
     """
     if e.first is not None and e.left is not None:
         return e.first - e.needs.surely_before, e.left, e.flows
     costs, needs = e.costs, e.needs
     works = (needs.after > 0).any() or (costs.one_processor and (needs.send > 0).any())
-    if needs.buffered.any() or (costs.receive == "after" and (works or costs.setup_s or costs.signal_s)):
+    if needs.buffered.any() or (
+        costs.receive == "after" and (works or costs.setup_s or costs.signal_s)
+    ):
         return None
     return e.end - e.needs.flow - e.needs.before, e.end, e.workload.crosses

@@ -1,4 +1,7 @@
-"""Rules of the network: every byte flows once, no link or port is faster than it is, channels have one message each."""
+"""Rules of the network.
+
+Every byte flows once, no link or port is faster than it is, channels have one message each.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ def check_conservation(e: CheckContext) -> list[Violation]:
     order = np.lexsort((np.arange(rates.message.size), rates.message))
     message, time_s, rate = rates.message[order], rates.time_s[order], rates.rate_Bps[order]
     if (rate < 0).any() or (np.diff(rates.time_s) < 0).any():
-        found.append(Violation("conservation", "rates: must be at least 0 B/s, at times that do not fall"))
+        found.append(
+            Violation("conservation", "rates: must be at least 0 B/s, at times that do not fall")
+        )
     same = message[1:] == message[:-1]
     carried = np.bincount(message[:-1][same], (rate[:-1] * np.diff(time_s))[same], e.end.size)
     wrong = e.flows & (np.abs(carried - e.workload.bytes) > 1e-6 * e.workload.bytes + 1e-3)
@@ -37,18 +42,29 @@ def check_conservation(e: CheckContext) -> list[Violation]:
         found.append(Violation("conservation", text))
     last = np.append(~same, True) if message.size else np.zeros(0, bool)
     if rate[last].any():
-        found.append(Violation("conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"))
+        found.append(
+            Violation(
+                "conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"
+            )
+        )
     return found + _ends(e)
 
 
 def _ends(e: CheckContext) -> list[Violation]:
-    """Rates begin with the first byte and end with the last one, where the timeline says these too."""
+    """Rates begin with the first byte and end with the last one.
+
+    Where the timeline says these too.
+    """
     assert e.streams is not None  # asked only where there are rates
     found = []
-    for stated, flowed, what in zip((e.first, e.left), e.streams, ("first byte", "last byte"), strict=True):
+    for stated, flowed, what in zip(
+        (e.first, e.left), e.streams, ("first byte", "last byte"), strict=True
+    ):
         assert stated is not None  # rates say it where nothing else does
         apart = stated - flowed
-        if what == "last byte" or not e.costs.preempts:  # else bytes may stand still before the first
+        if (
+            what == "last byte" or not e.costs.preempts
+        ):  # else bytes may stand still before the first
             apart = np.abs(apart)
         apart = np.where(e.flows, apart, 0.0)
         if apart.size and apart.max() > 2 * e.slack:
@@ -59,7 +75,10 @@ def _ends(e: CheckContext) -> list[Violation]:
 
 
 def check_capacity(e: CheckContext) -> list[Violation]:
-    """No message, link, port or node is faster than its rate; without rates, no more work than time from either end."""
+    """No message, link, port or node is faster than its rate.
+
+    Without rates, no more work than time from either end.
+    """
     rates = e.timeline.rates
     if rates is None:
         return _windows(e)
@@ -80,7 +99,10 @@ def check_capacity(e: CheckContext) -> list[Violation]:
 
 
 def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
-    """(message, time, growth) of what messages count in `node`: less while both of an exchange flow."""
+    """(message, time, growth) of what messages count in `node`.
+
+    Less while both of an exchange flow.
+    """
     assert e.streams is not None  # asked only where there are rates
     first, last = e.streams
     partner = e.resources.partner
@@ -104,7 +126,9 @@ def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
     return message[in_time], time_s[in_time], growth(changed, e.end.size)
 
 
-def _overloads(e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]) -> list[Violation]:
+def _overloads(
+    e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]
+) -> list[Violation]:
     """The worst moment of every resource of the chosen items that is above its rate."""
     message, at, step = changes
     items = np.where(chosen, e.resources.items, -1)
@@ -122,10 +146,14 @@ def _overloads(e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: ND
     new = np.append(True, resource[1:] != resource[:-1])[: resource.size]
     total -= np.repeat((total - step)[new], np.diff(np.append(np.flatnonzero(new), resource.size)))
     # changes of one time are one, whatever their last bits
-    settled = np.append((time_s[1:] > time_s[:-1] + e.slack * 1e-3) | (resource[1:] != resource[:-1]), True)
+    settled = np.append(
+        (time_s[1:] > time_s[:-1] + e.slack * 1e-3) | (resource[1:] != resource[:-1]), True
+    )
     scale = np.abs(total).max(initial=0.0)
     limit = e.resources.capacity[resource]
-    excess = np.where(settled[: resource.size], total - limit * (1 + TOLERANCE) - 1e-12 * scale, -inf)
+    excess = np.where(
+        settled[: resource.size], total - limit * (1 + TOLERANCE) - 1e-12 * scale, -inf
+    )
     found = []
     for which in np.unique(resource[excess > 0]).tolist():
         k = int(np.argmax(np.where(resource == which, excess, -inf)))
@@ -140,11 +168,16 @@ def _flowing(e: CheckContext) -> tuple[Floats, Floats]:
     end = e.end - e.needs.after if e.left is None else e.left
     if e.model == "flit":  # flits go ahead while others are on their way
         return e.start + e.needs.send, end
-    return e.start + e.needs.to_bytes if e.first is None else np.where(e.flows, e.first, e.start), end
+    return e.start + e.needs.to_bytes if e.first is None else np.where(
+        e.flows, e.first, e.start
+    ), end
 
 
 def _windows(e: CheckContext) -> list[Violation]:
-    """Bytes that flow after a time fit between it and the last byte of all, and likewise from the first byte on."""
+    """Bytes that flow after a time fit between it and the last byte of all.
+
+    Likewise from the first byte on.
+    """
     resources = e.resources
     counts = np.diff(resources.offsets)
     item = resources.items
@@ -155,7 +188,9 @@ def _windows(e: CheckContext) -> list[Violation]:
         order = np.lexsort((sign * moment, item))
         row, done = item[order], np.cumsum(work[order])
         new = np.append(True, row[1:] != row[:-1])[: row.size]
-        done -= np.repeat((done - work[order])[new], np.diff(np.append(np.flatnonzero(new), row.size)))
+        done -= np.repeat(
+            (done - work[order])[new], np.diff(np.append(np.flatnonzero(new), row.size))
+        )
         edge = np.full(resources.capacity.size, -inf)
         np.maximum.at(edge, item, end if sign < 0 else -begin)
         room = edge[row] + sign * moment[order]
@@ -163,7 +198,9 @@ def _windows(e: CheckContext) -> list[Violation]:
         if over.size and over.max() > 0:
             k = int(over.argmax())
             name = resource_name(e.machine.topology, int(row[k]))
-            text = f"{name}: work of {done[k]:.9g} s in {room[k]:.9g} s from {moment[order][k]:.9g} s"
+            text = (
+                f"{name}: work of {done[k]:.9g} s in {room[k]:.9g} s from {moment[order][k]:.9g} s"
+            )
             return [Violation("capacity", text)]
     return []
 
@@ -190,13 +227,20 @@ def check_lanes(e: CheckContext) -> list[Violation]:
     order = np.lexsort((step, times, key))
     total = np.cumsum(step[order])  # every channel is free again at the end of its own
     lanes = 1 if e.model == "circuit" else e.settings.lanes or e.costs.lanes
-    limit = lanes * e.machine.topology.widths()[key[order] // pools] if order.size else np.zeros(0, np.int64)
+    limit = (
+        lanes * e.machine.topology.widths()[key[order] // pools]
+        if order.size
+        else np.zeros(0, np.int64)
+    )
     over = total - limit
     if not over.size or over.max() <= 0:
         return []
     k = int(over.argmax())
     name = e.machine.topology.link_name(int(key[order[k]]) // pools)
-    text = f"{name}: {total[k]} messages hold it at {times[order[k]]:.9g} s, message {rows[order[k]]} too; it has "
+    text = (
+        f"{name}: {total[k]} messages hold it at {times[order[k]]:.9g} s, message "
+        f"{rows[order[k]]} too; it has "
+    )
     return [Violation("lanes", text + f"{limit[k]} lane{'' if limit[k] == 1 else 's'}")]
 
 
@@ -207,7 +251,11 @@ def check_fairness(e: CheckContext) -> list[Violation]:
     weight = np.ones(e.end.size)
     if e.settings.fairness == "rtt":
         costs = e.costs
-        route = costs.inject.seconds[0] + costs.eject.seconds[0] + e.resources.hops * costs.hop.of(e.workload.bytes)
+        route = (
+            costs.inject.seconds[0]
+            + costs.eject.seconds[0]
+            + e.resources.hops * costs.hop.of(e.workload.bytes)
+        )
         weight = np.where(route > 0, 1 / np.where(route > 0, route, inf), 1.0)
         weight = np.where(weight > 0, weight, 1.0)
     worst = _unfair(e, e.timeline.rates, weight)
@@ -215,12 +263,18 @@ def check_fairness(e: CheckContext) -> list[Violation]:
         return []
     message, at = worst
     return [
-        Violation("fairness", f"message {message} at {at:.9g} s: no full link or port on which its level is largest")
+        Violation(
+            "fairness",
+            f"message {message} at {at:.9g} s: no full link or port on which its level is largest",
+        )
     ]
 
 
 def _unfair(e: CheckContext, rates: Rates, weight: Floats) -> tuple[int, float] | None:
-    """(message, time) of a flow without a bottleneck at one of the times looked at; None where all have one."""
+    """(message, time) of a flow without a bottleneck at one of the times looked at.
+
+    None where all have one.
+    """
     times = np.unique(rates.time_s)
     if not times.size:
         return None

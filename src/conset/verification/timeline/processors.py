@@ -1,10 +1,13 @@
-"""Rules of processors: what a processor works on fits into the time it has, first come, first served.
+"""Rules of processors.
 
-A piece of work has a time from which on it may be done and one by which it is done. A send takes its overhead right
-before the time at which it was paid, so there is no choice; a set-up is somewhere between entering the phase and the
-first transfer of it, a signal between entering and the slot it is for. There is room for all of them exactly if the
-piece with the nearest end first, interrupted by nearer ones, never is late: that is every window of time at once.
-A processor is that of a rank, or, where these share it, that of their node.
+What a processor works on fits into the time it has, first come, first served.
+
+A piece of work has a time from which on it may be done and one by which it is done. A send takes
+its overhead right before the time at which it was paid, so there is no choice; a set-up is
+somewhere between entering the phase and the first transfer of it, a signal between entering and the
+slot it is for. There is room for all of them exactly if the piece with the nearest end first,
+interrupted by nearer ones, never is late: that is every window of time at once. A processor is that
+of a rank, or, where these share it, that of their node.
 """
 
 from __future__ import annotations
@@ -22,20 +25,32 @@ Ints = NDArray[np.int64]
 
 @dataclass
 class ProcessorJobs:
-    """Pieces of work: processor, from when on, until when at the latest, how long, of which message (-1: a set-up)."""
+    """Pieces of work: processor, from when on, until when at the latest, how long.
+
+    Of which message (-1: a set-up).
+    """
 
     columns: list[tuple[Ints, Floats, Floats, Floats, Ints]] = field(default_factory=list)
 
-    def add(self, rank: NDArray[np.integer], from_s: Floats, to_s: Floats, work_s: Floats, message: Ints) -> None:
+    def add(
+        self, rank: NDArray[np.integer], from_s: Floats, to_s: Floats, work_s: Floats, message: Ints
+    ) -> None:
         """Those that are any work."""
         some = np.flatnonzero(work_s > 0)
-        self.columns.append((rank[some].astype(np.int64), from_s[some], to_s[some], work_s[some], message[some]))
+        self.columns.append(
+            (rank[some].astype(np.int64), from_s[some], to_s[some], work_s[some], message[some])
+        )
 
     def late(self, slack: float) -> tuple[int, int, float, float] | None:
-        """(processor, message, done, latest) of a piece that cannot be done in time; None where all can."""
+        """(processor, message, done, latest) of a piece that cannot be done in time.
+
+        None where all can.
+        """
         if not self.columns:
             return None
-        rank, from_s, to_s, work_s, message = (np.concatenate(column) for column in zip(*self.columns, strict=True))
+        rank, from_s, to_s, work_s, message = (
+            np.concatenate(column) for column in zip(*self.columns, strict=True)
+        )
         order = np.lexsort((to_s, from_s, rank))
         now, at = 0.0, -1
         waiting: list[tuple[float, int, float]] = []  # (latest end, piece, work left)
@@ -60,7 +75,10 @@ class ProcessorJobs:
 
 
 def check_processors(e: CheckContext) -> list[Violation]:
-    """Overheads, set-ups and signals of a rank fit into its time, on one processor or on one for each direction."""
+    """Overheads, set-ups and signals of a rank fit into its time.
+
+    On one processor or on one for each direction.
+    """
     sending, receiving = ProcessorJobs(), ProcessorJobs()
     _sends(e, sending)
     _receives(e, receiving)
@@ -87,10 +105,15 @@ def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
         return []
     at, message, done, latest = late
     whose = (
-        f"ranks on {e.machine.topology.node_name(at)}: their" if e.costs.processors == "shared" else f"rank {at}: its"
+        f"ranks on {e.machine.topology.node_name(at)}: their"
+        if e.costs.processors == "shared"
+        else f"rank {at}: its"
     )
     of = f"message {message}" if message >= 0 else "a set-up"
-    text = f"{whose} {what} leave no time for {of}: done at {done:.9g} s, must be at most {latest:.9g} s"
+    text = (
+        f"{whose} {what} leave no time for {of}: done at {done:.9g} s, must be at most "
+        f"{latest:.9g} s"
+    )
     return [Violation("processor", text)]
 
 
@@ -110,14 +133,21 @@ def _sends(e: CheckContext, jobs: ProcessorJobs) -> None:
     needs = e.needs
     if e.sent is None:
         begun = np.zeros(e.end.size) if e.injected_only else e.start + needs.asking
-        latest = e.timeline.start_s if e.injected_only else e.end - (needs.alone - needs.asking - needs.send)
+        latest = (
+            e.timeline.start_s
+            if e.injected_only
+            else e.end - (needs.alone - needs.asking - needs.send)
+        )
         jobs.add(e.senders, begun, latest, needs.send, _all(e))
     else:
         jobs.add(e.senders, e.sent - needs.send, e.sent, needs.send, _all(e))
 
 
 def _receives(e: CheckContext, jobs: ProcessorJobs) -> None:
-    """After the bytes at the end, before them right before; where sends interrupt it, somewhere before them."""
+    """After the bytes at the end, before them right before.
+
+    Where sends interrupt it, somewhere before them.
+    """
     needs = e.needs
     jobs.add(e.receivers, e.end - needs.after, e.end, needs.after, _all(e))
     arrived = e.start + needs.asking + needs.send + needs.latency
@@ -135,7 +165,10 @@ def _receives(e: CheckContext, jobs: ProcessorJobs) -> None:
 
 
 def _signals(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
-    """Half of a ready signal's work at the target after it entered, half at the source before the slot."""
+    """Half of a ready signal's work at the target after it entered.
+
+    Half at the source before the slot.
+    """
     needs = e.needs
     sent = np.flatnonzero(needs.signal > 0)
     if not sent.size:
@@ -163,7 +196,10 @@ def _requests(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs)
 
 
 def _set_ups(e: CheckContext, jobs: ProcessorJobs) -> None:
-    """Between entering a phase and the slot of its first transfer, of this rank as sender or receiver."""
+    """Between entering a phase and the slot of its first transfer.
+
+    The transfer has this rank as sender or receiver.
+    """
     if not e.setup_s:
         return
     begins = e.begins
@@ -175,18 +211,25 @@ def _set_ups(e: CheckContext, jobs: ProcessorJobs) -> None:
 
 
 def _in_turn(e: CheckContext) -> list[Violation]:
-    """What is ready first is served first, where the timeline says when it was: sends by slots, receives by bytes."""
+    """What is ready first is served first, where the timeline says when it was.
+
+    Sends by slots, receives by bytes.
+    """
     if e.sent is None:
         return []
     needs = e.needs
     turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
     sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0))
     turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
-    if e.left is not None and not e.costs.jitter_s:  # chance comes after the work and hides when that began
+    if (
+        e.left is not None and not e.costs.jitter_s
+    ):  # chance comes after the work and hides when that began
         comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)
         turns.append((comes, e.receivers[comes], e.left[comes], e.end[comes] - needs.after[comes]))
     if e.costs.one_processor and not e.costs.preempts:
-        message, rank, ready, begun = (np.concatenate(column) for column in zip(*turns, strict=True))
+        message, rank, ready, begun = (
+            np.concatenate(column) for column in zip(*turns, strict=True)
+        )
         turns = [(message, rank, ready, begun)]
     node = _node_of_rank(e) if e.costs.processors == "shared" else None
     for message, own, ready, begun in turns:
@@ -197,7 +240,12 @@ def _in_turn(e: CheckContext) -> list[Violation]:
         back = np.where(later, begun[:-1] - begun[1:], -np.inf)
         if back.size and back.max() > e.slack:
             k = int(back.argmax())
-            whose = f"rank {rank[k]}" if node is None else e.machine.topology.node_name(int(rank[k]))
-            text = f"{whose}: serves message {message[k + 1]} before {message[k]}, which was ready before it"
+            whose = (
+                f"rank {rank[k]}" if node is None else e.machine.topology.node_name(int(rank[k]))
+            )
+            text = (
+                f"{whose}: serves message {message[k + 1]} before {message[k]}, which was "
+                "ready before it"
+            )
             return [Violation("order", text)]
     return []

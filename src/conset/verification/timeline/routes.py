@@ -1,7 +1,10 @@
-"""Routes of a workload for the checker: expanded by the verifier's walks, put in order and proved to be chains.
+"""Routes of a workload for the checker.
 
-Nothing of the core is used. A route is a set of links until it is walked: from the source, each next link is the one
-that leaves the node reached so far; what cannot be walked to the target is no route.
+Expanded by the verifier's walks, put in order and proved to be chains.
+
+Nothing of the core is used. A route is a set of links until it is walked: from the source, each
+next link is the one that leaves the node reached so far; what cannot be walked to the target is no
+route.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ class Routes:
         links: shape=(hops), int32: link slots.
         pool: shape=(hops), int64: datelines crossed up to and including each link.
         broken: the first message whose links join its ends by no chain, -1 where all do.
-        spread: the part of each message on each of `links`, where switches spread it; None: all, on one route.
+        spread: the part of each message on each of `links`, where switches spread it; None: all, on
+            one route.
     """
 
     offsets: Ints
@@ -50,14 +54,22 @@ class Routes:
             links = workload.links.astype(np.int64)
         else:
             walk = formula_walk(machine, workload.target)
-            position, links = walk.hops(np.arange(workload.messages), workload.source, workload.target)
-        position, links, broken = _walked(workload, topology, position.astype(np.int64), links.astype(np.int64))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=workload.messages))])
+            position, links = walk.hops(
+                np.arange(workload.messages), workload.source, workload.target
+            )
+        position, links, broken = _walked(
+            workload, topology, position.astype(np.int64), links.astype(np.int64)
+        )
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.bincount(position, minlength=workload.messages))]
+        )
         over = _crosses_dateline(topology, machine.routing.rule)[links]
         count = np.cumsum(over)
         before = np.concatenate([[0], count])[offsets[:-1]]
         pool = count - np.repeat(before, np.diff(offsets))
-        return Routes(offsets.astype(np.int64), links.astype(np.int32), pool.astype(np.int64), broken)
+        return Routes(
+            offsets.astype(np.int64), links.astype(np.int32), pool.astype(np.int64), broken
+        )
 
 
 def _spread_over(workload: Workload, machine: Machine) -> Routes:
@@ -65,16 +77,25 @@ def _spread_over(workload: Workload, machine: Machine) -> Routes:
     walk = SpreadWalk(machine.topology, machine.routing, np.unique(workload.target))
     each, (source, target) = np.arange(workload.messages), (workload.source, workload.target)
     message, links, share = walk.expect(each, source, target, np.ones(workload.messages))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(message, minlength=workload.messages))]).astype(np.int64)
-    hops = np.where(source != target, walk.distance[source, walk.column[target]], 0).astype(np.int64)
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(message, minlength=workload.messages))]
+    ).astype(np.int64)
+    hops = np.where(source != target, walk.distance[source, walk.column[target]], 0).astype(
+        np.int64
+    )
     lost = np.flatnonzero(walk.lost(source, target))
     broken = int(lost[0]) if lost.size else -1
     no_datelines = np.zeros(links.size, np.int64)
     return Routes(offsets, links.astype(np.int32), no_datelines, broken, Spread(share, hops))
 
 
-def _walked(workload: Workload, topology: Topology, position: Ints, links: Ints) -> tuple[Ints, Ints, int]:
-    """(message of each hop, link) in the order of the routes, and the first message that is no chain."""
+def _walked(
+    workload: Workload, topology: Topology, position: Ints, links: Ints
+) -> tuple[Ints, Ints, int]:
+    """(message of each hop, link) in the order of the routes.
+
+    And the first message that is no chain.
+    """
     if topology.kind == "crossbar":
         return position, links, -1
     start, stop = topology.ends
@@ -87,7 +108,11 @@ def _walked(workload: Workload, topology: Topology, position: Ints, links: Ints)
     while going.size:
         place = np.searchsorted(key, going * topology.nodes + at[going])
         place = np.minimum(place, max(key.size - 1, 0))
-        found = key[place] == going * topology.nodes + at[going] if key.size else np.zeros(going.size, bool)
+        found = (
+            key[place] == going * topology.nodes + at[going]
+            if key.size
+            else np.zeros(going.size, bool)
+        )
         found &= walked[going] < given[going]
         going, place = going[found], place[found]
         steps.append((going, links[place]))
@@ -104,8 +129,8 @@ def _walked(workload: Workload, topology: Topology, position: Ints, links: Ints)
 def _crosses_dateline(topology: Topology, rule: str) -> NDArray[np.int64]:
     """shape=(link_slots): 1 where a link closes a ring: its ends are more than a step apart.
 
-    Of a graph in words: 1 where it joins nodes of one level, unless their group is a full mesh of that level, and where
-    it leaves an endpoint that has several neighbours.
+    Of a graph in words: 1 where it joins nodes of one level, unless their group is a full mesh of
+    that level, and where it leaves an endpoint that has several neighbours.
     """
     if topology.family and topology.level is not None and topology.group is not None:
         return _changes_pool(topology, topology.level.tolist(), topology.group.tolist())

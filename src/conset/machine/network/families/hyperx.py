@@ -1,19 +1,25 @@
-"""HyperX: routers on a lattice, those that differ in one coordinate all joined; express meshes: a mesh with bypasses.
+"""HyperX: routers on a lattice, those that differ in one coordinate all joined.
 
-HyperX. Nodes by router and place, routers row-major, the last coordinate varying fastest. A route needs one link for
-each coordinate that differs. `widths` has the nodes' links and then each dimension's, so that `1;2;1` joins routers of
-the first dimension twice (the relative bandwidths K_k of the source). A group holds what shares the first coordinate.
+Express meshes: a mesh with bypasses.
 
-Source: Ahn, Binkert, Davis, McLaren, Schreiber, HyperX: topology, routing, and packaging of efficient large-scale
-networks, SC 2009, doi:10.1145/1654059.1654101. A side of 2 in all dimensions is a hypercube, one dimension a full mesh.
+HyperX. Nodes by router and place, routers row-major, the last coordinate varying fastest. A route
+needs one link for each coordinate that differs. `widths` has the nodes' links and then each
+dimension's, so that `1;2;1` joins routers of the first dimension twice (the relative bandwidths K_k
+of the source). A group holds what shares the first coordinate.
 
-Express mesh. Nodes are their own routers, as of a mesh: numbered row-major, named by their coordinates, all of level 0.
-Beside the links of the mesh, nodes whose coordinate in a dimension is a multiple of `interval` (interchanges) have an
-express link to the next such node of that dimension; an end of a side that is no multiple has none. A group is what
-shares the first coordinate.
+Source: Ahn, Binkert, Davis, McLaren, Schreiber, HyperX: topology, routing, and packaging of
+efficient large-scale networks, SC 2009, doi:10.1145/1654059.1654101. A side of 2 in all dimensions
+is a hypercube, one dimension a full mesh.
 
-Source: Dally, Express cubes: improving the performance of k-ary n-cube interconnection networks, IEEE Transactions on
-Computers 40 (1991), doi:10.1109/12.83652, with interchanges inside the nodes, on a mesh.
+Express mesh. Nodes are their own routers, as of a mesh: numbered row-major, named by their
+coordinates, all of level 0. Beside the links of the mesh, nodes whose coordinate in a dimension is
+a multiple of `interval` (interchanges) have an express link to the next such node of that
+dimension; an end of a side that is no multiple has none. A group is what shares the first
+coordinate.
+
+Source: Dally, Express cubes: improving the performance of k-ary n-cube interconnection networks,
+IEEE Transactions on Computers 40 (1991), doi:10.1109/12.83652, with interchanges inside the nodes,
+on a mesh.
 """
 
 from __future__ import annotations
@@ -43,14 +49,21 @@ def hyperx(sides: tuple[int, ...], nodes: int) -> Parts:
     for k, side in enumerate(sides):
         low, high = np.triu_indices(side, 1)
         wires.append(
-            Wires(f"dimension {k}", np.take(router, low, axis=k).ravel(), np.take(router, high, axis=k).ravel())
+            Wires(
+                f"dimension {k}",
+                np.take(router, low, axis=k).ravel(),
+                np.take(router, high, axis=k).ravel(),
+            )
         )
     names = _names(sides)
     group = np.arange(routers) // (routers // sides[0])
     return Parts(
         endpoints,
         tuple(wires),
-        (*(f"node{name}.{p}" for name in names for p in range(nodes)), *(f"router{name}" for name in names)),
+        (
+            *(f"node{name}.{p}" for name in names for p in range(nodes)),
+            *(f"router{name}" for name in names),
+        ),
         np.repeat([0, 1], [endpoints, routers]),
         np.concatenate([np.repeat(group, nodes), group]),
     )
@@ -64,12 +77,18 @@ def express_mesh(sides: tuple[int, ...], interval: int) -> Parts:
     """
     _require_few(sides)
     if max(sides) <= interval:
-        raise UsageError(f"interval={interval}: no side of {'x'.join(map(str, sides))} is long enough for a bypass")
+        raise UsageError(
+            f"interval={interval}: no side of {'x'.join(map(str, sides))} is long "
+            "enough for a bypass"
+        )
     nodes = prod(sides)
     require_size(nodes, 2 * nodes * len(sides))
     node = np.arange(nodes).reshape(sides)
     near = [_steps(node, k, np.arange(side - 1), 1) for k, side in enumerate(sides)]
-    far = [_steps(node, k, np.arange(0, max(0, side - interval), interval), interval) for k, side in enumerate(sides)]
+    far = [
+        _steps(node, k, np.arange(0, max(0, side - interval), interval), interval)
+        for k, side in enumerate(sides)
+    ]
     return Parts(
         nodes,
         tuple(
@@ -93,4 +112,6 @@ def _names(sides: tuple[int, ...]) -> list[str]:
 
 def _require_few(sides: tuple[int, ...]) -> None:
     if len(sides) > MOST_SIDES:
-        raise UsageError(f"sides={'x'.join(map(str, sides))}: {len(sides)} sides, at most {MOST_SIDES}")
+        raise UsageError(
+            f"sides={'x'.join(map(str, sides))}: {len(sides)} sides, at most {MOST_SIDES}"
+        )

@@ -1,4 +1,7 @@
-"""What a family is made of: nodes with their names, and wires by kind, from which the network's links follow."""
+"""What a family is made of.
+
+Nodes with their names, and wires by kind, from which the network's links follow.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +59,10 @@ class Parts:
 
         Args:
             family: the words that build it.
-            widths: how many parallel links stand for each wire, by kind: `1;2;2`, or one number for all kinds.
-            rates: of a link by kind, per unit of width: rates, or multiples of the machine's `link` as `2x`.
+            widths: how many parallel links stand for each wire, by kind: `1;2;2`, or one number for
+                all kinds.
+            rates: of a link by kind, per unit of width: rates, or multiples of the machine's `link`
+                as `2x`.
             link_Bps: the machine's `link` [B/s].
 
         Raises:
@@ -66,23 +71,37 @@ class Parts:
         """
         kinds = tuple(wires.kind for wires in self.wires)
         factor = _by_kind(widths, "widths", kinds)
-        own = [_rate(text, kind, link_Bps) for text, kind in zip(_by_kind(rates, "rates", kinds), kinds, strict=True)]
+        own = [
+            _rate(text, kind, link_Bps)
+            for text, kind in zip(_by_kind(rates, "rates", kinds), kinds, strict=True)
+        ]
         nodes = len(self.labels)
-        ends = [np.concatenate([w.one, w.other]) * nodes + np.concatenate([w.other, w.one]) for w in self.wires]
+        ends = [
+            np.concatenate([w.one, w.other]) * nodes + np.concatenate([w.other, w.one])
+            for w in self.wires
+        ]
         key, first, count = np.unique(np.concatenate(ends), return_index=True, return_counts=True)
         kind = np.repeat(np.arange(len(kinds)), [each.size for each in ends])[first]
         width = count * np.array([_width(text) for text in factor])[kind]
         plain = all(text == "1x" for text in _by_kind(rates, "rates", kinds))
         return Topology(
-            "graph", (), self.endpoints, nodes, (key // nodes).astype(np.int32), (key % nodes).astype(np.int32),
+            "graph",
+            (),
+            self.endpoints,
+            nodes,
+            (key // nodes).astype(np.int32),
+            (key % nodes).astype(np.int32),
             width.astype(np.int32) if width.max(initial=1) > 1 else None,
             None if plain else np.array(own)[kind],
-            labels=self.labels, family=family, level=self.level.astype(np.int32), group=self.group.astype(np.int32),
-        )  # fmt: skip
+            labels=self.labels,
+            family=family,
+            level=self.level.astype(np.int32),
+            group=self.group.astype(np.int32),
+        )
 
 
 def require_size(nodes: int, wires: int) -> None:
-    """Raises InputError for a network that is larger than any that is made, before its arrays are."""
+    """Raises InputError, before arrays are made, for a network larger than any allowed."""
     if nodes > MAX_NODES:
         raise InputError(f"{nodes} nodes, at most {MAX_NODES}")
     if wires > MAX_WIRES:
@@ -92,7 +111,9 @@ def require_size(nodes: int, wires: int) -> None:
 def _by_kind(text: str, what: str, kinds: tuple[str, ...]) -> list[str]:
     values = [value.strip() for value in text.split(";")]
     if len(values) not in (1, len(kinds)):
-        raise UsageError(f"{what}={text}: {len(values)} values, must be 1 or {len(kinds)}: {'; '.join(kinds)}")
+        raise UsageError(
+            f"{what}={text}: {len(values)} values, must be 1 or {len(kinds)}: {'; '.join(kinds)}"
+        )
     return values * len(kinds) if len(values) == 1 else values
 
 
@@ -110,5 +131,7 @@ def _rate(text: str, kind: str, link_Bps: float) -> float:  # noqa: N803
     except ValueError:
         factor = 0.0
     if not 0 < factor < inf:
-        raise UsageError(f"rates, {kind} '{text}': must be a rate, or a multiple of the machine's link as 2x")
+        raise UsageError(
+            f"rates, {kind} '{text}': must be a rate, or a multiple of the machine's link as 2x"
+        )
     return factor * link_Bps

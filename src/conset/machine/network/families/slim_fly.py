@@ -1,20 +1,25 @@
 """Slim flies: the graphs of McKay, Miller and Širáň, of diameter 2 with 2 q² routers.
 
-Routers are (s, x, y) with s of 0 and 1 and x, y of the field with q elements, q = 4w + δ a prime power, δ of -1, 0, 1:
+Routers are (s, x, y) with s of 0 and 1 and x, y of the field with q elements, q = 4w + δ a prime
+power, δ of -1, 0, 1:
 
-- (0, x, y) and (0, x, y') are joined where y - y' is in X, (1, m, c) and (1, m, c') where c - c' is in X';
+- (0, x, y) and (0, x, y') are joined where y - y' is in X, (1, m, c) and (1, m, c') where c - c' is
+  in X';
 - (0, x, y) and (1, m, c) are joined where y = m x + c.
 
-With ξ a primitive element: X = {1, ξ², …, ξ^(q-3)} and X' = {ξ, ξ³, …, ξ^(q-2)} for δ = 1; the same up to ξ^(q-2) and
-ξ^(q-1) for δ = 0; X = {1, ξ², …, ξ^(2w-2), ξ^(2w-1), ξ^(2w+1), …, ξ^(4w-3)} and X' = ξ X for δ = -1. A router has
-(3q - δ)/2 links to others. Full bandwidth needs about half as many nodes at each.
+With ξ a primitive element: X = {1, ξ², …, ξ^(q-3)} and X' = {ξ, ξ³, …, ξ^(q-2)} for δ = 1; the same
+up to ξ^(q-2) and ξ^(q-1) for δ = 0; X = {1, ξ², …, ξ^(2w-2), ξ^(2w-1), ξ^(2w+1), …, ξ^(4w-3)} and
+X' = ξ X for δ = -1. A router has (3q - δ)/2 links to others. Full bandwidth needs about half as
+many nodes at each.
 
-Numbering. Nodes by router and place, routers by s, x, y, where an element of the field is the number of its
-coefficients: a_0 + a_1 p + a_2 p² …; of a prime q the number itself. A group is what shares x (a rack of the source).
+Numbering. Nodes by router and place, routers by s, x, y, where an element of the field is the
+number of its coefficients: a_0 + a_1 p + a_2 p² …; of a prime q the number itself. A group is what
+shares x (a rack of the source).
 
-Source: McKay, Miller, Širáň, A note on large graphs of diameter two and given maximum degree, J. Combin. Theory B 74
-(1998), doi:10.1006/jctb.1998.1828; Hafner, Geometric realisation of the graphs of McKay-Miller-Širáň, same journal 90
-(2004), doi:10.1016/j.jctb.2003.07.002; Besta, Hoefler, Slim Fly, SC 2014, doi:10.1109/SC.2014.34.
+Source: McKay, Miller, Širáň, A note on large graphs of diameter two and given maximum degree, J.
+Combin. Theory B 74 (1998), doi:10.1006/jctb.1998.1828; Hafner, Geometric realisation of the graphs
+of McKay-Miller-Širáň, same journal 90 (2004), doi:10.1016/j.jctb.2003.07.002; Besta, Hoefler, Slim
+Fly, SC 2014, doi:10.1109/SC.2014.34.
 """
 
 from __future__ import annotations
@@ -62,7 +67,10 @@ def slim_fly(q: int, nodes: int) -> Parts:
             Wires("inside", *(np.concatenate([pair[end] for pair in inside]) for end in (0, 1))),
             Wires("between", *between),
         ),
-        (*(f"node{name}.{p}" for name in names for p in range(nodes)), *(f"router{name}" for name in names)),
+        (
+            *(f"node{name}.{p}" for name in names for p in range(nodes)),
+            *(f"router{name}" for name in names),
+        ),
         np.repeat([0, 1], [endpoints, routers]),
         np.concatenate([np.repeat(group, nodes), group]),
     )
@@ -79,9 +87,12 @@ def _steps(q: int, delta: int) -> tuple[Ints, Ints]:
 
 
 def field_of(q: int) -> tuple[Ints, int]:
-    """(powers of a primitive element, characteristic) of the field with q elements; power k is entry k mod q - 1.
+    """(powers of a primitive element, characteristic) of the field with q elements.
 
-    The element is x modulo the first polynomial that makes it primitive, or the least primitive root of a prime.
+    Power k is entry k mod q - 1.
+
+    The element is x modulo the first polynomial that makes it primitive, or the least primitive
+    root of a prime.
 
     Raises:
         UsageError: q is no prime power of at least 3.
@@ -118,7 +129,10 @@ def _powers_of_x(top: list[int], prime: int, q: int) -> list[int] | None:
         seen.add(number)
         numbers.append(number)
         carry = element[-1]
-        element = [(below + carry * each) % prime for below, each in zip([0, *element[:-1]], top, strict=True)]
+        element = [
+            (below + carry * each) % prime
+            for below, each in zip([0, *element[:-1]], top, strict=True)
+        ]
     return numbers
 
 

@@ -1,11 +1,14 @@
 """The table of families, and a network from its words: `fat-tree:k=16,taper=2`.
 
-A family's words are its name, a colon, and its parameters with commas between them. What is left out has its default;
-`fat-tree` alone is one. All families also know
+A family's words are its name, a colon, and its parameters with commas between them. What is left
+out has its default; `fat-tree` alone is one. All families also know
 
-- `widths=1;2;2`: parallel links in place of each wire, by kind of wire from the endpoints up, or one number for all;
-- `rates=50GB/s;25GB/s;25GB/s`: rate of a link per unit of width, by kind; `2x` is twice the machine's `link`;
-- `dead=3;7;40-41`: nodes, and links both ways, that are taken out (`conset.machine.network.graph.without`).
+- `widths=1;2;2`: parallel links in place of each wire, by kind of wire from the endpoints up, or
+  one number for all;
+- `rates=50GB/s;25GB/s;25GB/s`: rate of a link per unit of width, by kind; `2x` is twice the
+  machine's `link`;
+- `dead=3;7;40-41`: nodes, and links both ways, that are taken out
+  (`conset.machine.network.graph.without`).
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ from conset.machine.network.routing import Rule
 from conset.machine.network.topology import Topology
 
 LINK_Bps = 25e9
-"""The `link` of a bare network, of which rates such as `2x` are multiples where no machine says another one [B/s]."""
+"""The `link` of a bare network where no machine gives another one [B/s].
+
+Rates such as `2x` are multiples of it.
+"""
 
 Value = int | tuple[int, ...] | str | None
 
@@ -65,16 +71,28 @@ class Parameter:
         numbers = []
         for part in text.split("x") if sides else [text]:
             if not (part.isascii() and part.isdigit()) or len(part) > 9:
-                rule = "must be whole numbers with x between them, as 4x4" if sides else "must be a whole number"
+                rule = (
+                    "must be whole numbers with x between them, as 4x4"
+                    if sides
+                    else "must be a whole number"
+                )
                 raise UsageError(f"{self.name}={shortened(text)}: {rule}")
             if not self.minimum <= int(part) <= self.maximum:
-                raise UsageError(f"{self.name}={text}: must be from {self.minimum} to {self.maximum}")
+                raise UsageError(
+                    f"{self.name}={text}: must be from {self.minimum} to {self.maximum}"
+                )
             numbers.append(int(part))
         return tuple(numbers) if sides else numbers[0]
 
 
-WIDTHS = Parameter("widths", None, "parallel links in place of each wire, by kind from the endpoints up: 1;2;2")
-RATES = Parameter("rates", None, "rate of a link by kind: 50GB/s;25GB/s, or multiples of the machine's link: 2x;1x")
+WIDTHS = Parameter(
+    "widths", None, "parallel links in place of each wire, by kind from the endpoints up: 1;2;2"
+)
+RATES = Parameter(
+    "rates",
+    None,
+    "rate of a link by kind: 50GB/s;25GB/s, or multiples of the machine's link: 2x;1x",
+)
 DEAD = Parameter("dead", None, "nodes and links that are taken out: 3;7;40-41")
 COMMON = (WIDTHS, RATES, DEAD)
 """Parameters that every family has."""
@@ -109,7 +127,8 @@ class Family:
         """Values of the parameters that are given, by their words.
 
         Raises:
-            UsageError: an unknown parameter (with the nearest known one), one given twice, or a value out of range.
+            UsageError: an unknown parameter (with the nearest known one), one given twice, or a
+                value out of range.
         """
         known = {parameter.name: parameter for parameter in self.parameters}
         values: dict[str, Value] = {}
@@ -123,7 +142,10 @@ class Family:
         return values
 
     def spec(self, values: Mapping[str, Value]) -> str:
-        """The words that build it again: sizes always, the others where they are not at their defaults."""
+        """The words that build it again.
+
+        Sizes always, the others where they are not at their defaults.
+        """
         usual = {parameter.name: parameter.default for parameter in self.parameters}
         quiet = [parameter.name for parameter in self.parameters if parameter.quiet]
         said = usual | {word: value for word, value in values.items() if value is not None}
@@ -132,17 +154,22 @@ class Family:
         return f"{self.name}:{','.join(words)}"
 
     def build(self, *, link_Bps: float = LINK_Bps, **values: Value) -> Topology:  # noqa: N803
-        """The network of values of its parameters, by their words (`global` may be spelled `global_`).
+        """The network of values of its parameters, by name.
+
+        `global` may be spelled `global_`.
 
         Args:
             link_Bps: the machine's `link`, of which rates may be multiples [B/s].
-            **values: of parameters; whole numbers, sides as tuples, `widths`, `rates` and `dead` as text.
+            **values: of parameters; whole numbers, sides as tuples, `widths`, `rates` and `dead` as
+                text.
 
         Raises:
             UsageError: an unknown parameter, or values that do not fit each other.
             InputError: too large, or what is left of it is not connected.
         """
-        given = ((word.rstrip("_"), _text(value)) for word, value in values.items() if value is not None)
+        given = (
+            (word.rstrip("_"), _text(value)) for word, value in values.items() if value is not None
+        )
         return _build(self.name, self.spec(self.read(given)), link_Bps)
 
 
@@ -158,7 +185,8 @@ def build_family(words: str, *, link_Bps: float = LINK_Bps) -> Topology:  # noqa
         link_Bps: the machine's `link`, of which rates may be multiples [B/s].
 
     Raises:
-        UsageError: an unknown family or parameter (with the nearest known one), or a value out of range.
+        UsageError: an unknown family or parameter (with the nearest known one), or a value out of
+            range.
         InputError: too large, or what is left of it is not connected.
     """
     family, values = parse_family(words)
@@ -174,7 +202,10 @@ def parse_family(words: str) -> tuple[Family, dict[str, Value]]:
     for item in filter(None, (part.strip() for part in rest.split(","))):
         word, equals, value = (part.strip() for part in item.partition("="))
         if not (word and equals and value):
-            raise UsageError(f"{name}: '{item}': expected WORD=VALUE; known: {', '.join(FAMILIES[name.strip()].words)}")
+            raise UsageError(
+                f"{name}: '{item}': expected WORD=VALUE; known: "
+                f"{', '.join(FAMILIES[name.strip()].words)}"
+            )
         options.append((word, value))
     family = FAMILIES[name.strip()]
     return family, family.read(options)
@@ -200,7 +231,10 @@ def _build(name: str, spec: str, link_Bps: float) -> Topology:  # noqa: N803
 
 @contextmanager
 def _named(family: str) -> Iterator[None]:
-    """What is wrong with a parameter, under the name of its family: a spec may hold options of machines too."""
+    """What is wrong with a parameter, under the name of its family.
+
+    A spec may hold options of machines too.
+    """
     try:
         yield
     except UsageError as error:
@@ -212,8 +246,12 @@ def _dead(text: str) -> tuple[list[int], list[tuple[int, int]]]:
     nodes, links = [], []
     for part in text.split(";"):
         ends = part.split("-")
-        if len(ends) > 2 or not all(end.isascii() and end.isdigit() and len(end) <= 9 for end in ends):
-            raise UsageError(f"dead '{part}': must be a whole number, several as 3;7, a link as 3-4")
+        if len(ends) > 2 or not all(
+            end.isascii() and end.isdigit() and len(end) <= 9 for end in ends
+        ):
+            raise UsageError(
+                f"dead '{part}': must be a whole number, several as 3;7, a link as 3-4"
+            )
         if len(ends) == 1:
             nodes.append(int(part))
         else:
@@ -223,83 +261,106 @@ def _dead(text: str) -> tuple[list[int], list[tuple[int, int]]]:
 
 NODES_OF_ROUTER = Parameter("nodes", 2, "nodes of a router")
 
-FAMILIES: Mapping[str, Family] = MappingProxyType({
-    family.name: family
-    for family in (
-        Family(
-            "fat-tree",
-            "a fat tree of switches with k ports: 2 (k/2)^levels hosts, k³/4 at three levels",
-            (
-                Parameter("k", 8, "ports of a switch, even", 2, 2048),
-                Parameter("levels", 3, "levels of switches", 1, 8),
-                Parameter("taper", 1, "downlinks over uplinks of a leaf switch; divides k/2", quiet=True),
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        family.name: family
+        for family in (
+            Family(
+                "fat-tree",
+                "a fat tree of switches with k ports: 2 (k/2)^levels hosts, k³/4 at three levels",
+                (
+                    Parameter("k", 8, "ports of a switch, even", 2, 2048),
+                    Parameter("levels", 3, "levels of switches", 1, 8),
+                    Parameter(
+                        "taper",
+                        1,
+                        "downlinks over uplinks of a leaf switch; divides k/2",
+                        quiet=True,
+                    ),
+                ),
+                fat_tree,
+                "dmodk",
             ),
-            fat_tree,
-            "dmodk",
-        ),
-        Family(
-            "leaf-spine",
-            "leaf switches with hosts, each joined to every spine switch",
-            (
-                Parameter("leaves", 8, "leaf switches"),
-                Parameter("spines", 4, "spine switches: uplinks of a leaf, one to each"),
-                Parameter("hosts", 16, "hosts of a leaf switch"),
+            Family(
+                "leaf-spine",
+                "leaf switches with hosts, each joined to every spine switch",
+                (
+                    Parameter("leaves", 8, "leaf switches"),
+                    Parameter("spines", 4, "spine switches: uplinks of a leaf, one to each"),
+                    Parameter("hosts", 16, "hosts of a leaf switch"),
+                ),
+                leaf_spine,
+                "dmodk",
             ),
-            leaf_spine,
-            "dmodk",
-        ),
-        Family(
-            "dragonfly",
-            "groups of routers, all joined inside a group, and all groups joined",
-            (
-                Parameter("groups", 9, "groups"),
-                Parameter("routers", 4, "routers of a group"),
-                NODES_OF_ROUTER,
-                Parameter("global", None, "global links of a router; what joins all groups", argument="global_links"),
-                Parameter("joins", None, "links between every two groups; as many as the global links bear"),
+            Family(
+                "dragonfly",
+                "groups of routers, all joined inside a group, and all groups joined",
+                (
+                    Parameter("groups", 9, "groups"),
+                    Parameter("routers", 4, "routers of a group"),
+                    NODES_OF_ROUTER,
+                    Parameter(
+                        "global",
+                        None,
+                        "global links of a router; what joins all groups",
+                        argument="global_links",
+                    ),
+                    Parameter(
+                        "joins",
+                        None,
+                        "links between every two groups; as many as the global links bear",
+                    ),
+                ),
+                dragonfly,
             ),
-            dragonfly,
-        ),
-        Family(
-            "rails",
-            "hosts of GPUs on a fast domain each, and one switch, or plane of switches, per index of a GPU",
-            (
-                Parameter("hosts", 8, "hosts"),
-                Parameter("gpus", 8, "GPUs of a host: rails"),
-                Parameter("leaf", None, "hosts of a leaf switch of a rail; all of them"),
-                Parameter("spines", 0, "spine switches of a rail; none where it is one switch", 0, quiet=True),
+            Family(
+                "rails",
+                "hosts of GPUs on a fast domain each, and one switch, or plane of switches, per "
+                "index of a GPU",
+                (
+                    Parameter("hosts", 8, "hosts"),
+                    Parameter("gpus", 8, "GPUs of a host: rails"),
+                    Parameter("leaf", None, "hosts of a leaf switch of a rail; all of them"),
+                    Parameter(
+                        "spines",
+                        0,
+                        "spine switches of a rail; none where it is one switch",
+                        0,
+                        quiet=True,
+                    ),
+                ),
+                rails,
+                "dmodk",
+                "9x;1x;1x",
             ),
-            rails,
-            "dmodk",
-            "9x;1x;1x",
-        ),
-        Family(
-            "hyperx",
-            "routers on a lattice, all joined along each dimension",
-            (
-                Parameter("sides", (4, 4), "routers along each dimension", 1, 4096),
-                NODES_OF_ROUTER,
+            Family(
+                "hyperx",
+                "routers on a lattice, all joined along each dimension",
+                (
+                    Parameter("sides", (4, 4), "routers along each dimension", 1, 4096),
+                    NODES_OF_ROUTER,
+                ),
+                hyperx,
             ),
-            hyperx,
-        ),
-        Family(
-            "slim-fly",
-            "2 q² routers of diameter 2 (McKay, Miller, Širáň)",
-            (
-                Parameter("q", 5, "a prime power of at least 3", 3, 1024),
-                replace(NODES_OF_ROUTER, default=1),
+            Family(
+                "slim-fly",
+                "2 q² routers of diameter 2 (McKay, Miller, Širáň)",
+                (
+                    Parameter("q", 5, "a prime power of at least 3", 3, 1024),
+                    replace(NODES_OF_ROUTER, default=1),
+                ),
+                slim_fly,
             ),
-            slim_fly,
-        ),
-        Family(
-            "express-mesh",
-            "a mesh with links that bypass some nodes",
-            (
-                Parameter("sides", (8, 8), "nodes along each dimension", 1, 2**20),
-                Parameter("interval", 4, "nodes from one end of a bypass to the other", 2),
+            Family(
+                "express-mesh",
+                "a mesh with links that bypass some nodes",
+                (
+                    Parameter("sides", (8, 8), "nodes along each dimension", 1, 2**20),
+                    Parameter("interval", 4, "nodes from one end of a bypass to the other", 2),
+                ),
+                express_mesh,
             ),
-            express_mesh,
-        ),
-    )
-})  # fmt: skip
+        )
+    }
+)
 """Every family by its word."""

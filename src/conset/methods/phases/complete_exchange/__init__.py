@@ -1,1 +1,4 @@
-"""Complete exchange on meshes and tori: one construction per file, the chooser among them in `chooser`."""
+"""Complete exchange on meshes and tori.
+
+One construction per file, the chooser among them in `chooser`.
+"""

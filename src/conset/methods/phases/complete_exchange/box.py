@@ -1,9 +1,11 @@
-"""Box: a mesh or torus as the constructions see it, its bound, and the symmetries that keep its routes.
+"""Box: a mesh or torus as the constructions see it, with its bound and symmetries.
 
-Where a group G of node permutations takes every route to a route, a packing of one message per orbit into K phases
-becomes, with its images, |G| K phases of all messages: the search is |G| times smaller. On a mesh the half turn keeps
-routes; on a cycle of odd length all translations do, on one of even length those that agree with the rule for ties,
-which is checked line by line.
+The symmetries keep its routes.
+
+Where a group G of node permutations takes every route to a route, a packing of one message per
+orbit into K phases becomes, with its images, |G| K phases of all messages: the search is |G| times
+smaller. On a mesh the half turn keeps routes; on a cycle of odd length all translations do, on one
+of even length those that agree with the rule for ties, which is checked line by line.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class Box:
 
     Attributes:
         sides: nodes along each dimension, row-major.
-        cycles: which sides close to cycles; none where the routing never wraps, and no side of 2 or less.
+        cycles: which sides close to cycles; none where the routing never wraps, and no side of 2 or
+            less.
         tie: `parity`, `plus` or `checker`: how a hop of exactly half a cycle is directed.
         contention: messages a link may carry in a phase, counting its width; at least 1.
         network: the core's walker of routes.
@@ -74,22 +77,32 @@ class Box:
         return prod(self.sides[axis + 1 :])
 
     def product_axes(
-        self, axes: Sequence[int], permutations: Iterable[Table], labels: Iterable[Table], *, variants: int = 1
+        self,
+        axes: Sequence[int],
+        permutations: Iterable[Table],
+        labels: Iterable[Table],
+        *,
+        variants: int = 1,
     ) -> _core.ProductAxes:
-        """Axes with the tables of their decompositions, as the core takes them; the last axis leads.
+        """Axes with the tables of their decompositions, as the core takes them.
+
+        The last axis leads.
 
         Args:
             axes: dimensions.
-            permutations: shape=(side, side) for each variant of each axis: the permutation of every ordered pair.
+            permutations: shape=(side, side) for each variant of each axis: the permutation of every
+                ordered pair.
             labels: the same: its label.
             variants: of every axis but the last.
         """
         sides, strides = [self.sides[k] for k in axes], [self.stride(k) for k in axes]
         return _core.ProductAxes(
-            sides=np.array(sides, np.int32), strides=np.array(strides, np.int32), variants=variants,
+            sides=np.array(sides, np.int32),
+            strides=np.array(strides, np.int32),
+            variants=variants,
             permutation=np.concatenate([table.ravel() for table in permutations]).astype(np.int32),
             label=np.concatenate([table.ravel() for table in labels]).astype(np.int32),
-        )  # fmt: skip
+        )
 
     def line(self, axis: int) -> _core.Network:
         """One line of nodes along `axis`, as a network of its own."""
@@ -104,11 +117,14 @@ class Box:
         )
 
     def link_load(self, axis: int) -> int:
-        """Messages on the busiest link along `axis`: N/side times what a complete exchange of one line puts on it.
+        """Messages on the busiest link along `axis`.
 
-        Path: all pairs across the middle. Cycle, h = side // 2: hops 1 + 2 + … of one direction, and for an even side
-        the ties, of which `parity` sends (h + 1) // 2 up over each link. Where ties depend on other lines (`checker`)
-        it is the mean over the links, rounded up, which the busiest one does not undercut.
+        N/side times what a complete exchange of one line puts on it.
+
+        Path: all pairs across the middle. Cycle, h = side // 2: hops 1 + 2 + … of one direction,
+        and for an even side the ties, of which `parity` sends (h + 1) // 2 up over each link. Where
+        ties depend on other lines (`checker`) it is the mean over the links, rounded up, which the
+        busiest one does not undercut.
         """
         side, half = self.sides[axis], self.sides[axis] // 2
         lines = self.nodes // side
@@ -118,7 +134,11 @@ class Box:
             return lines * half * (half + 1) // 2
         if self.tie == "plus":
             return lines * (half * (half + 1) // 2)
-        return lines * ((half * half + 1) // 2) if self.tie == "parity" else (lines * half * half + 1) // 2
+        return (
+            lines * ((half * half + 1) // 2)
+            if self.tie == "parity"
+            else (lines * half * half + 1) // 2
+        )
 
     @cached_property
     def bound(self) -> int:
@@ -128,7 +148,9 @@ class Box:
         load = max(self.link_load(k) for k in self.axes)
         return max(self.nodes - 1, -(-load // self.contention))
 
-    def message_ids(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    def message_ids(
+        self, source: NDArray[np.int64], target: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Indices of the messages from `source[k]` to `target[k]`."""
         return source * (self.nodes - 1) + target - (target > source)
 
@@ -155,7 +177,10 @@ class Orbits:
     images: NDArray[np.int32]
 
     def expand(self, phase: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-        """shape=(messages), int32: the phase of every message, from that of each orbit and the message it chose."""
+        """shape=(messages), int32.
+
+        The phase of every message, from that of each orbit and the message it chose.
+        """
         result = np.full(self.images.shape[1], -1, np.int32)
         for g, image in enumerate(self.images):
             target = image[self.message[chosen]]
@@ -178,18 +203,26 @@ def build_orbits(box: Box, group: NDArray[np.int64]) -> Orbits:
 
 
 def symmetry_groups(box: Box, most: int) -> list[NDArray[np.int64]]:
-    """Groups worth trying, at most `most` elements each: the half turn of a mesh, translations along each cycle."""
+    """Groups worth trying, at most `most` elements each.
+
+    The half turn of a mesh, translations along each cycle.
+    """
     if not box.ties_by_line:
         return []
     if box.is_mesh:
-        return [np.stack([np.arange(box.nodes), np.arange(box.nodes)[::-1]])] if box.nodes > 1 else []
+        return (
+            [np.stack([np.arange(box.nodes), np.arange(box.nodes)[::-1]])] if box.nodes > 1 else []
+        )
     groups: dict[bytes, NDArray[np.int64]] = {}
     steps = [_translations(box, k) for k in range(len(box.sides))]
     node = np.arange(box.nodes)
     coordinate = np.stack(np.unravel_index(node, box.sides))
     for one in range(len(box.sides)):
         for step in steps[one]:
-            by = [[0] if k != one else list(range(0, box.sides[k], step)) for k in range(len(box.sides))]
+            by = [
+                [0] if k != one else list(range(0, box.sides[k], step))
+                for k in range(len(box.sides))
+            ]
             for other in range(one, len(box.sides)):
                 for more in steps[other] if other > one else [box.sides[one]]:
                     both = list(by)
@@ -202,7 +235,7 @@ def symmetry_groups(box: Box, most: int) -> list[NDArray[np.int64]]:
 
 
 def _translations(box: Box, axis: int) -> list[int]:
-    """Divisors d of a cycle, the side itself included, such that moving by d keeps the routes of a line."""
+    """Divisors d of a cycle, itself included, such that moving by d keeps a line's routes."""
     side = box.sides[axis]
     if not box.cycles[axis]:
         return [side]

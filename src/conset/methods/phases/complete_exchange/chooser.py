@@ -1,12 +1,14 @@
-"""The chooser: all constructions as a table, tried in order; the best is searched where the bound is not met.
+"""The chooser: all constructions as a table, tried in order.
 
-One construction stands here, translations: everybody sends to the node at one displacement, N - 1 phases, for links
-that are unlimited, or carry so much that only ports count.
-Idea: phase by phase one vector of displacements, coordinates modulo the sides: a permutation of the nodes.
-Invariant: along a line a displacement d puts at most min(d, side - d) messages on a link in each direction.
-Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side, rounded down.
-Complexity: O(messages).
-Reference: the linear exchange of Thakur, Choudhary, Fox (SHPCC 1994), GEN, with coordinates in place of node numbers.
+The best is searched where the bound is not met.
+
+One construction stands here, translations: everybody sends to the node at one displacement, N - 1
+phases, for links that are unlimited, or carry so much that only ports count. Idea: phase by phase
+one vector of displacements, coordinates modulo the sides: a permutation of the nodes. Invariant:
+along a line a displacement d puts at most min(d, side - d) messages on a link in each direction.
+Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side,
+rounded down. Complexity: O(messages). Reference: the linear exchange of Thakur, Choudhary, Fox
+(SHPCC 1994), GEN, with coordinates in place of node numbers.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class Construction:
         name: what it is called in reports.
         requires: its domain in words.
         applies: its domain.
-        schedule: box and seed in, phases out; they keep the box's contention where ties are broken by parity.
+        schedule: box and seed in, phases out; they keep the box's contention where ties are broken
+            by parity.
     """
 
     name: str
@@ -77,14 +80,28 @@ class Construction:
 
 CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction("stored", "5 × 5, contention 1", applies_stored, schedule_stored),
-    Construction("translations", "contention of half the largest side", applies_translations, schedule_translations),
+    Construction(
+        "translations",
+        "contention of half the largest side",
+        applies_translations,
+        schedule_translations,
+    ),
     Construction("square 4m", "square mesh, 4 | side", applies_square_4m, schedule_square_4m),
-    Construction("square 4m+2", "square mesh, side 2 mod 4", applies_square_4m2, schedule_square_4m2),
-    Construction("square 4m+3", "square mesh, side 3 mod 4", applies_square_4m3, schedule_square_4m3),
-    Construction("torus cube", "three equal cycles, 8 | side", applies_torus_cube, schedule_torus_cube),
+    Construction(
+        "square 4m+2", "square mesh, side 2 mod 4", applies_square_4m2, schedule_square_4m2
+    ),
+    Construction(
+        "square 4m+3", "square mesh, side 3 mod 4", applies_square_4m3, schedule_square_4m3
+    ),
+    Construction(
+        "torus cube", "three equal cycles, 8 | side", applies_torus_cube, schedule_torus_cube
+    ),
     Construction("torus", "one or two cycles", applies_torus, schedule_torus),
     Construction(
-        "torus, lines absorbed", "two cycles, one of side 3 mod 4", applies_torus_absorbed, schedule_torus_absorbed
+        "torus, lines absorbed",
+        "two cycles, one of side 3 mod 4",
+        applies_torus_absorbed,
+        schedule_torus_absorbed,
     ),
     Construction("torus lines", "two cycles", applies_torus_lines, schedule_torus_lines),
     Construction("product", "any box", lambda box: True, schedule_product),
@@ -101,7 +118,10 @@ class Chosen:
 
 
 def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
-    """The fewest phases over all constructions and the search; nothing more is tried once the bound is met."""
+    """The fewest phases over all constructions and the search.
+
+    Nothing more is tried once the bound is met.
+    """
     tried: list[Chosen] = []
     for construction in CONSTRUCTIONS:
         if not construction.applies(box):

@@ -1,38 +1,45 @@
-"""Families: the ordered pairs of one side as permutations whose arcs are labelled, ready for the product.
+"""The ordered pairs of one side as permutations whose arcs are labelled, ready for the product.
 
-Problem: use every link of a path (or cycle) of n nodes equally while each ordered pair of nodes is served once.
+Problem: use every link of a path (or cycle) of n nodes equally while each ordered pair of nodes is
+served once.
 
-Factors, of blocks, each block of two types. Fold the side. On a path vertex u < h = ⌊n/2⌋ stands for the nodes u and
-ū = n-1-u, on a cycle for u and ū = u+h; where n is odd, vertex z is the node left over (path: h, cycle: n-1). For an
-edge {u, v}, u < v, of the complete graph on the vertices, the tile of type 0 is the cycle of nodes u → v → ū → v̄ → u,
-of type 1 its inverse; for {u, z}: u → z → ū → u (path), u → ū → z → u (cycle).
-    Lemma, path: a tile puts exactly one message on every link between u and ū, in each direction, and none elsewhere.
-    Lemma, cycle: type 0 goes once round upwards, type 1 once round downwards, every hop a shortest path.
-The tiles of all edges cover every ordered pair except, for n even, the flips u ↔ ū and the stays x → x, for n odd the
-stays. A 1-factorization of the complete graph (circle method) makes disjoint edges, a factor, of them; an odd number of
-vertices leaves one vertex out of each factor.
-    n = 4m    factors of m tiles, and an identity factor on the pairs of the first: type 0: the smaller vertex (cycle:
-              the even one) flips and the other stays, type 1: the other way round.
-    n = 4m+2  h factors of m tiles and the vertex left out, as block 0: it stays in one type and flips in the other.
+Factors, of blocks, each block of two types. Fold the side. On a path vertex u < h = ⌊n/2⌋ stands
+for the nodes u and ū = n-1-u, on a cycle for u and ū = u+h; where n is odd, vertex z is the node
+left over (path: h, cycle: n-1). For an edge {u, v}, u < v, of the complete graph on the vertices,
+the tile of type 0 is the cycle of nodes u → v → ū → v̄ → u, of type 1 its inverse; for {u, z}: u →
+z → ū → u (path), u → ū → z → u (cycle).
+    Lemma, path: a tile puts exactly one message on every link between u and ū, in each direction,
+    and none elsewhere. Lemma, cycle: type 0 goes once round upwards, type 1 once round downwards,
+    every hop a shortest path.
+The tiles of all edges cover every ordered pair except, for n even, the flips u ↔ ū and the stays x
+→ x, for n odd the stays. A 1-factorization of the complete graph (circle method) makes disjoint
+edges, a factor, of them; an odd number of vertices leaves one vertex out of each factor.
+    n = 4m    factors of m tiles, and an identity factor on the pairs of the first: type 0: the
+              smaller vertex (cycle: the even one) flips and the other stays, type 1: the other way
+              round.
+    n = 4m+2  h factors of m tiles and the vertex left out, as block 0: it stays in one type and
+              flips in the other.
     n = 4m+3  h factors of m+1 tiles; the stays belong to no factor.
     n = 4m+1  h+1 factors of m tiles; the vertex left out stays, as type 0 of block 0.
-On a cycle flips are ties: under `parity` those of an even vertex go up, of an odd one down, which is what type 0 and 1
-want.
+On a cycle flips are ties: under `parity` those of an even vertex go up, of an odd one down, which
+is what type 0 and 1 want.
 
-Families. Arcs of a permutation with one label share no link in either direction, so a permutation needs as many labels
-as it loads its busiest link.
-- `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order in which label k of
-  a factor meets only the labels k and k+1 of the factor before, so that products walked boustrophedon can be merged in
-  windows.
-- `folded_family`, cycle: a permutation takes every other block in type 0 (upwards) and the rest in type 1 (downwards):
-  both directions of the links work, ⌈blocks/2⌉ labels.
-- `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out; here are n full ones
-  of load at most m+1, made from a transversal: see `cpp/include/conset/scheduling/complete_exchange/transversal.hpp`.
-- `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has links to spare.
+Families. Arcs of a permutation with one label share no link in either direction, so a permutation
+needs as many labels as it loads its busiest link.
+- `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order
+  in which label k of a factor meets only the labels k and k+1 of the factor before, so that
+  products walked boustrophedon can be merged in windows.
+- `folded_family`, cycle: a permutation takes every other block in type 0 (upwards) and the rest in
+  type 1 (downwards): both directions of the links work, ⌈blocks/2⌉ labels.
+- `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out;
+  here are n full ones of load at most m+1, made from a transversal: see
+  `cpp/include/conset/scheduling/complete_exchange/transversal.hpp`.
+- `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has
+  links to spare.
 
-Complexity: O(n²) time and memory, the size of the tables.
-Reference: Bokhari, Nicol (1997), section 5; Scott (1991), both for factors of 4 | n on a path. The other sides, the
-cycles and the families are new.
+Complexity: O(n²) time and memory, the size of the tables. Reference: Bokhari, Nicol (1997), section
+5; Scott (1991), both for factors of 4 | n on a path. The other sides, the cycles and the families
+are new.
 """
 
 from __future__ import annotations
@@ -58,7 +65,8 @@ class Factors:
         side: nodes.
         cycle: whether the side is a cycle.
         factor: shape=(side, side), int32: the factor of x → y; -1 for the stays where n = 4m+3.
-        block: shape=(side, side), int32: the block within the factor, from 0; 0 is the vertex left out, if any.
+        block: shape=(side, side), int32: the block within the factor, from 0; 0 is the vertex left
+            out, if any.
         kind: shape=(side, side), int32: 0 or 1, the type of the block.
         count: number of factors.
         blocks: number of blocks in a factor, the vertex left out included.
@@ -84,10 +92,12 @@ class Factors:
 
 
 def circle_method(vertices: int) -> Iterator[Indices]:
-    """The factors of the complete graph by the circle method, shape=(pairs, 2); (i, i) is the vertex i left out.
+    """The factors of the complete graph by the circle method, shape=(pairs, 2).
 
-    Even: q = vertices - 1 factors, pair 0 is {i, q}. Odd: q = vertices factors, entry 0 is i alone. Pair k is
-    {i + 2k, i - 2k} mod q.
+    (i, i) is the vertex i left out.
+
+    Even: q = vertices - 1 factors, pair 0 is {i, q}. Odd: q = vertices factors, entry 0 is i alone.
+    Pair k is {i + 2k, i - 2k} mod q.
     """
     even = vertices % 2 == 0
     q = vertices - 1 if even else vertices
@@ -99,7 +109,10 @@ def circle_method(vertices: int) -> Iterator[Indices]:
 
 
 def build_factors(side: int, cycle: bool, *, ties_up: bool = False) -> Factors:
-    """The factors of a path or cycle of `side` nodes; `ties_up`: vertices left out always flip upwards."""
+    """The factors of a path or cycle of `side` nodes.
+
+    `ties_up`: vertices left out always flip upwards.
+    """
     factor, block, kind = (np.full((side, side), fill, np.int32) for fill in (-1, 0, 0))
     vertices = side // 2 + side % 2
     start = 1 if side % 4 == 0 else 0  # the identity factor comes first
@@ -132,8 +145,13 @@ def _bar(side: int, cycle: bool, u: Indices) -> Indices:
     return u + side // 2 if cycle else side - 1 - u
 
 
-def _tiles(side: int, cycle: bool, u: Indices, v: Indices) -> Iterator[tuple[NDArray[np.bool_], Indices]]:
-    """(which pairs, shape=(nodes, pairs): their nodes in the order of type 0), for edges {u, v} and {u, z}."""
+def _tiles(
+    side: int, cycle: bool, u: Indices, v: Indices
+) -> Iterator[tuple[NDArray[np.bool_], Indices]]:
+    """(which pairs, shape=(nodes, pairs).
+
+    Their nodes in the order of type 0), for edges {u, v} and {u, z}.
+    """
     z = side // 2 if side % 2 == 1 else side
     far = _bar(side, cycle, u)
     chosen = (u != v) & (v != z)
@@ -162,7 +180,8 @@ class Family:
         permutation: shape=(side, side), int32: the permutation that takes x to y.
         label: shape=(side, side), int32: from 0.
         load: shape=(permutations), int64: labels of each permutation; 0 for the identity.
-        factor: shape=(permutations), int64, rising: permutations of one factor have the same blocks.
+        factor: shape=(permutations), int64, rising: permutations of one factor have the same
+            blocks.
     """
 
     side: int
@@ -181,14 +200,19 @@ def folded_family(side: int, cycle: bool) -> Family:
     """Factors and types as permutations."""
     factors = build_factors(side, cycle)
     if cycle:
-        permutation, label = 2 * factors.factor + (factors.kind ^ (factors.block & 1)), factors.block >> 1
+        permutation, label = (
+            2 * factors.factor + (factors.kind ^ (factors.block & 1)),
+            factors.block >> 1,
+        )
         label = _without_left_out(factors, permutation, label)
     else:
         permutation, label = 2 * factors.factor + factors.kind, path_label(factors)
     stays = factors.factor < 0
     count = 2 * factors.count + bool(stays.any())
     permutation = np.where(stays, count - 1, permutation).astype(np.int32)
-    return _family(side, permutation, np.where(stays, 0, label).astype(np.int32), count, np.arange(count) // 2)
+    return _family(
+        side, permutation, np.where(stays, 0, label).astype(np.int32), count, np.arange(count) // 2
+    )
 
 
 def path_label(factors: Factors) -> NDArray[np.int32]:
@@ -196,15 +220,22 @@ def path_label(factors: Factors) -> NDArray[np.int32]:
     side, k = factors.side, factors.block
     i = np.maximum(factors.factor - (side % 4 == 0), 0)
     if side % 4 == 2:  # tiles before the special block, whose stays need no label
-        return np.where(k == 0, np.where(factors.kind == 1, factors.blocks - 1, 0), k - 1).astype(np.int32)
+        return np.where(k == 0, np.where(factors.kind == 1, factors.blocks - 1, 0), k - 1).astype(
+            np.int32
+        )
     labels = factors.blocks - factors.leaves_one
     turned = np.where(i % 2 == 0, k, -k) - (i // 2 if side % 4 == 1 else (i + 1) // 2)
     result: NDArray[np.int32] = (turned % max(labels, 1)).astype(np.int32)
     return result
 
 
-def _without_left_out(factors: Factors, permutation: NDArray[np.int32], label: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Labels of a cycle counted again where block 0 does not move: the blocks of a direction are numbered from 0."""
+def _without_left_out(
+    factors: Factors, permutation: NDArray[np.int32], label: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Labels of a cycle counted again where block 0 does not move.
+
+    The blocks of a direction are numbered from 0.
+    """
     if not factors.leaves_one:
         return label
     result = label.copy()
@@ -218,27 +249,41 @@ def _without_left_out(factors: Factors, permutation: NDArray[np.int32], label: N
 
 
 def _family(
-    side: int, permutation: NDArray[np.int32], label: NDArray[np.int32], count: int, factor: NDArray[np.int64]
+    side: int,
+    permutation: NDArray[np.int32],
+    label: NDArray[np.int32],
+    count: int,
+    factor: NDArray[np.int64],
 ) -> Family:
     """A family with its loads: one more than the largest label of an arc that moves."""
     load = np.zeros(count, np.int64)
     moving = ~np.eye(side, dtype=bool)
     np.maximum.at(load, permutation[moving], label[moving].astype(np.int64) + 1)
     label = np.where(moving, label, label % np.maximum(load, 1)[permutation]).astype(np.int32)
-    return Family(side, np.ascontiguousarray(permutation), np.ascontiguousarray(label), load, factor.astype(np.int64))
+    return Family(
+        side,
+        np.ascontiguousarray(permutation),
+        np.ascontiguousarray(label),
+        load,
+        factor.astype(np.int64),
+    )
 
 
 def full_family(side: int, seed: int) -> Family | None:
-    """The n full permutations of a path of n = 4m+1 nodes, of load at most m+1; None where no transversal was found.
+    """The n full permutations of a path of n = 4m+1 nodes, of load at most m+1.
 
-    One arc x → y is taken out of each of the n-1 permutations of the path of n-1 nodes, all sources and targets
-    distinct; the new middle node z goes into its place as x → z → y, which adds at most 1 to any link; the arcs taken
-    out and z → z are the n-th permutation.
+    None where no transversal was found.
+
+    One arc x → y is taken out of each of the n-1 permutations of the path of n-1 nodes, all sources
+    and targets distinct; the new middle node z goes into its place as x → z → y, which adds at most
+    1 to any link; the arcs taken out and z → z are the n-th permutation.
     """
     if side < 5 or side % 4 != 1:
         return None
     inner = folded_family(side - 1, False)
-    target = _core.find_transversal(side - 1, inner.permutation.ravel(), side // 4 + 1, seed % 2**64)
+    target = _core.find_transversal(
+        side - 1, inner.permutation.ravel(), side // 4 + 1, seed % 2**64
+    )
     if not target.size:
         return None
     middle = side // 2
@@ -257,8 +302,9 @@ def full_family(side: int, seed: int) -> Family | None:
 def reflected_family(side: int) -> Family:
     """The n reflections x → a - x of a cycle of odd length, all full, of load ⌈(n-1)/4⌉.
 
-    With 2c = a the nodes c + j and c - j change places: for small j across c, else across the opposite link, so the
-    arcs are two bundles of nested intervals that do not meet; both directions carry the same.
+    With 2c = a the nodes c + j and c - j change places: for small j across c, else across the
+    opposite link, so the arcs are two bundles of nested intervals that do not meet; both directions
+    carry the same.
     """
     x, y = np.divmod(np.arange(side * side), side)
     center = (x + y) * ((side + 1) // 2) % side
@@ -273,8 +319,8 @@ def reflected_family(side: int) -> Family:
 def interval_labels(permutation: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """shape=(side, side): fewest labels for each permutation of a path, by colouring intervals.
 
-    Arcs that go up, and arcs that go down, are intervals of links; swept from the left each takes the lowest free
-    label, which needs no more labels than the busiest link has arcs.
+    Arcs that go up, and arcs that go down, are intervals of links; swept from the left each takes
+    the lowest free label, which needs no more labels than the busiest link has arcs.
     """
     side = permutation.shape[0]
     label = np.zeros((side, side), np.int32)

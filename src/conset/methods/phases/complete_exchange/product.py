@@ -1,19 +1,20 @@
 """Product: a complete exchange on any mesh or torus, from one family per side.
 
-Problem: phases of a complete exchange in which no link carries more than c messages and no node sends or receives
-twice.
-Idea: choose one permutation on each side. Their product moves every node once; the messages whose labels add to s
-modulo T, the largest load among the permutations, form step s of T: in any line of links the arcs of the other sides
-are fixed, so one label's arcs remain, which share no link. Over all products every ordered pair occurs once.
-Merging c steps of a product gives contention c with one send and one receive still: ⌈T/c⌉ phases. The side with the
-largest total load leads: for each of its permutations the others may choose the cheaper of their families.
-Windows: products are walked forth and back (reflected order) over the factors, and the sum of labels is turned back by
-one for each step back; then on equal sides divisible by 4, consecutive steps can be merged across products too.
-Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound. Mesh R×C, R < C: exact at c = 1
-unless a side is 3 mod 4 or R is close to C. Other sides and dimensions: any, without a guarantee.
-Complexity: O(messages) in the core, O(products) here.
-When not to use it: squares of side 4m have a closed form, 4m+2 a better packing, tori of two dimensions a denser one.
-Reference: the product of two paths of 4m nodes is Scott's schedule as Bokhari and Nicol (1997) use it; the rest is new.
+Problem: phases of a complete exchange in which no link carries more than c messages and no node
+sends or receives twice. Idea: choose one permutation on each side. Their product moves every node
+once; the messages whose labels add to s modulo T, the largest load among the permutations, form
+step s of T: in any line of links the arcs of the other sides are fixed, so one label's arcs remain,
+which share no link. Over all products every ordered pair occurs once. Merging c steps of a product
+gives contention c with one send and one receive still: ⌈T/c⌉ phases. The side with the largest
+total load leads: for each of its permutations the others may choose the cheaper of their families.
+Windows: products are walked forth and back (reflected order) over the factors, and the sum of
+labels is turned back by one for each step back; then on equal sides divisible by 4, consecutive
+steps can be merged across products too. Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides
+m, the bisection bound. Mesh R×C, R < C: exact at c = 1 unless a side is 3 mod 4 or R is close to C.
+Other sides and dimensions: any, without a guarantee. Complexity: O(messages) in the core,
+O(products) here. When not to use it: squares of side 4m have a closed form, 4m+2 a better packing,
+tori of two dimensions a denser one. Reference: the product of two paths of 4m nodes is Scott's
+schedule as Bokhari and Nicol (1997) use it; the rest is new.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class Plan:
 
 
 def schedule_product(box: Box, seed: int) -> Phases:
-    """The cheapest product of families; consecutive steps merged where that is better than merging each product."""
+    """The cheapest product of families.
+
+    Consecutive steps merged where that is better than merging each product.
+    """
     merged = Phases.of(_absorbed_steps(box, box.contention, seed))
     if box.contention == 1 or merged.offsets.size - 1 <= box.bound:
         return merged
@@ -60,13 +64,19 @@ def schedule_product(box: Box, seed: int) -> Phases:
 
 
 def _absorbed_steps(box: Box, contention: int, seed: int) -> NDArray[np.int32]:
-    """Steps where what the leading side's identity leaves over, if anything, fills the gaps of the rest."""
+    """Steps where what the leading side's identity leaves over.
+
+    If anything, fills the gaps of the rest.
+    """
     step, leftovers = _plain_steps(box, contention, seed)
     return step if leftovers is None else absorb_leftovers(box, step, leftovers)
 
 
 def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32], int | None]:
-    """(step of every message, first step of products with the leading side's identity, which come last)."""
+    """(step of every message, first step of products with the leading side's identity).
+
+    Those come last.
+    """
     plan = cheapest_plan(box, contention, seed)
     step, total = steps_of(plan, box, contention), plan.cost
     lead = plan.families[-1][0]
@@ -80,9 +90,11 @@ def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32
 
 
 def merge_steps(box: Box, step: NDArray[np.int32]) -> Phases:
-    """Consecutive steps of contention 1 merged as far as contention, senders and receivers allow."""
+    """Consecutive steps of contention 1, merged as contention, senders and receivers allow."""
     found = _core.group_phases(step)
-    return Phases(_core.merge_phases(box.nodes, found.offsets, found.message, box.contention), found.message)
+    return Phases(
+        _core.merge_phases(box.nodes, found.offsets, found.message, box.contention), found.message
+    )
 
 
 def cheapest_plan(box: Box, contention: int, seed: int) -> Plan:
@@ -96,14 +108,19 @@ def cheapest_plan(box: Box, contention: int, seed: int) -> Plan:
             variant, cost = _choose(family, options, contention)
             if best is None or cost < best.cost:
                 width = max((len(option) for option in options), default=1)
-                chosen = tuple(tuple(option[min(v, len(option) - 1)] for v in range(width)) for option in options)
+                chosen = tuple(
+                    tuple(option[min(v, len(option) - 1)] for v in range(width))
+                    for option in options
+                )
                 best = Plan((*rest, lead), (*chosen, (family,) * width), variant, cost)
     if best is None:  # pragma: no cover - a box has at least one axis
         raise ValueError("a box without axes")
     return best
 
 
-def _choose(lead: Family, options: Sequence[list[Family]], contention: int) -> tuple[NDArray[np.int32], int]:
+def _choose(
+    lead: Family, options: Sequence[list[Family]], contention: int
+) -> tuple[NDArray[np.int32], int]:
     """(variant of each permutation of `lead`, phases in all)."""
     width = max((len(option) for option in options), default=1)
     cost = np.empty((width, lead.count), np.int64)
@@ -119,7 +136,10 @@ def _choose(lead: Family, options: Sequence[list[Family]], contention: int) -> t
 
 
 def steps_of(plan: Plan, box: Box, merge: int) -> NDArray[np.int32]:
-    """shape=(messages), int32: the step of every message when `merge` slots of each product share one."""
+    """shape=(messages), int32.
+
+    The step of every message when `merge` slots of each product share one.
+    """
     width = len(plan.families[0])
     others, lead = plan.families[:-1], plan.families[-1][0]
     strides = np.zeros((len(plan.axes), width), np.int32)
@@ -132,20 +152,30 @@ def steps_of(plan: Plan, box: Box, merge: int) -> NDArray[np.int32]:
     at = 0
     for v, chosen, back in _walk(plan):
         group = int(np.dot(chosen, strides[:, v]))
-        slots = max(int(families[v].load[p]) for families, p in zip(plan.families, chosen, strict=True))
+        slots = max(
+            int(families[v].load[p]) for families, p in zip(plan.families, chosen, strict=True)
+        )
         base[group], modulus[group] = at, max(slots, 1)
         shift[group] = -back % modulus[group]
         at += -(-slots // merge)
     tables = [family for families in plan.families for family in families]
     axes = box.product_axes(
-        plan.axes, [family.permutation for family in tables], [family.label for family in tables], variants=width
+        plan.axes,
+        [family.permutation for family in tables],
+        [family.label for family in tables],
+        variants=width,
     )
-    groups = _core.ProductGroups(stride=strides.ravel(), variant=plan.variant, base=base, modulus=modulus, shift=shift)
+    groups = _core.ProductGroups(
+        stride=strides.ravel(), variant=plan.variant, base=base, modulus=modulus, shift=shift
+    )
     return _core.product_steps(axes, groups, slots=empty(), columns=0, merge=merge)
 
 
 def _walk(plan: Plan) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    """(variant, permutation of each axis, steps back so far), factors in reflected order, types inside."""
+    """(variant, permutation of each axis, steps back), factors in reflected order.
+
+    Types are inside.
+    """
     lead = plan.families[-1][0]
     back, forth = 0, True
     for leading in _leading_blocks(plan, lead):
@@ -164,7 +194,10 @@ def _walk(plan: Plan) -> Iterator[tuple[int, tuple[int, ...], int]]:
 
 
 def _leading_blocks(plan: Plan, lead: Family) -> list[list[int]]:
-    """The leading family by factors, permutations of one factor apart where they choose different variants."""
+    """The leading family by factors.
+
+    Permutations of one factor are apart where they choose different variants.
+    """
     blocks: list[list[int]] = []
     for permutations in _by_factor(lead):
         variants = np.unique(plan.variant[permutations])
@@ -178,7 +211,10 @@ def _by_factor(family: Family) -> list[list[int]]:
 
 
 def reflected(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All index tuples below `counts`, neighbours differing by one in one place; the last place varies fastest."""
+    """All index tuples below `counts`, neighbours differing by one in one place.
+
+    The last place varies fastest.
+    """
     if not counts:
         yield ()
         return

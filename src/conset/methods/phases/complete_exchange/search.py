@@ -1,13 +1,16 @@
-"""Search: the general fallback, and what absorbs the leftovers of a construction. The engine is in the core.
+"""Search: the general fallback, and what absorbs the leftovers of a construction.
 
-Problem: few phases on a box for which no construction meets the bound, at any contention.
-Idea, in turn, each from the best so far and each ending at the bound: iterated greedy from the constructions' best,
-which fits their leftovers into earlier phases; peeling, then iterated greedy; the same over orbits under symmetries of
-the network with ejection, where the search is smaller by the order of the group; ejection from the best.
-Guarantee: never worse than what it was given.
-Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all sizes, at least one
-round of greedy; nothing is searched on boxes with more messages than `MAX_MESSAGES`.
-Reference: see `cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
+The engine is in the core.
+
+Problem: few phases on a box for which no construction meets the bound, at any contention. Idea, in
+turn, each from the best so far and each ending at the bound: iterated greedy from the
+constructions' best, which fits their leftovers into earlier phases; peeling, then iterated greedy;
+the same over orbits under symmetries of the network with ejection, where the search is smaller by
+the order of the group; ejection from the best. Guarantee: never worse than what it was given.
+Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all
+sizes, at least one round of greedy; nothing is searched on boxes with more messages than
+`MAX_MESSAGES`. Reference: see
+`cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
 """
 
 from __future__ import annotations
@@ -43,13 +46,19 @@ Steps = NDArray[np.int32]
 
 
 def mend_phases(box: Box, phases: Phases) -> Phases:
-    """Phases whose links carry too much, made valid: what does not fit moves to the first phase with room."""
+    """Phases whose links carry too much, made valid.
+
+    What does not fit moves to the first phase with room.
+    """
     packed = _singles(box).fill(phase_of(phases)).phase
     return Phases.of(packed)
 
 
 def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
-    """Steps from `first` on emptied into earlier ones, longest routes first; what fits nowhere gets new steps."""
+    """Steps from `first` on emptied into earlier ones, longest routes first.
+
+    What fits nowhere gets new steps.
+    """
     if box.messages > MAX_ABSORBED or first > _count(step):
         return step
     found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32)).phase
@@ -57,7 +66,10 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
 
 
 def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:
-    """Fewer phases than the first, best of `starts`, or that itself; `effort` sweeps, each from the best so far."""
+    """Fewer phases than the first, best of `starts`, or that itself.
+
+    `effort` sweeps, each from the best so far.
+    """
     best = starts[0]
     gap = best.offsets.size - 1 - box.bound
     if box.messages > MAX_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
@@ -84,12 +96,17 @@ def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
                 step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
     if box.bound < _count(step) and box.messages * _count(step) <= MAX_PLACES:
         moves = MOVE_BUDGET // (_count(step) * _width(box))
-        step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed).phase, key=_count)
+        step = min(
+            step, _singles(box).eject(step, _own(box), box.bound, moves, seed).phase, key=_count
+        )
     return step
 
 
 def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
-    """A quarter of the rounds from each start, from peeling and from first fit; then all of them from the two best."""
+    """A quarter of the rounds from each start, from peeling and from first fit.
+
+    Then all of them from the two best.
+    """
     singles, own = _singles(box), _own(box)
     rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MAX_ROUNDS)
     makers: list[Callable[[], Steps]] = [partial(np.copy, step) for step in starts]
@@ -129,20 +146,27 @@ def _singles(box: Box) -> _core.ExchangeSearch:
     """Every message an item of its own."""
     messages = box.messages
     return _core.ExchangeSearch(
-        box.network, box.contention, np.arange(messages + 1, dtype=np.int64), np.arange(messages, dtype=np.int32)
+        box.network,
+        box.contention,
+        np.arange(messages + 1, dtype=np.int64),
+        np.arange(messages, dtype=np.int32),
     )
 
 
 def phase_of(phases: Phases) -> Steps:
     """shape=(messages), int32: the phase of each message."""
     result = np.empty(phases.message.size, np.int32)
-    result[phases.message] = np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
+    result[phases.message] = np.repeat(
+        np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets)
+    )
     return result
 
 
 def _width(box: Box) -> int:
     """Resources of a typical message: two ports and a third (cycle: a quarter) of each side."""
-    return 2 + sum(side // (4 if cycle else 3) for side, cycle in zip(box.sides, box.cycles, strict=True))
+    return 2 + sum(
+        side // (4 if cycle else 3) for side, cycle in zip(box.sides, box.cycles, strict=True)
+    )
 
 
 def _count(step: Steps) -> int:

@@ -1,1 +1,4 @@
-"""Routers of connections: who goes in which phase, over which route; one router per file, `table` lists them."""
+"""Routers of connections: who goes in which phase, over which route.
+
+One router per file, `table` lists them.
+"""

@@ -1,8 +1,11 @@
-"""Demands of connections: whether each can be kept at all, what they are as limits, and which a schedule breaks.
+"""Demands of connections.
 
-A port or link that u connections share leaves each 1/u of its rate, and an element waits there for u flits at most
-(`conset.schedule.linkage`). So a demand is kept where few enough connections share what its route uses. Alone it is
-kept on the widest path for a bandwidth, and for a latency on the quickest of those that are wide enough.
+Whether each can be kept at all, what they are as limits, and which a schedule breaks.
+
+A port or link that u connections share leaves each 1/u of its rate, and an element waits there for
+u flits at most (`conset.schedule.linkage`). So a demand is kept where few enough connections share
+what its route uses. Alone it is kept on the widest path for a bandwidth, and for a latency on the
+quickest of those that are wide enough.
 """
 
 from __future__ import annotations
@@ -29,7 +32,10 @@ Ints = NDArray[np.intp]
 
 
 class Broken(NamedTuple):
-    """A demand that is not kept: of which message, in which words, what was asked for, what there is."""
+    """A demand that is not kept.
+
+    Of which message, in which words, what was asked for, what there is.
+    """
 
     message: int
     rule: str
@@ -40,7 +46,8 @@ class Broken(NamedTuple):
         """One line with the message, its ranks and both numbers."""
         ranks = int(problem.pattern.source[self.message]), int(problem.pattern.target[self.message])
         return (
-            f"message {self.message} (rank {ranks[0]} → {ranks[1]}): a {self.rule} of {self.asked} is asked for, "
+            f"message {self.message} (rank {ranks[0]} → {ranks[1]}): a {self.rule} of "
+            f"{self.asked} is asked for, "
             f"{self.given} can be guaranteed"
         )
 
@@ -56,7 +63,10 @@ def latency_broken(message: int, asked: float, given: float) -> Broken:
 
 
 def plain(problem: Problem) -> Problem:
-    """The problem without demands that demand nothing; equal bandwidths as limits where these say the same."""
+    """The problem without demands that demand nothing.
+
+    Equal bandwidths as limits where these say the same.
+    """
     leaves = problem.source_node != problem.target_node
     rates, times = problem.min_bandwidth, problem.max_latency
     if rates is not None and not rates.any():
@@ -83,7 +93,8 @@ def without(task: Task) -> Task:
 def by_limits(task: Task) -> Task | None:
     """The same without demands, under limits on users that imply them on shortest routes.
 
-    None where bandwidths differ, or not even one user may be there: links count as the slowest of all.
+    None where bandwidths differ, or not even one user may be there: links count as the slowest of
+    all.
     """
     problem = task.problem
     rates, times = problem.min_bandwidth, problem.max_latency
@@ -98,7 +109,9 @@ def by_limits(task: Task) -> Task | None:
         links = task.hops[at] if task.topology.kind != "crossbar" else np.zeros(at.size)
         turn = costs.flit_B * (1 / out + 1 / into + links / link)
         with np.errstate(divide="ignore", invalid="ignore"):
-            users = np.where(turn > 0, (times[at] * ROUNDING - links * _hop_s(costs)) / turn, np.inf)
+            users = np.where(
+                turn > 0, (times[at] * ROUNDING - links * _hop_s(costs)) / turn, np.inf
+            )
         most = min(float(users.min(initial=np.inf)), MAX_LIMIT)
         if most < 1:
             return None
@@ -109,12 +122,19 @@ def by_limits(task: Task) -> Task | None:
 def _users(problem: Problem, demand: float) -> Limits:
     """As many users of every port and link, per unit of width, as leave each a bandwidth [B/s]."""
     shared = dict(zip(("send", "receive", "link"), _rates(problem), strict=True))
-    users = {name: int(min(rate * ROUNDING / demand, MAX_LIMIT)) for name, rate in shared.items() if rate < np.inf}
+    users = {
+        name: int(min(rate * ROUNDING / demand, MAX_LIMIT))
+        for name, rate in shared.items()
+        if rate < np.inf
+    }
     return Limits(users.get("send"), users.get("receive"), users.get("link"))
 
 
 def _rates(problem: Problem) -> tuple[float, float, float]:
-    """(port out, port in, slowest link per unit of width) [B/s]; ports as if as many came in as go out."""
+    """(port out, port in, slowest link per unit of width) [B/s].
+
+    Ports as if as many came in as go out.
+    """
     costs, topology = problem.machine.costs_for("connections"), problem.machine.topology
     link = float(costs.link_Bps)
     if topology.link_rate_Bps is not None:
@@ -129,7 +149,10 @@ def _hop_s(costs: Costs) -> float:
 
 
 def link_rates(task: Task) -> Floats:
-    """shape=(links of the task): the rate of each of all its width [B/s]; between ports of a crossbar infinite."""
+    """shape=(links of the task): the rate of each of all its width [B/s].
+
+    Between ports of a crossbar infinite.
+    """
     links, topology = task.links[0].size, task.topology
     if topology.kind == "crossbar":
         return np.full(links, np.inf)
@@ -156,12 +179,21 @@ def refuse_impossible(task: Task) -> None:
         short = np.flatnonzero(task.leaves & (quick > problem.max_latency * ROUNDING))
         if short.size:
             k = int(short[0])
-            raise NoScheduleError(latency_broken(k, float(problem.max_latency[k]), float(quick[k])).text(problem))
+            raise NoScheduleError(
+                latency_broken(k, float(problem.max_latency[k]), float(quick[k])).text(problem)
+            )
 
 
 def _widest(task: Task, asked: Floats) -> Floats:
-    """shape=(messages) [B/s]: the most that a connection has alone; exact where more than the slowest link is asked."""
-    costs, rates, usable = task.problem.machine.costs_for("connections"), link_rates(task), _usable(task)
+    """shape=(messages) [B/s]: the most that a connection has alone.
+
+    Exact where more than the slowest link is asked.
+    """
+    costs, rates, usable = (
+        task.problem.machine.costs_for("connections"),
+        link_rates(task),
+        _usable(task),
+    )
     slowest = float(rates[usable].min(initial=np.inf))
     ports = min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
     wide = np.full(asked.size, min(ports, slowest))
@@ -175,7 +207,9 @@ def _widest(task: Task, asked: Floats) -> Floats:
     return wide
 
 
-def _neighbours(task: Task, rates: Floats, usable: NDArray[np.bool_]) -> list[list[tuple[float, int]]]:
+def _neighbours(
+    task: Task, rates: Floats, usable: NDArray[np.bool_]
+) -> list[list[tuple[float, int]]]:
     """[node]: (rate, node) of every link that leaves it."""
     links: list[list[tuple[float, int]]] = [[] for _ in range(task.topology.nodes)]
     ends = (end[usable].tolist() for end in task.links)
@@ -185,7 +219,10 @@ def _neighbours(task: Task, rates: Floats, usable: NDArray[np.bool_]) -> list[li
 
 
 def _widest_from(source: int, links: list[list[tuple[float, int]]]) -> Floats:
-    """shape=(nodes) [B/s]: the slowest link of the widest path to each; 0 where none leads there."""
+    """shape=(nodes) [B/s]: the slowest link of the widest path to each.
+
+    0 where none leads there.
+    """
     wide = np.zeros(len(links))
     wide[source] = np.inf
     heap = [(-np.inf, source)]
@@ -208,8 +245,14 @@ def _usable(task: Task) -> NDArray[np.bool_]:
 
 def _quickest(task: Task, asked: Floats) -> Floats:
     """shape=(messages) [s]: the least latency of each alone, over links that have its bandwidth."""
-    costs, rates, usable = task.problem.machine.costs_for("connections"), link_rates(task), _usable(task)
-    ports = sum(costs.flit_B / min(rate, costs.node_Bps) for rate in (costs.port_out_Bps, costs.port_in_Bps))
+    costs, rates, usable = (
+        task.problem.machine.costs_for("connections"),
+        link_rates(task),
+        _usable(task),
+    )
+    ports = sum(
+        costs.flit_B / min(rate, costs.node_Bps) for rate in (costs.port_out_Bps, costs.port_in_Bps)
+    )
     if task.topology.kind == "crossbar":
         return np.full(asked.size, ports)
     step = _hop_s(costs) + costs.flit_B / rates
@@ -238,7 +281,9 @@ def _distances(task: Task, links: Ints, step: Floats, sources: NDArray[np.int32]
     from scipy.sparse.csgraph import dijkstra
 
     nodes = task.topology.nodes
-    length = np.maximum(step[links], np.finfo(np.float64).tiny)  # a link without a length would be none
+    length = np.maximum(
+        step[links], np.finfo(np.float64).tiny
+    )  # a link without a length would be none
     graph = csr_array((length, (task.links[0][links], task.links[1][links])), shape=(nodes, nodes))
     found: Any = dijkstra(graph, indices=sources)  # shape=(sources, nodes), or (nodes) of one
     return np.asarray(found, np.float64).reshape(sources.size, nodes)

@@ -1,19 +1,20 @@
-"""negotiated: phases and routes found together by negotiation, with room for L messages a port and link in each phase.
+"""negotiated: phases and routes found together by negotiation.
 
-Problem: connections into phases over free routes; few phases P, and a small ΣL, L_p being the largest load of a port
-or link in phase p: the time of equal messages is P · set-up + ΣL · transfer.
-Idea: the engine of `methods/negotiated.py` with all limits of a phase at once: channels, and L_p for ports and links.
-First the fewest phases with channels alone, then in them the lowest L for all phases; for the time also the fewest
-phases under each of the two L that promise most. With effort above 1 single phases are given L - 1, one after the
-other, as long as that succeeds.
-Invariant: what is returned keeps all limits.
-Guarantee: none; complete exchange on the 8 × 8 torus with 12 channels: 27 phases (the bound) with ΣL = 81 (bound 79).
-Complexity: that of the engine, a few tries of it.
-Order: no message stands in an earlier phase than those before it; inside one the list keeps it.
-When to use it: any network and pattern of up to some ten thousand connections; symmetric ones are better off with
-orbits or the closed form. Unequal sizes: only channels (and the limits that were asked for) count, bytes are balanced
-later.
-Reference: McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328.
+With room for L messages a port and link in each phase.
+
+Problem: connections into phases over free routes; few phases P, and a small ΣL, L_p being the
+largest load of a port or link in phase p: the time of equal messages is P · set-up + ΣL · transfer.
+Idea: the engine of `methods/negotiated.py` with all limits of a phase at once: channels, and L_p
+for ports and links. First the fewest phases with channels alone, then in them the lowest L for all
+phases; for the time also the fewest phases under each of the two L that promise most. With effort
+above 1 single phases are given L - 1, one after the other, as long as that succeeds. Invariant:
+what is returned keeps all limits. Guarantee: none; complete exchange on the 8 × 8 torus with 12
+channels: 27 phases (the bound) with ΣL = 81 (bound 79). Complexity: that of the engine, a few tries
+of it. Order: no message stands in an earlier phase than those before it; inside one the list keeps
+it. When to use it: any network and pattern of up to some ten thousand connections; symmetric ones
+are better off with orbits or the closed form. Unequal sizes: only channels (and the limits that
+were asked for) count, bytes are balanced later. Reference: McMurchie, Ebeling: PathFinder,
+doi:10.1145/201310.201328.
 """
 
 from __future__ import annotations
@@ -48,12 +49,14 @@ def route_negotiated(task: Task) -> Routed:
     """The shortest time, or the fewest phases with a small ΣL, that negotiation finds.
 
     Raises:
-        InputError: the pattern is too large, or nothing was found within the sweeps that `effort` allows.
+        InputError: the pattern is too large, or nothing was found within the sweeps that `effort`
+            allows.
     """
     cells = task.source.size * task.least_phases
     if cells > MAX_STATES * task.problem.search.effort:
         raise InputError(
-            f"router negotiated requires at most {MAX_STATES:,} connections times phases for each unit of effort, "
+            f"router negotiated requires at most {MAX_STATES:,} connections times phases for each "
+            "unit of effort, "
             f"given {cells:,}"
         )
     if not task.leaves.any():
@@ -62,7 +65,8 @@ def route_negotiated(task: Task) -> Routed:
     best = search.best()
     if best is None:
         raise InputError(
-            "router negotiated: no assignment within the limits was found; effort would search longer",
+            "router negotiated: no assignment within the limits was found; effort would "
+            "search longer",
             options=["effort"],
         )
     return _routed(task, best.slot, best)
@@ -86,7 +90,10 @@ def _routed(task: Task, slot: NDArray[np.int32], found: Assignment | None) -> Ro
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """An assignment with what it kept: `level` messages on ports and links, in `lower` phases one less."""
+    """An assignment with what it kept.
+
+    `level` messages on ports and links, in `lower` phases one less.
+    """
 
     assignment: Assignment
     phases: int
@@ -120,7 +127,10 @@ class _Search:
         return self.spent.left <= 0 or _core.stop_asked()
 
     def best(self) -> Assignment | None:
-        """The best by the objective: the fewest phases with a low L, and for the time those of the best two L."""
+        """The best by the objective.
+
+        The fewest phases with a low L, and for the time those of the best two L.
+        """
         task, least = self.task, self.task.least_phases
         found = [] if _core.stop_asked() else [self._lowered(self._fewest(None))]
         if task.equal_sizes and task.problem.search.objective == "time":
@@ -131,7 +141,9 @@ class _Search:
         if task.problem.search.objective == "phases" or not task.equal_sizes:
             best = min(known, key=lambda f: (f.phases, f.total))
         else:
-            best = min(known, key=lambda f: (f.phases * task.setup_s + f.total * task.share_s, f.phases))
+            best = min(
+                known, key=lambda f: (f.phases * task.setup_s + f.total * task.share_s, f.phases)
+            )
         _core.publish(best.phases, least)
         return self._tightened(best).assignment
 
@@ -140,7 +152,10 @@ class _Search:
         task = self.task
         most = -(-task.least_levels(task.least_phases) // task.least_phases)
         levels = range(1, most + 2)
-        time = {level: self._least_phases(level) * (task.setup_s + level * task.share_s) for level in levels}
+        time = {
+            level: self._least_phases(level) * (task.setup_s + level * task.share_s)
+            for level in levels
+        }
         return sorted(time, key=lambda level: time[level])[:2]
 
     def _least_phases(self, level: int | None) -> int:
@@ -153,11 +168,18 @@ class _Search:
             low, high = high + 1, 2 * high
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if task.least_levels(middle) <= middle * level else (middle + 1, high)
+            low, high = (
+                (low, middle) if task.least_levels(middle) <= middle * level else (middle + 1, high)
+            )
         return low
 
-    def _attempt(self, phases: int, level: int | None, lower: int = 0, share: int = 1) -> Assignment:
-        """One try; `lower` of the phases have one level less, and no more than 1 / `share` of the budget is spent."""
+    def _attempt(
+        self, phases: int, level: int | None, lower: int = 0, share: int = 1
+    ) -> Assignment:
+        """One try: `lower` of the phases have one level less.
+
+        At most 1 / `share` of the budget is spent.
+        """
         task, limits = self.task, self.task.problem.limits
         pressure = CHANNELS if level is None and limits.link is None else LINKS
         kept: dict[str, int | NDArray[np.int32] | None] = {"channels": limits.channels}
@@ -168,19 +190,28 @@ class _Search:
             kept[name] = np.minimum(users, own or max(users)).astype(np.int32) if users else own
         effort = task.problem.search.effort
         left = max(min(self.spent.left, BUDGET * effort // share), 1)
-        pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=min(pressure.work * effort, left))
-        found = negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.search.seed)
+        pressure = replace(
+            pressure, sweeps=pressure.sweeps * effort, work=min(pressure.work * effort, left)
+        )
+        found = negotiate(
+            self.items, phases, **kept, pressure=pressure, seed=task.problem.search.seed
+        )
         self.spent.left -= found.work
         return found
 
     def _fewest(self, level: int | None) -> _Found | None:
         least = self._least_phases(level)
         sweeps = (CHANNELS if level is None else LINKS).sweeps * self.task.problem.search.effort
-        found = fewest_slots(least, int(least * MORE) + 8, lambda phases: self._attempt(phases, level), sweeps)
+        found = fewest_slots(
+            least, int(least * MORE) + 8, lambda phases: self._attempt(phases, level), sweeps
+        )
         return None if found is None else _Found(found, int(found.slot.max()) + 1, level)
 
     def _lowered(self, found: _Found | None) -> _Found | None:
-        """The same number of phases with the lowest L that is found, steps doubling from the bound, then halving."""
+        """The same number of phases with the lowest L found.
+
+        Steps double from the bound, then halve.
+        """
         if found is None or not self.task.equal_sizes:
             return found
         phases, best = found.phases, found
@@ -204,7 +235,7 @@ class _Search:
         return best
 
     def _tightened(self, found: _Found) -> _Found:
-        """The same phases and L with one message less in as many phases as effort beyond 1 finds."""
+        """The same phases and L, one message less in as many phases as effort beyond 1 finds."""
         if found.level in (None, 1) or self.task.problem.pattern.before is not None:
             return found
         most = int(found.total) - self.task.least_levels(found.phases)

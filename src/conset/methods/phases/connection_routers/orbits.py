@@ -1,24 +1,23 @@
 """orbits: patterns that look the same from every node, whole displacements packed into phases.
 
-Problem: connections of a translation-invariant pattern (torus, ring, hypercube) into few phases P under a limit on
-channels, and with the least ΣL, L_p being the largest number of connections on a link, or out of or into a node, in
-phase p.
-Idea: a displacement used by all nodes at once costs h + 1 channels in every node, one send and one receive, and the
-same on every link of a direction: a bin is a phase, a displacement an item with a few small loads, and annealing
-packs them. Ties (half way round a cycle) go both ways by parity, which keeps nodes and links uniform. P and ΣL are
-asked for from the lower bound on: ΣL is spread evenly over the phases. Where an item does not fit (h + 1 above the
-channels) or the packing fails: half, quarter … orbits. Sources with the same sum of coordinates modulo m form a
-class; an item is a class with a displacement, a row a class of nodes. Loads are counted on the routes, the largest of
-each class.
-Invariant: a phase is a union of whole items whose loads keep the limits, so its routes do.
-Guarantee: ΣL = `Task.least_sum`, a proved bound, where it is reached at all at the P that was asked for.
-Complexity: Σ hops for the loads; 50,000 steps of annealing per item, try and unit of effort, a dozen tries or two.
-When to use it: fill of 98 % and more (a complete exchange, stencils). Sizes must be equal, or equal per displacement,
-then only channels count. Not for patterns without the symmetry.
-Measured: complete exchange, 12 channels: 8 × 8 torus ΣL = 79 at 27 phases (both proved least); 16 × 16 torus 193
+Problem: connections of a translation-invariant pattern (torus, ring, hypercube) into few phases P
+under a limit on channels, and with the least ΣL, L_p being the largest number of connections on a
+link, or out of or into a node, in phase p. Idea: a displacement used by all nodes at once costs h +
+1 channels in every node, one send and one receive, and the same on every link of a direction: a bin
+is a phase, a displacement an item with a few small loads, and annealing packs them. Ties (half way
+round a cycle) go both ways by parity, which keeps nodes and links uniform. P and ΣL are asked for
+from the lower bound on: ΣL is spread evenly over the phases. Where an item does not fit (h + 1
+above the channels) or the packing fails: half, quarter … orbits. Sources with the same sum of
+coordinates modulo m form a class; an item is a class with a displacement, a row a class of nodes.
+Loads are counted on the routes, the largest of each class. Invariant: a phase is a union of whole
+items whose loads keep the limits, so its routes do. Guarantee: ΣL = `Task.least_sum`, a proved
+bound, where it is reached at all at the P that was asked for. Complexity: Σ hops for the loads;
+50,000 steps of annealing per item, try and unit of effort, a dozen tries or two. When to use it:
+fill of 98 % and more (a complete exchange, stencils). Sizes must be equal, or equal per
+displacement, then only channels count. Not for patterns without the symmetry. Measured: complete
+exchange, 12 channels: 8 × 8 torus ΣL = 79 at 27 phases (both proved least); 16 × 16 torus 193
 phases by half orbits (bound 192) in 15 s. The 24-neighbour stencil 7 phases at a fill of 100 %. See
-benchmarks/bench_connections.py.
-Reference: none; new. The packing replaces a solver.
+benchmarks/bench_connections.py. Reference: none; new. The packing replaces a solver.
 """
 
 from __future__ import annotations
@@ -55,7 +54,8 @@ class Orbits:
 
     Attributes:
         task: what is to be routed.
-        displacement: shape=(messages), int32: an id, the same for messages that differ by a translation.
+        displacement: shape=(messages), int32: an id, the same for messages that differ by a
+            translation.
         copy: shape=(messages), int32: which of several messages with the same ends it is.
         classes: sources are told apart by the sum of their coordinates modulo this.
     """
@@ -74,7 +74,9 @@ class Orbits:
     @cached_property
     def item(self) -> NDArray[np.int64]:
         """shape=(messages): the item of each message; -1 inside a node."""
-        key = (self.displacement.astype(np.int64) * (int(self.copy.max()) + 1) + self.copy) * self.classes
+        key = (
+            self.displacement.astype(np.int64) * (int(self.copy.max()) + 1) + self.copy
+        ) * self.classes
         key += self.class_of[self.task.source]
         item = np.full(key.size, -1, np.int64)
         item[self.task.leaves] = np.unique(key[self.task.leaves], return_inverse=True)[1]
@@ -96,7 +98,10 @@ class Orbits:
 
     @cached_property
     def loads(self) -> NDArray[np.int32]:
-        """shape=(items, rows), int32: channels, sends, receives, then links of each direction, by class of nodes."""
+        """shape=(items, rows), int32.
+
+        Channels, sends, receives, then links of each direction, by class of nodes.
+        """
         topology, classes = self.task.topology, self.classes
         offsets, nodes = self.routes
         item = np.repeat(self.item, np.diff(offsets))
@@ -110,7 +115,9 @@ class Orbits:
         link_class = (np.arange(topology.link_slots) % per_node) * classes
         link_class += self.class_of[np.arange(topology.link_slots) // per_node]
         item = np.repeat(self.item, np.diff(cut))
-        kinds.append(_largest(item, links, topology.link_slots, self.items, link_class, classes * per_node))
+        kinds.append(
+            _largest(item, links, topology.link_slots, self.items, link_class, classes * per_node)
+        )
         return np.concatenate(kinds, axis=1)
 
 
@@ -122,7 +129,10 @@ def _largest(
     class_of: NDArray[np.int64],
     classes: int,
 ) -> NDArray[np.int32]:
-    """shape=(items, classes): the most of an item's messages at one place of each class; items one after the other."""
+    """shape=(items, classes): the most of an item's messages at one place of each class.
+
+    Items one after the other.
+    """
     result = np.zeros((items, classes), np.int32)
     block = max(1, 8_000_000 // places)
     order = np.argsort(item, kind="stable")
@@ -130,7 +140,8 @@ def _largest(
     for low in range(0, items, block):
         begin, end = np.searchsorted(item, [low, low + block])
         count = np.bincount(
-            (item[begin:end] - low) * places + place[begin:end], minlength=min(block, items - low) * places
+            (item[begin:end] - low) * places + place[begin:end],
+            minlength=min(block, items - low) * places,
         )
         by_place = count.reshape(-1, places)
         for c in range(classes):
@@ -142,8 +153,8 @@ def route_orbits(task: Task) -> Routed:
     """The fewest phases with the least ΣL, or the shortest time, that packing finds.
 
     Raises:
-        InputError: the network is no torus, ring or hypercube, the pattern looks different from different nodes, or no
-            packing was found.
+        InputError: the network is no torus, ring or hypercube, the pattern looks different from
+            different nodes, or no packing was found.
     """
     displacement, copy = displacements(task)
     best = None
@@ -155,14 +166,17 @@ def route_orbits(task: Task) -> Routed:
         if best is not None:
             return best
     raise InputError(
-        "router orbits: no packing within the limits was found; effort would search longer", options=["effort"]
+        "router orbits: no packing within the limits was found; effort would search longer",
+        options=["effort"],
     )
 
 
 def _class_counts(task: Task) -> Iterator[int]:
     """1, 2, 4 … as far as all sides that have links divide by them."""
     classes = 1
-    while classes <= MAX_CLASSES and all(side % classes == 0 for side in task.topology.sides if side > 1):
+    while classes <= MAX_CLASSES and all(
+        side % classes == 0 for side in task.topology.sides if side > 1
+    ):
         yield classes
         classes *= 2
 
@@ -174,11 +188,17 @@ def displacements(task: Task) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         InputError: as `route_orbits`.
     """
     topology, problem = task.topology, task.problem
-    if topology.kind not in ("torus", "ring", "hypercube") or problem.machine.routing.rule == "no-wrap":
-        raise InputError(f"router orbits requires a torus, ring or hypercube, given {problem.machine.name}")
+    if (
+        topology.kind not in ("torus", "ring", "hypercube")
+        or problem.machine.routing.rule == "no-wrap"
+    ):
+        raise InputError(
+            f"router orbits requires a torus, ring or hypercube, given {problem.machine.name}"
+        )
     if problem.pattern.before is not None:
         raise InputError(
-            f"router orbits requires a pattern without an order, given {len(problem.pattern.before)} pairs"
+            "router orbits requires a pattern without an order, given "
+            f"{len(problem.pattern.before)} pairs"
         )
     at = topology.coordinates
     away = (at[task.target] - at[task.source]) % np.array(topology.sides)
@@ -192,9 +212,15 @@ def displacements(task: Task) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     sizes = problem.pattern.size[order].reshape(topology.nodes, -1)
     other = np.flatnonzero((rows != rows[0]).any(axis=1) | (sizes != sizes[0]).any(axis=1))
     if other.size:
-        raise InputError(f"{needed}, given {topology.node_name(int(other[0]))} unlike {topology.node_name(0)}")
+        raise InputError(
+            f"{needed}, given {topology.node_name(int(other[0]))} unlike {topology.node_name(0)}"
+        )
     copy = np.zeros(displacement.size, np.int32)
-    same = np.concatenate([[False], rows[0][1:] == rows[0][:-1]]) if rows.shape[1] else np.zeros(0, bool)
+    same = (
+        np.concatenate([[False], rows[0][1:] == rows[0][:-1]])
+        if rows.shape[1]
+        else np.zeros(0, bool)
+    )
     first = np.maximum.accumulate(np.where(same, 0, np.arange(same.size)))
     copy[order] = np.tile((np.arange(same.size) - first).astype(np.int32), topology.nodes)
     return displacement, copy
@@ -213,12 +239,16 @@ def _packed(orbits: Orbits) -> Routed | None:
         capacity = _capacity(task, rows.shape[1], classes, phases, total)
         steps = problem.search.effort * max(LEAST_STEPS, STEPS * orbits.items)
         seed = (problem.search.seed + next(tries)) % 2**64
-        found = _core.pack_orbits(rows.shape[1], rows.ravel(), capacity.ravel(), HOT, COLD, steps, seed)
+        found = _core.pack_orbits(
+            rows.shape[1], rows.ravel(), capacity.ravel(), HOT, COLD, steps, seed
+        )
         return found if found.size else None
 
     least = max(task.least_phases, -(-int(loads[:, :classes].sum(axis=0).max()) // task.channels))
     packed = (
-        _pack_few(task, least, attempt) if problem.search.objective == "phases" else _pack_short(task, least, attempt)
+        _pack_few(task, least, attempt)
+        if problem.search.objective == "phases"
+        else _pack_short(task, least, attempt)
     )
     if packed is None:
         return None
@@ -243,7 +273,9 @@ def _pack_short(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] |
     """The shortest time; of unequal sizes the fewest phases, bytes are balanced later."""
     if not task.equal_sizes:
         return _pack_few(task, least, attempt)
-    options: list[Target] = [(p, task.least_levels(p) + more) for p in _counts(task, least) for more in SLACK]
+    options: list[Target] = [
+        (p, task.least_levels(p) + more) for p in _counts(task, least) for more in SLACK
+    ]
     options.sort(key=lambda o: (o[0] * task.setup_s + (o[1] or 0) * task.share_s, o))
     packed = first_success(options, attempt)
     return _pack_few(task, least, attempt) if packed is None else packed
@@ -256,7 +288,9 @@ def _counts(task: Task, least: int) -> range:
 
 
 def first_success(targets: list[Target], attempt: Attempt) -> NDArray[np.int32] | None:
-    """What the most wanted target gives that succeeds: steps double after failures, then the gap is halved.
+    """What the most wanted target gives that succeeds.
+
+    Steps double after failures, then the gap is halved.
 
     Later targets are easier by and large, so about 2 log of their number are tried.
     """
@@ -277,7 +311,9 @@ def first_success(targets: list[Target], attempt: Attempt) -> NDArray[np.int32] 
     return best
 
 
-def _rows(task: Task, loads: NDArray[np.int32], classes: int, total: int | None) -> NDArray[np.int32]:
+def _rows(
+    task: Task, loads: NDArray[np.int32], classes: int, total: int | None
+) -> NDArray[np.int32]:
     """The loads that count: channels, and ports and links where they have a limit."""
     limits = task.problem.limits
     if total is None and (limits.send, limits.receive, limits.link) == (None, None, None):
@@ -285,19 +321,31 @@ def _rows(task: Task, loads: NDArray[np.int32], classes: int, total: int | None)
     return loads
 
 
-def _capacity(task: Task, rows: int, classes: int, phases: int, total: int | None) -> NDArray[np.int32]:
-    """shape=(phases, rows): channels, then what a level allows; `total` levels are spread evenly, the larger first."""
+def _capacity(
+    task: Task, rows: int, classes: int, phases: int, total: int | None
+) -> NDArray[np.int32]:
+    """shape=(phases, rows): channels, then what a level allows.
+
+    `total` levels are spread evenly, the larger first.
+    """
     capacity = np.full((phases, rows), 2**30, np.int32)
     capacity[:, :classes] = task.channels
     limits, width = task.problem.limits, task.topology.width
-    kinds = (limits.send, 0, slice(classes, 2 * classes)), (limits.receive, 0, slice(2 * classes, 3 * classes))
+    kinds = (
+        (limits.send, 0, slice(classes, 2 * classes)),
+        (limits.receive, 0, slice(2 * classes, 3 * classes)),
+    )
     link = None if limits.link is None else limits.link * width
-    levels = [] if total is None else [total // phases + (p < total % phases) for p in range(phases)]
+    levels = (
+        [] if total is None else [total // phases + (p < total % phases) for p in range(phases)]
+    )
     for limit, which, where in (*kinds, (link, 1, slice(3 * classes, rows))):
         if limit is not None:
             capacity[:, where] = limit
         for p, level in enumerate(levels):
             users = task.users(level)[which]
             if users is not None:
-                capacity[p, where] = np.minimum(capacity[p, where], min(users * (width if which else 1), 2**30))
+                capacity[p, where] = np.minimum(
+                    capacity[p, where], min(users * (width if which else 1), 2**30)
+                )
     return capacity

@@ -31,12 +31,27 @@ class Router:
 
 
 ROUTERS: tuple[Router, ...] = (
-    Router("closed-form", route_closed_form, "complete exchange on a mesh, torus or ring, one rank a node", False),
-    Router("orbits", route_orbits, "translation-invariant patterns on a torus, ring or hypercube", False),
-    Router("negotiated", route_negotiated, "any, up to five million connections times phases", False),
+    Router(
+        "closed-form",
+        route_closed_form,
+        "complete exchange on a mesh, torus or ring, one rank a node",
+        False,
+    ),
+    Router(
+        "orbits",
+        route_orbits,
+        "translation-invariant patterns on a torus, ring or hypercube",
+        False,
+    ),
+    Router(
+        "negotiated", route_negotiated, "any, up to five million connections times phases", False
+    ),
     Router("sequential", route_sequential, "any", True),
 )
-"""All routers; `sequential` always answers, where others have answered it is asked for small patterns only."""
+"""All routers; `sequential` always answers.
+
+Where others have answered, it is used for small patterns only.
+"""
 SMALL = 2_000_000
 """Connections times phases that `sequential` routes in a few seconds."""
 

@@ -1,4 +1,7 @@
-"""Task and Routed: what every router of connections is given and gives back; the phases made of it, and their score."""
+"""Task and Routed: what every router of connections is given and gives back.
+
+The phases made of it, and their score.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,8 @@ class Task:
     def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(from, to) of every link a route may take; what is none joins a node to itself.
 
-        Links that close cycles are none where the machine never wraps (the text's surface router). A crossbar has the
-        direct connections of the pattern.
+        Links that close cycles are none where the machine never wraps (the text's surface router).
+        A crossbar has the direct connections of the pattern.
         """
         topology = self.topology
         if topology.kind == "crossbar":
@@ -94,7 +97,9 @@ class Task:
 
     @cached_property
     def least_phases(self) -> int:
-        """No schedule needs fewer phases, whatever its routes: channels in all, a node's own, ports, links.
+        """No schedule needs fewer phases, whatever its routes.
+
+        Channels in all, a node's own, ports, links.
 
         An order needs none: a phase keeps it inside.
         """
@@ -124,24 +129,35 @@ class Task:
     @cached_property
     def _counts(self) -> _Counts:
         nodes, hops = self.topology.nodes, int(self.hops.sum(dtype=np.int64))
-        sends, receives = (np.bincount(end[self.leaves], minlength=nodes) for end in (self.source, self.target))
+        sends, receives = (
+            np.bincount(end[self.leaves], minlength=nodes) for end in (self.source, self.target)
+        )
         ends = min(int((sends > 0).sum()), int((receives > 0).sum()))
         messages = int(self.leaves.sum())
         if self.topology.kind == "crossbar":
             return _Counts(2 * messages, 0, max(int(sends.max()), int(receives.max())), 2 * ends, 0)
         usable = self.links[0] != self.links[1]
         width = int(self.topology.widths()[usable].sum(dtype=np.int64))
-        return _Counts(hops + messages, hops, max(int(sends.max()), int(receives.max())), ends, width)
+        return _Counts(
+            hops + messages, hops, max(int(sends.max()), int(receives.max())), ends, width
+        )
 
     def least_sum(self, phases: int, ratio: tuple[float, float] = (1.0, 1.0)) -> int:
-        """No schedule of `phases` phases has a smaller ΣL, L_p being the largest load of a port or link in phase p.
+        """Lower bound on ΣL of schedules of `phases` phases.
 
-        A phase with L holds at most min(all channels, L · (links + senders)) channels, concave in L: ΣL spread evenly
-        holds the most. With a `ratio` (port, link) a level L allows L · ratio messages there.
+        L_p is the largest load of a port or link in phase p.
+
+        A phase with L holds at most min(all channels, L · (links + senders)) channels, concave in
+        L: ΣL spread evenly holds the most. With a `ratio` (port, link) a level L allows L · ratio
+        messages there.
         """
         count, most = self._counts, self.channels * self.topology.nodes
-        per_load = count.width * ratio[1] + count.ends * ratio[0] if count.width else count.ends * ratio[0]
-        total = max(phases, ceil(count.port / ratio[0]), ceil(count.hops / (max(count.width, 1) * ratio[1])))
+        per_load = (
+            count.width * ratio[1] + count.ends * ratio[0] if count.width else count.ends * ratio[0]
+        )
+        total = max(
+            phases, ceil(count.port / ratio[0]), ceil(count.hops / (max(count.width, 1) * ratio[1]))
+        )
         while True:
             level, more = divmod(total, phases)
             low, high = (min(most, per_load * x) for x in (level, level + 1))
@@ -161,7 +177,10 @@ class Task:
 
     @cached_property
     def _work(self) -> tuple[float, float]:
-        """What one message keeps a port, and the slowest link per unit of width, busy, sizes being equal [s]."""
+        """What one message keeps a port and the slowest link busy.
+
+        Per unit of width, sizes being equal [s].
+        """
         machine, size = self.problem.machine, self.problem.pattern.size[self.leaves]
         work = work_of(machine, machine.costs_for("connections"), "barrier")
         largest = int(size.max(initial=0))
@@ -180,15 +199,24 @@ class Task:
 
     @cached_property
     def ratio(self) -> tuple[float, float]:
-        """Messages that a level allows on (a port, a link): for the time as many as the slower one takes meanwhile."""
+        """Messages that a level allows on (a port, a link).
+
+        For the time as many as the slower one takes meanwhile.
+        """
         port, link = self._work
         if self.problem.search.objective == "phases" or port == link:
             return 1.0, 1.0
         return tuple(self.share_s / work if work else inf for work in (port, link))  # type: ignore[return-value]
 
     def users(self, level: int) -> tuple[int | None, int | None]:
-        """(messages on a port, on a link per unit of width) that a level allows; None: any number."""
-        allowed = (min(level * ratio * (1 + 1e-9), MAX_LIMIT) if ratio < inf else None for ratio in self.ratio)
+        """(messages on a port, on a link per unit of width) that a level allows.
+
+        None: any number.
+        """
+        allowed = (
+            min(level * ratio * (1 + 1e-9), MAX_LIMIT) if ratio < inf else None
+            for ratio in self.ratio
+        )
         port, link = (None if most is None else int(most) for most in allowed)
         return port, link
 
@@ -211,8 +239,9 @@ class Task:
 class _Counts(NamedTuple):
     """Sums over connections that leave their node.
 
-    `channels` of all shortest routes, their `hops`, messages of the busiest `port`, the fewer of senders and receivers
-    (`ends`; of a crossbar twice that, a message takes two channels and no link), `width` of all links.
+    `channels` of all shortest routes, their `hops`, messages of the busiest `port`, the fewer of
+    senders and receivers (`ends`; of a crossbar twice that, a message takes two channels and no
+    link), `width` of all links.
     """
 
     channels: int
@@ -229,7 +258,8 @@ class Routed:
     Attributes:
         router: which one made it.
         phase: shape=(messages), int32, from 0.
-        offsets: shape=(messages + 1), int64: nodes of message m are `nodes[offsets[m] : offsets[m + 1]]`.
+        offsets: shape=(messages + 1), int64: nodes of message m are
+            `nodes[offsets[m] : offsets[m + 1]]`.
         nodes: int32, ends included; one node for a message inside a node.
         order: shape=(messages), int32: rank inside a phase, lower is posted first; None: by index.
         stopped_early: the search was interrupted.
@@ -258,24 +288,37 @@ def assemble(routed: Routed, before: NDArray[np.int32] | None = None) -> Phases:
     order = routed.order
     if before is not None:
         depth = depths(before, routed.phase.size)
-        order = np.argsort(np.lexsort((np.arange(depth.size) if order is None else order, depth))).astype(np.int32)
+        order = np.argsort(
+            np.lexsort((np.arange(depth.size) if order is None else order, depth))
+        ).astype(np.int32)
     phases = Phases.of(routed.phase, order)
     offsets, stops = take_rows(routed.offsets, phases.message)
     nodes = routed.nodes[stops]
     return Phases(
-        phases.offsets, phases.message, route_offsets=offsets, route_nodes=nodes,
-        channels=number_channels(phases.offsets, offsets, nodes), stopped_early=routed.stopped_early,
-    )  # fmt: skip
+        phases.offsets,
+        phases.message,
+        route_offsets=offsets,
+        route_nodes=nodes,
+        channels=number_channels(phases.offsets, offsets, nodes),
+        stopped_early=routed.stopped_early,
+    )
 
 
 def schedule_of(task: Task, phases: Phases) -> Schedule:
     """The noun, for what is counted on schedules."""
     problem = task.problem
     return Schedule(
-        problem.pattern, problem.machine, "connections", problem.limits, phases.offsets, phases.message,
-        parts=phases.parts, placement=problem.placement, route_offsets=phases.route_offsets,
+        problem.pattern,
+        problem.machine,
+        "connections",
+        problem.limits,
+        phases.offsets,
+        phases.message,
+        parts=phases.parts,
+        placement=problem.placement,
+        route_offsets=phases.route_offsets,
         route_nodes=phases.route_nodes,
-    )  # fmt: skip
+    )
 
 
 def time_of(task: Task, phases: Phases) -> float:
@@ -285,10 +328,16 @@ def time_of(task: Task, phases: Phases) -> float:
     count = schedule.phases
     work = work_of(machine, machine.costs_for("connections"), "barrier")
     profile = profile_phases(
-        machine, work, schedule.source_node, schedule.target_node, schedule.size,
-        phase_offsets=schedule.phase_offsets, batch_offsets=np.arange(count + 1, dtype=np.int64), phase_by_phase=False,
+        machine,
+        work,
+        schedule.source_node,
+        schedule.target_node,
+        schedule.size,
+        phase_offsets=schedule.phase_offsets,
+        batch_offsets=np.arange(count + 1, dtype=np.int64),
+        phase_by_phase=False,
         links=chosen_links(schedule),
-    )  # fmt: skip
+    )
     return count * task.setup_s + float(profile.busy.sum())
 
 
@@ -297,7 +346,9 @@ def score(task: Task, phases: Phases) -> Score:
     loads = phase_loads(schedule_of(task, phases))
     count, total = phases.offsets.size - 1, int(loads.largest.sum(dtype=np.int64))
     time = round(time_of(task, phases), 15)
-    return (count, total, time) if task.problem.search.objective == "phases" else (time, count, total)
+    return (
+        (count, total, time) if task.problem.search.objective == "phases" else (time, count, total)
+    )
 
 
 def best_score(task: Task) -> Score:
@@ -307,4 +358,8 @@ def best_score(task: Task) -> Score:
         return (asked or task.least_phases, task.least_sum(asked or least))
     if not task.equal_sizes:
         return (0.0,)
-    return (min(task.least_time(p) for p in (range(least, 3 * least + 1) if asked is None else (asked,))),)
+    return (
+        min(
+            task.least_time(p) for p in (range(least, 3 * least + 1) if asked is None else (asked,))
+        ),
+    )
