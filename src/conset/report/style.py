@@ -9,20 +9,23 @@ when one is drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from conset.base.errors import MissingExtraError, UsageError
 from conset.base.files import replacing
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 INK = "#22262b"
 """Text and frames."""
@@ -84,6 +87,10 @@ RC: Any = {
 FORMATS = (".svg", ".png")
 MARKDOWN = ".md"
 DOTS_PER_INCH = 150
+RASTER = 6000
+"""Above so many lines a vector picture would be larger than its pixels."""
+LOG_STEPS = ((10.0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (2000.0, (1.0, 2.0, 5.0)), (inf, (1.0,)))
+"""(largest factor between the ends of a logarithmic axis, ticks in a decade)."""
 GRID = 2**17
 """Axes stand on multiples of 1/GRID of the picture."""
 
@@ -95,7 +102,6 @@ def colour_map() -> Colormap:
 
     What has an order takes `amount_map`.
     """
-    import numpy as np
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
@@ -115,8 +121,6 @@ def spread_colours(count: int) -> NDArray[np.float64]:
 
     So that neighbours differ.
     """
-    import numpy as np
-
     step = (np.arange(count) * 0.6180339887) % 1
     return np.asarray(colour_map()(step), np.float64).reshape(count, 4)
 
@@ -223,8 +227,6 @@ def add_titles(axes: Axes, gid: str, titles: list[str]) -> None:
 
 def _titled(svg: str, titles: dict[str, list[str]]) -> str:
     """A vector picture with `<title>`s in the parts of its collections."""
-    from html import escape
-
     for gid, names in titles.items():
         start = svg.find(f'<g id="{gid}"')
         if start < 0:
@@ -243,6 +245,75 @@ def _titled(svg: str, titles: dict[str, list[str]]) -> str:
         body = re.sub(r"<(path|use)\b([^>]*?)/>(?!\s*</defs>)", named, svg[start:end])
         svg = svg[:start] + body + svg[end:]
     return svg
+
+
+def add_lines(
+    axes: Axes, points: Any, *, gid: str = "", titles: Sequence[str] = (), **look: Any
+) -> None:
+    """Add polylines, shape=(lines, points, 2); many are drawn as pixels.
+
+    Args:
+        axes: where.
+        points: the lines.
+        gid: identifies the collection in a vector picture; "": nothing does.
+        titles: one for each line, for `add_titles`.
+        look: keywords of matplotlib's LineCollection.
+    """
+    from matplotlib.collections import LineCollection
+
+    lines = LineCollection(list(points), **look)
+    lines.set_rasterized(len(points) > RASTER)
+    _add(axes, lines, gid, titles)
+
+
+def add_areas(
+    axes: Axes, corners: Any, *, gid: str = "", titles: Sequence[str] = (), **look: Any
+) -> None:
+    """Add polygons, shape=(areas, corners, 2); arguments as of `add_lines`."""
+    from matplotlib.collections import PolyCollection
+
+    _add(axes, PolyCollection(list(corners), **look), gid, titles)
+
+
+def _add(axes: Axes, collection: Any, gid: str, titles: Sequence[str]) -> None:
+    if gid:
+        collection.set_gid(gid)
+    axes.add_collection(collection)
+    if titles:
+        add_titles(axes, gid, list(titles))
+
+
+def boxes(left: Any, right: Any, low: Any, high: Any) -> NDArray[np.float64]:
+    """Return the corners of rectangles, shape=(boxes, 4, 2), for `add_areas`."""
+    corners = ((left, low), (right, low), (right, high), (left, high))
+    return np.stack([np.stack(np.broadcast_arrays(*each), axis=1) for each in corners], axis=1)
+
+
+def whole_ticks(axis: Any, most: int, steps: Sequence[float] | None = None) -> None:
+    """Set at most so many ticks, at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(most, integer=True, steps=steps))
+
+
+def plain_log_ticks(axis: Any) -> None:
+    """Set ticks of a logarithmic axis as plain numbers, the more the fewer decades there are."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    subs = next(subs for factor, subs in LOG_STEPS if high <= factor * low)
+    axis.set_major_locator(LogLocator(10, subs=subs))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def colour_bar(axes: Axes, image: Any, label: str, **how: Any) -> Any:
+    """Add a bar without a frame that says what the colours of an image are; return it."""
+    figure: Any = axes.get_figure()
+    bar = figure.colorbar(image, ax=axes, **how)
+    bar.outline.set_visible(False)
+    bar.set_label(label)
+    return bar
 
 
 def plain(axes: Axes) -> None:
