@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.base.c_library import find_c_library
+from conset.cli.config import find_c_library
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries

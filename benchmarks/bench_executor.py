@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from conset.execution.exchange import Exchange
 from conset.execution.launcher import find_launcher
 from conset.execution.plan import Operations, Plan
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 KIB = 1024
 CASES = [

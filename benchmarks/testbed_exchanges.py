@@ -26,7 +26,7 @@ from pathlib import Path
 
 import conset
 import conset_testbed
-from conset.base.c_library import find_c_library
+from conset.cli.config import find_c_library
 from conset.cli.main import run as run_command
 from conset.execution.job import RunResult, run_program, run_schedule
 from conset.execution.launcher import find_launcher, start_job

@@ -17,7 +17,7 @@ sys.path.insert(0, str(DOCS))
 
 from reference import fix_docstring, write_reference  # noqa: E402
 
-from conset.base.version import VERSION  # noqa: E402
+from conset.base import VERSION  # noqa: E402
 
 project = "conset"
 author = "the authors of conset"

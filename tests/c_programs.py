@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conset.base.c_library import find_c_library
+from conset.cli.config import find_c_library
 from conset.execution.launcher import JobEnd, find_launcher, start_job
 
 _EXEC = ("-I", "-S", "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])")

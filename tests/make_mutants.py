@@ -27,7 +27,7 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.document import Document, ProgramDocument
 from conset.schedule.files.program import document_of_program
 from conset.schedule.files.schedule import document_of
-from conset.schedule.posting import POSTINGS
+from conset.schedule.policy import POSTINGS
 from conset.verification.program import true_program_figures
 
 MACHINES = (

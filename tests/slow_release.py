@@ -18,7 +18,7 @@ from typing import Any
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 from hand_made import route
 from slow_max_min import max_min, most_alone
 from splitmix import MASK

@@ -74,8 +74,8 @@ Errors, each of one line:
 
 from __future__ import annotations
 
+from conset.base import VERSION as __version__  # noqa: N811
 from conset.base.notebook import load_forms_by
-from conset.base.version import VERSION as __version__  # noqa: N811
 
 # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
 TYPE_CHECKING = False

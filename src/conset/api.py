@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.base.arguments import python_interface
-from conset.base.errors import UsageError
+from conset.base.errors import UsageError, python_interface
 from conset.base.stopping import keyboard_interrupts
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import compile_pattern
@@ -31,7 +30,7 @@ from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.posting import InFlight
+from conset.schedule.policy import InFlight
 from conset.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -292,8 +291,8 @@ def guarantees(schedule: Schedule | Program | str | Path) -> Guarantees | list[G
     Raises:
         InputError: no such file, or not one of a schedule or program.
     """
-    from conset.schedule.guarantees import program_guarantees
     from conset.schedule.linkage import guarantees as of_schedule
+    from conset.schedule.linkage import program_guarantees
     from conset.schedule.program import Program
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule
@@ -401,8 +400,7 @@ def predict(
         UsageError: an unknown policy or model. InputError: the schedule does not fit the other
             machine.
     """
-    from conset.schedule.chained import chained
-    from conset.schedule.program import Program
+    from conset.schedule.program import Program, chained
     from conset.studies.compare.times import time_schedule
 
     whole = chained(schedule) if isinstance(schedule, Program) else schedule
@@ -464,8 +462,7 @@ def simulate(
     from conset.models.settings import Settings
     from conset.models.table import find_model
     from conset.models.trace import read_trace
-    from conset.schedule.chained import chained
-    from conset.schedule.program import Program
+    from conset.schedule.program import Program, chained
 
     target = None if machine is None else load_machine(machine)
     if isinstance(what, Program):

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.base.c_library import CLibrary, find_c_library
-from conset.base.version import VERSION
+from conset.base import VERSION
+from conset.cli.config import CLibrary, find_c_library
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries

@@ -19,9 +19,8 @@ from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import with_settings
 from conset.pattern.pattern import Pattern
-from conset.schedule.posting import most_posted
+from conset.schedule.policy import most_posted, parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -19,9 +19,8 @@ from conset.execution.planner import plan_baseline, plan_program
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
 from conset.schedule.files.program import document_of_program, write_program_document
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from hand_made_programs import box, forwarding, random_paths, random_pattern
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

@@ -26,8 +26,8 @@ from conset.machine.network.topology import Topology
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import chosen_links, phase_loads
+from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 from random_machines import MB, POLICIES, SIZES_B
 
 

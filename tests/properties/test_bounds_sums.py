@@ -15,7 +15,7 @@ from conset.bounds.problem import BoundProblem
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 from random_machines import MB, POLICIES, SIZES_B, TOPOLOGIES, machines
 from slow_sums import slow_sums
 

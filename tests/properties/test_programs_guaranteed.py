@@ -26,7 +26,7 @@ from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.program import document_of_program
-from conset.schedule.guarantees import program_guarantees
+from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_program

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.base import archives
-from conset.base.archives import read_archive
+from conset.base import files as archives
+from conset.base.files import read_archive
 
 
 @pytest.mark.parametrize("large", [1, 1 << 40])

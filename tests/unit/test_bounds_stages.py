@@ -31,9 +31,8 @@ from conset.models.table import MODELS
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
 from conset.schedule.manifest import Manifest
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
 from grid_programs import alltoall, rows_then_columns
 

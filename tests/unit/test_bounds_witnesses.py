@@ -21,8 +21,8 @@ from conset.machine.network.routes import route_links
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
+from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 ANY = Limits(send=1, receive=1, link=1)
 

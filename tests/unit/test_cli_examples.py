@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conset.base.c_library import LIBRARY
 from conset.cli import testbed
+from conset.cli.config import LIBRARY
 from conset.cli.examples import EXAMPLES
 from conset.cli.main import COMMANDS, run
 from example_inputs import write_inputs
@@ -44,7 +44,7 @@ def c_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("include/conset.h", f"lib/{LIBRARY}"):
         (tmp_path / "conset" / name).parent.mkdir(parents=True)
         (tmp_path / "conset" / name).touch()
-    monkeypatch.setattr("conset.base.c_library.search_folders", lambda: [tmp_path / "conset"])
+    monkeypatch.setattr("conset.cli.config.search_folders", lambda: [tmp_path / "conset"])
 
 
 @pytest.mark.parametrize(

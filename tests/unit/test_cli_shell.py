@@ -22,7 +22,7 @@ from conset.pattern.generators.table import GENERATORS
 from conset.report.machine import machine_table
 from conset.report.outcome import bound_table
 from conset.report.presets import families_table, networks_table, presets_table
-from conset.schedule.sync import KINDS
+from conset.schedule.policy import KINDS
 
 
 def completed(

@@ -21,8 +21,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from conset.base.c_library import LIBRARY
-from conset.base.version import VERSION
+from conset.base import VERSION
+from conset.cli.config import LIBRARY
 from conset.cli.main import run
 
 
@@ -21,7 +21,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).parent.mkdir(parents=True)
         (folder / name).touch()
     monkeypatch.setattr(
-        "conset.base.c_library.search_folders", lambda: [tmp_path / "src" / "conset", folder]
+        "conset.cli.config.search_folders", lambda: [tmp_path / "src" / "conset", folder]
     )
     return folder
 

@@ -26,7 +26,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.program import document_of_program, write_program_document
-from conset.schedule.guarantees import program_guarantees
+from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program, Stage
 from conset.schedule.schedule import Schedule
 from hand_made_programs import forwarding, random_paths, random_pattern

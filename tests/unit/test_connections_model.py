@@ -29,8 +29,8 @@ from conset.models.connections import simulate_connections
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
 from conset.schedule.linkage import GATE, LinkageTable, link_channels, number_channels
+from conset.schedule.program import chained
 from conset.verification.timeline.check import check_timeline
 
 US, MB = 1e-6, 1e6

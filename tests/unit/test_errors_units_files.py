@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conset.base import VERSION
 from conset.base.arrays import frozen_ints
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.files import replacing, require_file
@@ -23,7 +24,6 @@ from conset.base.units import (
     parse_size,
     parse_time,
 )
-from conset.base.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 

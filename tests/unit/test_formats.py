@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from conset.api import compile as compile_schedule
-from conset.base.archives import write_archive
 from conset.base.errors import InputError, UsageError
+from conset.base.files import write_archive
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
@@ -33,6 +33,7 @@ from conset.schedule.files.models import (
     ScheduleEntries,
     ScheduleFile,
     TimelineFile,
+    checked,
     json_schema,
 )
 from conset.schedule.files.program import (
@@ -42,7 +43,6 @@ from conset.schedule.files.program import (
 )
 from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
 from conset.schedule.files.sniff import Sniffed, sniff
-from conset.schedule.files.validate import checked
 from conset.schedule.schedule import Schedule
 
 MESH = parse_machine("mesh:2x2")

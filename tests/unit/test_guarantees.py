@@ -31,7 +31,6 @@ from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_latencies
-from conset.schedule.chained import chained
 from conset.schedule.files.program import (
     document_of_program,
     read_program_document,
@@ -39,9 +38,8 @@ from conset.schedule.files.program import (
     write_program_document,
 )
 from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
-from conset.schedule.guarantees import program_guarantees
-from conset.schedule.linkage import guarantees, number_channels
-from conset.schedule.program import Program, Stage
+from conset.schedule.linkage import guarantees, number_channels, program_guarantees
+from conset.schedule.program import Program, Stage, chained
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_program, verify_schedule
 from hand_made import graph_of

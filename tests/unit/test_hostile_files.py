@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.base.archives import read_archive, read_member
 from conset.base.errors import InputError, UsageError
-from conset.base.files import is_file, require_file, whole_number
+from conset.base.files import is_file, read_archive, read_member, require_file, whole_number
 from conset.base.units import parse_size
 from conset.cli.main import run
 from conset.compilation.programs.spec import read_program

@@ -408,7 +408,7 @@ class Press:
             frame = frame.f_back  # who imports: an installation of the sources has a finder that \
 imports, too
         own = frame.f_globals["__name__"].partition(".")[0] == "conset"
-        begin = ("conset.base.version", "conset.base.notebook", "conset.cli", "conset.cli.entry", \
+        begin = ("conset.base", "conset.base.notebook", "conset.cli", "conset.cli.entry", \
 "__future__")
         if own and name not in begin:
             os.kill(os.getpid(), signal.SIGINT)

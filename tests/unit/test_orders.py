@@ -22,7 +22,7 @@ from conset.models.formula import predict
 from conset.models.formula.terms import chain_busy
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.schedule import document_of
-from conset.schedule.posting import depths, order_messages, order_of_transfers
+from conset.schedule.policy import depths, order_messages, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document
 from hand_made import document, machine_on

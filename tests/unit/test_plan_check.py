@@ -8,7 +8,7 @@ import pytest
 from conset.base.errors import VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Operations, Plan
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 Row = tuple[int, int, int, int, int]
 """phase, peer, offset, bytes, transfer."""

@@ -11,7 +11,7 @@ import pytest
 from conset.base.errors import InputError, UsageError, VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Copies, Needs, Operations, Plan
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 
 def rows(*own: list[tuple[int, int, int, int, int, bool]]) -> Operations:

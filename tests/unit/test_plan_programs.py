@@ -24,9 +24,8 @@ from conset.execution.planner import plan_baseline, plan_program, plan_schedule,
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
 from conset.schedule.paths import Paths, direct
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from hand_made_programs import box, forwarding, in_one_phase, random_paths, random_pattern
 
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2")

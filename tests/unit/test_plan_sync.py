@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conset.base.errors import UsageError
-from conset.schedule.sync import Sync, parse_sync
+from conset.schedule.policy import Sync, parse_sync
 
 
 @pytest.mark.parametrize(

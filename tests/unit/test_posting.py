@@ -21,7 +21,7 @@ from conset.methods.phases.naive import schedule_naive
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.schedule import document_of, read_document, read_schedule, write_schedule
-from conset.schedule.posting import ORDERS, POSTINGS, order_messages
+from conset.schedule.policy import ORDERS, POSTINGS, order_messages
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule
 from hand_made import machine_on

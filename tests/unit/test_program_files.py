@@ -26,7 +26,6 @@ from conset.models.formula import predict
 from conset.models.formula.programs import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.chained import chained
 from conset.schedule.document import BundlesDocument
 from conset.schedule.files.models import json_schema
 from conset.schedule.files.program import (
@@ -38,7 +37,7 @@ from conset.schedule.files.program import (
 )
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from conset.verification import PROGRAM_RULES, verify_program
 from forwarding import bundles_of_rows, rows_of, with_rows
 

@@ -25,7 +25,7 @@ from conset.models.formula import predict
 from conset.models.formula.programs import predict_program
 from conset.models.phases_over_time import phases_over_time
 from conset.pattern.spec import parse_pattern
-from conset.schedule.guarantees import program_guarantees
+from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program
 from grid_programs import rows_then_columns
 

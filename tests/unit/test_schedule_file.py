@@ -132,7 +132,7 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_a_long_phase_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.schedule.files.schedule_forms as module
+    import conset.schedule.files.schedule as module
 
     write_document(full(), tmp_path / "whole.json")
     monkeypatch.setattr(module, "_BLOCK", 1)

@@ -21,10 +21,9 @@ from conset.models.settings import Settings
 from conset.models.switch_parts import SwitchParts, simulated_switches
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.chained import chained
 from conset.schedule.files.program import document_of_program, write_program_document
 from conset.schedule.files.schedule import write_schedule
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 
 MACHINE = "crossbar:4,port=1GB/s,overhead=0,inject=0,eject=0,hop=0,synchronization=5us,setup=3us"
 

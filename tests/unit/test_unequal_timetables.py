@@ -26,7 +26,7 @@ from conset.methods.phases.timetables import add_timetable, time_as
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.posting import order_of_transfers
+from conset.schedule.policy import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

@@ -1,14 +1,17 @@
-"""The errors a user may meet, one small tree, each with its exit code.
+"""The errors that a user may meet, one small tree, each with its exit code.
 
-Every message is one line that says what, where (file, line, index), the rule, and both numbers. The
-command line prints the line and ends with `exit_code`; a library user catches `ConsetError`.
-Nothing here ends the process.
+Every message is one line that says what, where (file, line, index), the rule, and both numbers.
+The command line prints the line and ends with `exit_code`; a library user catches `ConsetError`.
+Nothing here ends the process. `python_interface` names the nearest argument of an unknown one.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from typing import ParamSpec, TypeVar
 
 
 class ConsetError(Exception):
@@ -106,3 +109,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def python_interface(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with checked arguments, for callers that no type checker has looked at.
+
+    Its signature stays visible to `inspect.signature` and to type checkers.
+
+    Raises:
+        ArgumentError: from the function: an argument that it does not have.
+    """
+    names = tuple(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            if name not in names:
+                raise unknown_argument(function.__name__, name, names)
+        return function(*args, **named)
+
+    return checked

@@ -1,18 +1,17 @@
-"""TOML in files, parsed without belief.
-
-How deep the keys go is looked up before a reader sees them.
+"""TOML in files, parsed without belief, and what a model of pydantic finds in it as one line.
 
 A reader of TOML keeps every prefix of a dotted key, so its time and memory grow with the square of
-the parts: 200 kB of `a.a.a…` take more than any machine has. Nested arrays and inline tables end at
-the reader's own depth.
+the parts: 200 kB of `a.a.a…` take more than any machine has. So the depth of keys is checked before
+a reader sees them. Nested arrays and inline tables end at the reader's own depth.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from conset.base.errors import InputError
+from conset.base.errors import InputError, nearest
 
 MAX_PARTS = 32
 """Parts of one key, as in `methods.lp.setup`, which has three."""
@@ -72,3 +71,83 @@ def _check_depth(text: str, where: str) -> None:
                 f"{where}, line {line}: a key of {parts} parts, nested too deeply: at "
                 f"most {MAX_PARTS}"
             )
+
+
+Keys = tuple[Any, ...]
+"""Where a value stands: keys, and indices of lists."""
+
+_SHOWN = 60
+"""Letters of a value that are shown."""
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
+_KEYS = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEYS})\s*\]\]?\s*(?:#.*)?$")
+_ASSIGNMENT = re.compile(rf"\s*({_KEYS})\s*=")
+
+
+def located(where: str, path: Keys, text: str = "") -> str:
+    """`cluster.toml:7: costs.link`: file, line where it is found in `text`, key."""
+    line = line_of(text, path) if text else None
+    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+    return f"{where}:{line}: {dotted}" if line else f"{where}: {dotted}"
+
+
+def line_of(text: str, path: Keys) -> int | None:
+    """The line of a TOML text that sets a key or, without it, last opens a table towards it."""
+    table: Keys = ()
+    counts: dict[Keys, int] = {}
+    best: tuple[int, int] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            names = _names(header[2])
+            if header[1] == "[[":
+                counts[names] = counts.get(names, -1) + 1
+            here = table = _numbered(names, counts)
+        elif assignment := _ASSIGNMENT.match(line):
+            here = (*table, *_names(assignment[1]))
+        else:
+            continue
+        if here == path[: len(here)] and (best is None or len(here) > best[0]):
+            best = (len(here), number)
+    return best[1] if best else None
+
+
+def _names(keys: str) -> Keys:
+    return tuple(key.strip("\"'") for key in re.findall(_KEY, keys))
+
+
+def _numbered(names: Keys, counts: Mapping[Keys, int]) -> Keys:
+    """A header's names, each behind which tables are counted with the number of the last."""
+    found: list[Any] = []
+    for k, name in enumerate(names, 1):
+        found.append(name)
+        if names[:k] in counts:
+            found.append(counts[names[:k]])
+    return tuple(found)
+
+
+def rule_of(
+    error: Mapping[str, Any], path: Keys, known: Callable[[Keys], Iterable[str]], kind: str = "key"
+) -> str:
+    """What pydantic found.
+
+    Args:
+        error: of pydantic's list.
+        path: where it stands.
+        known: the keys of the table that a path ends in.
+        kind: what a key is called.
+    """
+    found, given = error["type"], error["input"]
+    if found == "extra_forbidden":
+        return f"unknown {kind} '{path[-1]}': {nearest(str(path[-1]), known(path))}"
+    if found == "missing":
+        return "is required"
+    if found == "value_error":
+        return str(error["ctx"]["error"])
+    if found in ("model_type", "dict_type"):
+        return f"must be a table, is {given!r}"
+    message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace(
+        "Input should have", "must have"
+    )
+    message = re.sub(r"^(\w+) should ", lambda match: f"{match[1].lower()} must ", message)
+    shown = "a table" if isinstance(given, Mapping) else repr(given)
+    return f"{message}, is {shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + '...'}"

@@ -50,8 +50,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.planes import base_routing, planes_of
 from conset.machine.network.routes import plane_routes
 from conset.pattern.pattern import Pattern
+from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,

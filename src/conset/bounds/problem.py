@@ -24,7 +24,7 @@ from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.times import link_work, message_times, plain_sizes, synchronization_s
 from conset.pattern.pattern import Pattern
-from conset.schedule.sync import Sync
+from conset.schedule.policy import Sync
 
 if TYPE_CHECKING:
     from conset.bounds.sums import WorkSums

@@ -26,9 +26,8 @@ from conset.base.units import count_of, format_time
 from conset.bounds import Bounds, StageBounds, bound_schedule, bound_stages, bound_volume
 from conset.machine.costs import without_switches
 from conset.machine.times import synchronization_s
-from conset.schedule.chained import chained
 from conset.schedule.paths import Paths
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
 
 THESE = "these stages of messages"

@@ -52,7 +52,7 @@ def complete_methods(incomplete: str) -> list[str]:
 
 def complete_sync(incomplete: str) -> list[str]:
     """Policies."""
-    from conset.schedule.sync import KINDS
+    from conset.schedule.policy import KINDS
 
     return _begun(incomplete, KINDS)
 

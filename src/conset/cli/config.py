@@ -1,11 +1,21 @@
-"""`conset config`: how to compile and link a C, C++ or Fortran program with conset."""
+"""`conset config`: how to compile and link a C, C++ or Fortran program with conset.
+
+The C interface is installed with this package: `conset.h`, `libconset.so` and what build tools ask
+for.
+"""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from conset.base import VERSION
+from conset.base.errors import UsageError
 from conset.cli.options import JsonOption
 
 SCHEMA = "conset/config@1"
@@ -34,7 +44,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Print how to compile and link a C, C++ or Fortran program with conset."""
-    from conset.base.c_library import find_c_library
+    from conset.cli.config import find_c_library
     from conset.cli.output import print_json, print_plain
     from conset.schedule.manifest import Manifest
 
@@ -64,3 +74,76 @@ def command(
         print_plain(
             "\n".join(f"{name.replace('_', '-'):<12}{value}" for name, value in values.items())
         )
+
+
+LIBRARY = "libconset.so"
+
+
+@dataclass(frozen=True)
+class CLibrary:
+    """Where it stands.
+
+    Attributes:
+        prefix: the folder with `include` and `lib`.
+    """
+
+    prefix: Path
+
+    @property
+    def version(self) -> str:
+        """That of the package."""
+        return VERSION
+
+    @property
+    def cflags(self) -> str:
+        """Options that compile a source, quoted for a shell.
+
+        It includes `mpi.h`, then `conset.h`.
+        """
+        return shlex.join([f"-I{self.prefix / 'include'}"])
+
+    @property
+    def libs(self) -> str:
+        """Options that link a program, quoted for a shell.
+
+        It then finds the library at this place.
+        """
+        lib = self.prefix / "lib"
+        return shlex.join([f"-L{lib}", f"-Wl,-rpath,{lib}", "-lconset"])
+
+    @property
+    def cmake(self) -> Path:
+        """The folder of the CMake package: `-Dconset_DIR=`."""
+        return self.prefix / "lib" / "cmake" / "conset"
+
+    @property
+    def pkg_config(self) -> Path:
+        """The folder of `conset.pc`: `PKG_CONFIG_PATH=`."""
+        return self.prefix / "lib" / "pkgconfig"
+
+
+def search_folders() -> list[Path]:
+    """This package's folder, then those of its name on the path.
+
+    Sources of an editable install lie elsewhere.
+    """
+    import conset
+
+    return [Path(folder) for folder in conset.__path__] + [
+        Path(entry) / "conset" for entry in sys.path if entry
+    ]
+
+
+def find_c_library() -> CLibrary:
+    """The one that was installed with this package.
+
+    Raises:
+        UsageError: none is installed.
+    """
+    for folder in search_folders():
+        prefix = folder.resolve()
+        if (prefix / "include" / "conset.h").is_file() and (prefix / "lib" / LIBRARY).is_file():
+            return CLibrary(prefix)
+    raise UsageError(
+        f"conset.h and {LIBRARY} are not installed with this package: install conset again"
+    )

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from conset.base.version import VERSION
+from conset.base import VERSION
 
 TYPE_CHECKING = False  # typing takes half of the time to the first line of `main`
 if TYPE_CHECKING:

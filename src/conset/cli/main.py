@@ -49,7 +49,7 @@ def build() -> typer.Typer:
 
     import typer
 
-    from conset.base.version import VERSION
+    from conset.base import VERSION
     from conset.cli.examples import examples_text
 
     app = typer.Typer(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conset.base.flat import FlatValue
     from conset.execution.connection_entries import ConnectionEntries
     from conset.execution.plan import Plan
-    from conset.schedule.posting import InFlight
+    from conset.schedule.policy import InFlight
     from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
 
@@ -172,7 +172,7 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
 
 def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
     """Writes the communication in C."""
-    from conset.base.version import VERSION
+    from conset.base import VERSION
     from conset.execution.c_program import CProgramHead, write_c_program
     from conset.execution.connection_entries import keeps_order
     from conset.schedule.program import Program

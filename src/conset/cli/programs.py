@@ -140,9 +140,9 @@ def predict_file(
     from conset.machine.spec import parse_machine, with_settings
     from conset.models.formula.programs import predict_program
     from conset.report.outcome import prediction_text, program_text
-    from conset.schedule.chained import chained
     from conset.schedule.files.program import read_program_file
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.schedule.program import chained
     from conset.studies.compare import time_schedule
 
     program = read_program_file(file)

@@ -18,7 +18,7 @@ from conset.cli import run_time as r
 
 if TYPE_CHECKING:
     from conset.execution.job import RunResult
-    from conset.schedule.posting import InFlight
+    from conset.schedule.policy import InFlight
     from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
 

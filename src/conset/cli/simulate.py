@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conset.models import Workload
     from conset.models.timeline_file import Record
     from conset.schedule.manifest import Manifest
-    from conset.schedule.posting import InFlight
+    from conset.schedule.policy import InFlight
 
 SCHEMA = "conset/simulate@1"
 
@@ -201,7 +201,7 @@ def command(
     from conset.models.timeline_file import Record, worth_recording
     from conset.report.outcome import check_object, check_text, switch_text
     from conset.report.terminal_timeline import simulation_text
-    from conset.schedule.sync import parse_sync
+    from conset.schedule.policy import parse_sync
 
     chosen = find_model(model)
     if sync is not None:
@@ -374,9 +374,8 @@ def read_workload(
     from conset.models.trace import read_trace
     from conset.models.workload import Workload
     from conset.report.facts import pattern_label
-    from conset.schedule.chained import chained
     from conset.schedule.files.program import read_schedule_or_program
-    from conset.schedule.program import Program
+    from conset.schedule.program import Program, chained
 
     machine = None if on is None else parse_machine(on)
     if file.suffix == ".csv":

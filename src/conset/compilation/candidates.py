@@ -24,7 +24,7 @@ from conset.machine.machine import Machine
 from conset.methods.phases.table import table
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
-from conset.schedule.posting import ORDERS, order_messages
+from conset.schedule.policy import ORDERS, order_messages
 from conset.schedule.schedule import Schedule
 
 LARGE = 1 << 17

@@ -14,8 +14,7 @@ from conset.methods.phases.problem import Objective, Routes, SearchOptions
 from conset.methods.phases.table import find_method, table
 from conset.methods.phases.timetables import find_timetable
 from conset.methods.placements.place import require_placement
-from conset.schedule.posting import POSTINGS
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import POSTINGS, parse_sync
 
 AUTO = "auto"
 """The word for what the chooser decides.

@@ -20,7 +20,7 @@ from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.posting import InFlight
+from conset.schedule.policy import InFlight
 from conset.schedule.schedule import Schedule
 
 MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))

@@ -53,8 +53,8 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
+from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 BATCH = 4
 """Trials that are simulated without knowing of each other."""

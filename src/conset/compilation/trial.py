@@ -24,9 +24,8 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.models.formula import predict
 from conset.models.workload import Workload
-from conset.schedule.posting import InFlight, most_posted
+from conset.schedule.policy import InFlight, most_posted, parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 
 def allowed_policies(schedule: Schedule) -> tuple[str, ...]:

@@ -40,8 +40,7 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError, VerificationError
 from conset.execution.areas import check_areas, name_operation
 from conset.execution.plan import Needs, Operations, Plan
-from conset.schedule.posting import depths_in_graph
-from conset.schedule.sync import Sync
+from conset.schedule.policy import Sync, depths_in_graph
 
 if TYPE_CHECKING:
     from conset.schedule.schedule import Schedule

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from conset.base.errors import InputError
 from conset.base.flat import FlatValue
-from conset.schedule.guarantees import program_guarantees
-from conset.schedule.linkage import Guarantees, guarantees
-from conset.schedule.posting import order_of_transfers
+from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
+from conset.schedule.policy import order_of_transfers
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 

@@ -33,10 +33,9 @@ from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_baseline, plan_program, plan_schedule
 from conset.execution.ratio import Ratio
 from conset.models.switch_parts import SwitchParts
-from conset.schedule.posting import InFlight
+from conset.schedule.policy import InFlight, Sync
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset import _core
-from conset.base.arguments import python_interface
+from conset.base.errors import python_interface
 from conset.base.units import count_of
 from conset.execution.agreement import agreed, require_same
 from conset.execution.comm_plan import require_same_file

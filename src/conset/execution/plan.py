@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.base.errors import InputError, UsageError
-from conset.schedule.sync import Sync, parse_sync
+from conset.schedule.policy import Sync, parse_sync
 
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`.

@@ -15,12 +15,10 @@ from conset.execution.delivery import check_delivery
 from conset.execution.forwarding import Forwarding, Transfers, forward
 from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
 from conset.pattern.pattern import Pattern
-from conset.schedule.chained import chained
 from conset.schedule.paths import Paths
-from conset.schedule.posting import InFlight, order_of_transfers
-from conset.schedule.program import Program
+from conset.schedule.policy import InFlight, Sync, order_of_transfers, parse_sync
+from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import Sync, parse_sync
 
 REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""

@@ -13,7 +13,7 @@ from conset import _core
 from conset.base.arrays import ValueObject
 from conset.base.errors import InputError
 from conset.execution.plan import MAX_BYTES, Copies, Needs, Operations, Plan
-from conset.schedule.sync import KINDS, Sync
+from conset.schedule.policy import KINDS, Sync
 
 
 @dataclass(frozen=True, eq=False)

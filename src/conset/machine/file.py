@@ -15,8 +15,7 @@ from typing import Any, cast
 
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.files import require_file
-from conset.base.toml import parse_toml
-from conset.base.toml_errors import located
+from conset.base.toml import located, parse_toml
 from conset.base.units import count_of
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from conset.base.errors import InputError, UsageError
-from conset.base.toml_errors import Keys, located, rule_of
+from conset.base.toml import Keys, located, rule_of
 from conset.machine.network.graph import MAX_PLACE
 from conset.machine.network.routing import MAX_SEED, Rule, Tie
 from conset.machine.words import ALIASES, WORDS, current_word, split_tagged

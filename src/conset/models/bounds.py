@@ -39,7 +39,7 @@ from conset.models.needs import MessageTimes, cycle_of, rounded_up
 from conset.models.resources import Resources, describe_resource
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 Floats = NDArray[np.float64]
 Bound = tuple[float, str]

@@ -15,7 +15,7 @@ the next channel it takes `hop` more. A channel holds `queue` elements. Rules to
 
 Phases. All nodes switch together: what is under way arrives (drain: from when the last element has
 left a gate), all nodes synchronize, the next context is set up. So the policy is `barrier`;
-consecutive phases of one context are one phase here already (`conset.schedule.chained`) and nothing
+consecutive phases of one context are one phase here already (`conset.schedule.program`) and nothing
 is switched between them. Opening the first context costs its set-up, and a synchronization where
 the machine says `first_barrier`. A phase begins in an empty network with every turn at its first
 channel, so the same phase takes the same time: each distinct one is simulated once. Transfers over
@@ -62,7 +62,7 @@ from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
 from conset.schedule.linkage import link_channels, number_channels
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -33,7 +33,7 @@ from conset.models.order import check_receives, require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 LANES = 4
 """Virtual channels of a port unless more is said."""

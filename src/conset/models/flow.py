@@ -39,7 +39,7 @@ from conset.models.nanoseconds import core_stops, exchanges_count, play_fluid, t
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 
 def simulate_flow(

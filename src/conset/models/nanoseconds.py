@@ -27,7 +27,7 @@ from conset.models.order import check_receives
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 SHOWN = 8
 """Messages of a cycle that are named."""

@@ -27,7 +27,7 @@ from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,8 +13,7 @@ from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from conset.schedule.posting import most_posted
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import most_posted, parse_sync
 
 Rows = list[tuple[int, NDArray[np.int32]]]
 """(rank, its messages in list order)."""

@@ -32,8 +32,7 @@ from conset.machine.costs import without_switches
 from conset.models.formula import predict
 from conset.models.formula.programs import ProgramPrediction, predict_program
 from conset.models.switch_parts import SwitchParts
-from conset.schedule.guarantees import program_guarantees
-from conset.schedule.linkage import Guarantees
+from conset.schedule.linkage import Guarantees, program_guarantees
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 

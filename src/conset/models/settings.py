@@ -29,7 +29,7 @@ import numpy as np
 from conset.base.errors import UsageError, shortened, unknown_name
 from conset.base.files import whole_number
 from conset.machine.costs import Costs
-from conset.schedule.posting import MAX_IN_FLIGHT
+from conset.schedule.policy import MAX_IN_FLIGHT
 
 MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16, "queue": 2**20}
 """What the counts of `Settings` may be at most."""

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.archives import read_archive, write_archive
 from conset.base.errors import ConsetError, InputError, UsageError
-from conset.base.files import replacing, require_file
+from conset.base.files import read_archive, replacing, require_file, write_archive
 from conset.base.json_text import header_entry, parse_header, parse_json
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
@@ -216,8 +215,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 
 def _record(found: Any) -> Record:
-    from conset.schedule.files.models import TimelineFile
-    from conset.schedule.files.validate import checked
+    from conset.schedule.files.models import TimelineFile, checked
 
     file = checked(TimelineFile, found)
     timeline = _timeline(file, found)

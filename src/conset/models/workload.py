@@ -14,7 +14,7 @@ from conset.base.units import MAX_SIZE_B, MAX_TIME_S
 from conset.machine.costs import Costs
 from conset.machine.network.topology import Topology
 from conset.schedule.loads import chosen_links
-from conset.schedule.posting import order_of_transfers
+from conset.schedule.policy import order_of_transfers
 from conset.schedule.schedule import Schedule
 
 MAX_RANKS = 1 << 24

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.archives import read_archive, write_archive
 from conset.base.arrays import frozen_ints
 from conset.base.errors import InputError, UsageError
-from conset.base.files import replacing, require_file
+from conset.base.files import read_archive, replacing, require_file, write_archive
 from conset.base.units import count_of
 from conset.pattern.layout import Layout
 

@@ -403,7 +403,7 @@ LEGEND = (
 
 def conditions_of(campaign: Campaign, results: Sequence[CaseResult]) -> list[str]:
     """What the figures were measured under, in sentences."""
-    from conset.base.version import VERSION
+    from conset.base import VERSION
 
     if campaign.simulated:
         decides = ", ".join(dict.fromkeys(result.decides for result in results))

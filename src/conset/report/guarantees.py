@@ -14,8 +14,7 @@ from rich.markup import escape
 
 from conset.base.units import count_of, format_rate, format_time
 from conset.report.terminal import ROWS, more, table_lines
-from conset.schedule.guarantees import program_guarantees
-from conset.schedule.linkage import GATE, Guarantees, guarantees, linkage
+from conset.schedule.linkage import GATE, Guarantees, guarantees, linkage, program_guarantees
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from conset.base.version import VERSION
+from conset.base import VERSION
 
 
 @dataclass(frozen=True)

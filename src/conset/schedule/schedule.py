@@ -23,7 +23,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import CompileReport, Manifest
-from conset.schedule.posting import InFlight, check_in_flight, check_posting
+from conset.schedule.policy import InFlight, check_in_flight, check_posting
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Schedule(ValueObject):
         in_flight: sends a rank keeps open at once, in posting order, or `all`; None: not said, the
             machine's number.
         posting: what the messages of each rank are ordered by inside a phase
-            (`conset.schedule.posting`); `schedule`: as the method lists them.
+            (`conset.schedule.policy`); `schedule`: as the method lists them.
         min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while
             its phase is open; or None: nothing was asked for.
         max_latency_s: shape=(messages), float64 [s]: what an element of every message takes at most

@@ -25,7 +25,7 @@ from conset.methods.phases.problem import Phases
 from conset.methods.placements import place
 from conset.models import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.posting import order_messages
+from conset.schedule.policy import order_messages
 from conset.schedule.schedule import Schedule
 from conset_papers.conset_iwarp.machine import (
     CONNECTIONS,

@@ -12,7 +12,7 @@ from mpi4py import MPI
 from conset.base.errors import ExecutionError
 from conset.execution.exchange import Exchange
 from conset.execution.plan import Operations, Plan
-from conset.schedule.sync import Sync
+from conset.schedule.policy import Sync
 
 if __name__ == "__main__":
     comm = MPI.COMM_WORLD

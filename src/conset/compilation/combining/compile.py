@@ -6,7 +6,7 @@ Problem: a program is worth what its stages take together: a rank passes on what
 it has it, so stages overlap, and the schedule that is best for one stage alone need not be best in
 the chain. Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole
 program: a trial compiles all stages by one method at one contention and chains them into one
-schedule (`conset.schedule.chained`), whose time the machine's model says, copying included. What is
+schedule (`conset.schedule.program`), whose time the machine's model says, copying included. What is
 chosen is cut into its stages again.
 """
 
@@ -20,10 +20,9 @@ from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import Placement, compile_by, why_not
 from conset.compilation.ranking import require_affordable
 from conset.machine.machine import Machine
-from conset.schedule.chained import bundles_of, chained, unchained
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
-from conset.schedule.program import Program
+from conset.schedule.program import Program, bundles_of, chained, unchained
 from conset.schedule.schedule import Schedule
 
 

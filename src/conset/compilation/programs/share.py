@@ -29,8 +29,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from conset.schedule.linkage import Connections, Ids
 from conset.schedule.program import Stage
-from conset.schedule.program_connections import Connections, Ids
 from conset.schedule.schedule import Schedule
 
 TRIED = 16

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from conset.base.arguments import python_interface
-from conset.base.errors import UsageError
+from conset.base.errors import UsageError, python_interface
 from conset.execution.run_time.alltoallv import RowExchange, ScheduleOptions
 from conset.execution.run_time.sides import Arguments
 from conset.machine.machine import Machine

@@ -47,7 +47,7 @@ from conset.methods.phases.core import (
 )
 from conset.methods.phases.method import refuse_limits, require
 from conset.methods.phases.problem import Phases, Problem
-from conset.schedule.posting import depths
+from conset.schedule.policy import depths
 
 RESTARTS = 50
 """In a sweep of effort."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from conset.methods.phases.method import refuse_limits, require
 from conset.methods.phases.problem import Phases, Problem
 from conset.pattern.pattern import find_cycle
-from conset.schedule.posting import depths, order_messages
+from conset.schedule.policy import depths, order_messages
 
 FREE = ("schedule", "random")
 """Orders of a rank's messages that say nothing of targets and sizes."""

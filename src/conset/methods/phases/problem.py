@@ -34,7 +34,7 @@ class SearchOptions:
         objective: `time`, or `phases`: fewest phases, then least ΣL.
         phases: how many `connections` makes; None: as the objective says.
         posting: what `naive` orders the messages of each rank by: a word of
-            `conset.schedule.posting`.
+            `conset.schedule.policy`.
     """
 
     seed: int = 0

@@ -30,9 +30,8 @@ from conset.models.formula.terms import (
     timetable_busy,
 )
 from conset.schedule.loads import chosen_links
-from conset.schedule.posting import most_posted
+from conset.schedule.policy import Sync, most_posted, parse_sync
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import Sync, parse_sync
 
 ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""

@@ -16,8 +16,7 @@ from typing import Any
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.models.formula.evaluate import predict
-from conset.schedule.chained import chained
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, core_widths
 from conset.machine.times import Work, link_work, transfer_s, transfer_times
 from conset.schedule.loads import chosen_links
-from conset.schedule.posting import depths, order_of_transfers
+from conset.schedule.policy import Sync, depths, order_of_transfers
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import Sync
 
 RankedTransfers = Callable[[NDArray[np.intp]], tuple[_core.Transfers, _core.Ranks]]
 """Transfers by their indices, with the ranks at their ends."""

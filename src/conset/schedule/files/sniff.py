@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from conset.base.archives import read_archive
 from conset.base.errors import ConsetError, InputError
-from conset.base.files import is_file
+from conset.base.files import is_file, read_archive
 from conset.base.flat import MACHINE_FILE, PLAN_FILE
 from conset.base.json_text import parse_header, parse_json
 from conset.machine.network.node_link import is_node_link

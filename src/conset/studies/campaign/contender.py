@@ -21,7 +21,7 @@ from conset.methods.paths.table import parse_combine
 from conset.methods.phases.table import find_method
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
-from conset.schedule.posting import InFlight
+from conset.schedule.policy import InFlight
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.campaign.tables import ContenderEntry

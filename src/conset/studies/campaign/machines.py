@@ -14,10 +14,10 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from conset.base import VERSION
 from conset.base.errors import ConsetError, InputError, unknown_argument
 from conset.base.files import replacing
 from conset.base.json_text import parse_json
-from conset.base.version import VERSION
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record, record_of
 from conset.machine.spec import parse_machine, with_settings

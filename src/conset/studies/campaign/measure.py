@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from conset.base import VERSION
 from conset.base.errors import ExecutionError, VerificationError
 from conset.base.units import count_of
-from conset.base.version import VERSION
 from conset.compilation.options import CompileOptions
 from conset.execution.paired_job import PairedResult, run_paired, why_no_alltoall
 from conset.execution.plan import Plan

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from conset.base import VERSION
 from conset.base.errors import ConsetError, UnavailableError, UsageError, unknown_name
 from conset.base.progress import duration_text
 from conset.base.units import count_of
-from conset.base.version import VERSION
 from conset.machine.machine import Machine
 from conset.machine.record import record_of
 from conset.studies.campaign.campaign import Campaign, MachineSource

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from conset.base.errors import ConsetError, InputError, nearest
-from conset.base.toml_errors import Keys, located, rule_of
+from conset.base.toml import Keys, located, rule_of
 from conset.base.units import parse_size, parse_time
 
 Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]

@@ -25,14 +25,12 @@ from conset.models.switch_parts import simulated_switches
 from conset.models.timeline_file import Record, read_record
 from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern
-from conset.schedule.chained import chained
 from conset.schedule.files.program import read_program_document, to_program
 from conset.schedule.files.schedule import read_document, to_schedule
 from conset.schedule.files.sniff import sniff
-from conset.schedule.guarantees import program_guarantees
-from conset.schedule.linkage import Guarantees, guarantees
+from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
 from conset.schedule.manifest import Manifest, sha256_of
-from conset.schedule.program import Program
+from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
 from conset.studies.compare.times import Timing, time_schedule
 from conset.verification import verify_document, verify_program

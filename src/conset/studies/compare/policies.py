@@ -12,7 +12,7 @@ from types import MappingProxyType
 from conset.base.errors import UsageError
 from conset.compilation.options import AUTO
 from conset.methods.phases.table import find_method
-from conset.schedule.sync import parse_sync
+from conset.schedule.policy import parse_sync
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from conset.machine.machine import Machine
 from conset.models.needs import rounded_up
 from conset.models.workload import Workload
-from conset.schedule.sync import Sync
+from conset.schedule.policy import Sync
 
 Floats = NDArray[np.float64]
 

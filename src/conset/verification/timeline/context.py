@@ -17,7 +17,7 @@ from conset.models.resources import Resources
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload
-from conset.schedule.sync import Sync, parse_sync
+from conset.schedule.policy import Sync, parse_sync
 from conset.verification.timeline.begins import PhaseVisits
 from conset.verification.timeline.routes import Routes
 

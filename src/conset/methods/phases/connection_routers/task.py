@@ -24,7 +24,7 @@ from conset.methods.phases.core import core_order
 from conset.methods.phases.problem import Phases, Problem
 from conset.schedule.linkage import number_channels
 from conset.schedule.loads import chosen_links, phase_loads
-from conset.schedule.posting import depths
+from conset.schedule.policy import depths
 from conset.schedule.schedule import Schedule
 
 Score = tuple[float, ...]
