@@ -27,7 +27,7 @@ import bench_update
 import numpy as np
 
 import conset
-from conset.execution.ratio import Ratio
+from conset.execution.stopping import Ratio
 from conset.report import style
 from conset.report.markdown import table_markdown
 from conset.report.run_time import format_ms, picture_overhead, run_time_markdown

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
-from conset.execution.ratio import Ratio
 from conset.execution.run_time.words import machine_word
+from conset.execution.stopping import Ratio
 
 CASES = [
     (machine, method)

@@ -28,8 +28,8 @@ import conset
 import conset_testbed
 from conset.cli.config import find_c_library
 from conset.cli.main import run as run_command
-from conset.execution.job import RunResult, run_program, run_schedule
 from conset.execution.launcher import find_launcher, start_job
+from conset.execution.run import RunResult, run_program, run_schedule
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"

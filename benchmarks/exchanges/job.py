@@ -21,6 +21,7 @@ import numpy as np
 
 from conset.execution.launcher import explain_end, find_launcher, start_job
 from conset.execution.plan import Plan
+from conset.execution.plan_file import write_plan_file
 from conset.pattern.pattern import Pattern
 from exchanges.libraries import HERE, compile_own
 
@@ -182,8 +183,8 @@ def order(folder: Path, number: int, cell: Cell) -> dict[str, Any]:
         row |= {"looks": waiting.looks, "nap_ns": round(waiting.nap_us * 1e3)}
         row |= {"plan_nap_s": None if waiting.plan_nap_us is None else waiting.plan_nap_us * 1e-6}
         if variant.plan is not None:
-            row |= {"kind": "plan", "plan": f"{number}-{k}-plan.npz"}
-            variant.plan.save(folder / row["plan"])
+            row |= {"kind": "plan", "plan": f"{number}-{k}.plan"}
+            write_plan_file(variant.plan, folder / row["plan"])
         elif variant.options is not None:
             row |= {"kind": "rows", "options": dict(variant.options)}
         elif variant.stages:

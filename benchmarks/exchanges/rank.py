@@ -31,6 +31,7 @@ import conset
 from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_payload
 from conset.execution.plan import Plan
+from conset.execution.plan_file import read_plan_file
 from exchanges.libraries import Bytes, Ends, Library
 
 FEWEST, MOST = 1, 16
@@ -129,7 +130,7 @@ class Bench:
     def open(self, variant: dict[str, Any], ends: Ends, send: Bytes, receive: Bytes) -> Any:
         """One variant of a cell; None on every rank where it does not carry the cell."""
         if variant["kind"] == "plan":
-            plan = Plan.load(self.folder / variant["plan"])
+            plan = read_plan_file(self.folder / variant["plan"])
             return PlanExchange(self.comm, plan, send, receive, variant["plan_nap_s"])
         if variant["kind"] == "rows":
             return RowsExchange(self.comm, ends, send, receive, variant["options"])

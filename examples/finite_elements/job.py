@@ -21,7 +21,7 @@ from solve import CONSET, KEPT, MOST, TIMED, Gathered, Shares, collect, distribu
 import conset
 from conset.base.errors import ConsetError
 from conset.base.files import replacing
-from conset.execution.measured_job import abort
+from conset.execution.job import abort
 from conset.pattern.layout import Layout
 
 LAYOUT, SCHEDULE, ARRAYS, RESULT = "layout.npz", "halo.json", "result.npz", "result.json"

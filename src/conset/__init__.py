@@ -108,10 +108,10 @@ if TYPE_CHECKING:
     from conset.execution.comm_plan import CommPlan
     from conset.execution.connection import Connection
     from conset.execution.exchange import Exchange
-    from conset.execution.job import RunResult
     from conset.execution.open_program import OpenProgram
     from conset.execution.opening import program_open
     from conset.execution.plan import Plan
+    from conset.execution.run import RunResult
     from conset.execution.run_time.init import alltoallv_init, neighbor_alltoallv_init
     from conset.inputs import load_machine, load_pattern, partition, read_layout
     from conset.machine.costs import Costs
@@ -180,7 +180,7 @@ _HOMES = {
     "Pattern": "conset.pattern.pattern",
     "Plan": "conset.execution.plan",
     "Routing": "conset.machine.network.routing",
-    "RunResult": "conset.execution.job",
+    "RunResult": "conset.execution.run",
     "RunTimeResult": "conset.studies.run_time.job",
     "Schedule": "conset.schedule.schedule",
     "Timeline": "conset.models.timeline",

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from conset.bounds import Bounds
     from conset.bounds.problem import OrderKept, Routes
     from conset.execution.comm_plan import CommPlan
-    from conset.execution.job import RunResult
     from conset.execution.plan import Plan
+    from conset.execution.run import RunResult
     from conset.models import Timeline, Workload
     from conset.schedule.linkage import Guarantees
     from conset.schedule.program import Program
@@ -679,7 +679,7 @@ def run(
             ranks do not fit.
         VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
     """
-    from conset.execution.job import run_program, run_schedule
+    from conset.execution.run import run_program, run_schedule
     from conset.schedule.program import Program
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from conset.base.errors import UsageError
-from conset.execution.leftovers import HeldFile, held_files, remove_files
+from conset.execution.launcher import HeldFile, held_files, remove_files
 from conset_testbed import addresses as a
 from conset_testbed import namespaces as ns
 from conset_testbed.access import inside_command

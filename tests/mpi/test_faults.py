@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from c_programs import compile_program, run_program
-from conset.execution.launcher import JobEnd, find_launcher, start_job
-from conset.execution.leftovers import noted_files
+from conset.execution.launcher import JobEnd, find_launcher, noted_files, start_job
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

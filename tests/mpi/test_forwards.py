@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from conset.execution.check import check_plan
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.execution.plan_file import write_plan_file
 from conset.schedule.policy import parse_sync
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -139,7 +140,7 @@ def test_every_byte_arrives_through_other_ranks(k: int, programs: Path, tmp_path
             plan = rows_then_columns(k, size, sync, in_flight)
             check_plan(plan)
             assert plan.bytes == size.sum()
-            plan.save(tmp_path / f"{sync}-{in_flight}.npz")
+            write_plan_file(plan, tmp_path / f"{sync}-{in_flight}.plan")
     program = ["-m", "mpi4py", str(programs / "forwards.py"), str(tmp_path)]
     ended = start_job(find_launcher(), k * k, program, folder=tmp_path, timeout_s=120)
     assert (ended.status, ended.err) == (0, "")

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from conset.base.errors import ExecutionError
-from conset.execution.job import run_plan
-from conset.execution.leftovers import (
+from conset.execution.launcher import (
     HeldFile,
     Process,
     kill_processes,
@@ -24,6 +23,7 @@ from conset.execution.leftovers import (
     remove_files,
 )
 from conset.execution.planner import plan_schedule
+from conset.execution.run import run_plan
 from conset.schedule.files.schedule import write_schedule
 from conset.schedule.schedule import Schedule
 
@@ -58,9 +58,9 @@ class Running:
         environment = {**os.environ, "TMPDIR": str(self.temporary)}
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         ranks = schedule.pattern.ranks
-        wait_for(lambda: len(list(self.temporary.glob("conset-run-*/held-*"))) == ranks)
+        wait_for(lambda: len(list(self.temporary.glob("conset-job-*/held-*"))) == ranks)
         self.job = processes_under(self.process.pid)
-        self.files = noted_files(next(self.temporary.glob("conset-run-*")))
+        self.files = noted_files(next(self.temporary.glob("conset-job-*")))
 
     def check_nothing_left(self) -> None:
         wait_for(lambda: not any(running(process) for process in self.job))

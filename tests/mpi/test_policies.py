@@ -12,6 +12,7 @@ import pytest
 import conset
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.plan import Plan
+from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -47,7 +48,7 @@ def who_ended_late(
     Whether its exchange ended after rank `who`, which comes late, began.
     """
     for name, plan in plans.items():
-        plan.save(folder / f"{name}.npz")
+        write_plan_file(plan, folder / f"{name}.plan")
     ranks = next(iter(plans.values())).ranks
     program = ["-m", "mpi4py", str(programs / "late_rank.py"), str(folder), str(who)]
     ended = start_job(find_launcher(), ranks, program, folder=folder, timeout_s=60)
@@ -139,7 +140,9 @@ def test_no_more_receives_are_posted_than_those_of_a_group(
     schedule = conset.compile("alltoall:size=20KiB", "mesh:2x3", method="first-fit")
     assert schedule.phases > 4
     for sync in WAITING:
-        plan_schedule(schedule, sync, in_flight=flight or "all").save(tmp_path / f"{sync}.npz")
+        write_plan_file(
+            plan_schedule(schedule, sync, in_flight=flight or "all"), tmp_path / f"{sync}.plan"
+        )
     program = ["-m", "mpi4py", str(programs / "posted.py"), str(tmp_path)]
     ended = start_job(find_launcher(), 6, program, folder=tmp_path, timeout_s=60)
     assert (ended.status, ended.err) == (0, "")

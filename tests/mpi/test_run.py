@@ -15,9 +15,10 @@ import pytest
 import conset
 from conset.base.errors import ExecutionError, UsageError
 from conset.base.progress import share_of, works
-from conset.execution.job import VARIANTS, run_plan, run_schedule
+from conset.execution.job import Given
 from conset.execution.launcher import explain_end, find_launcher, start_job
 from conset.execution.planner import plan_schedule
+from conset.execution.run import VARIANTS, run_plan, run_schedule
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -134,9 +135,11 @@ def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
 
 @pytest.mark.openmpi
 def test_job_and_plan_of_different_sizes(schedule: Schedule, tmp_path: Path) -> None:
-    plan_schedule(schedule).save(tmp_path / "plan.npz")
-    (tmp_path / "orders.json").write_text('{"repeat": 1, "timeout_s": 10, "ordered": false}')
-    program = ["-m", "mpi4py", "-m", "conset.execution.rank", str(tmp_path)]
+    orders = {"baselines": [], "staged": False, "fixed": [], "ordered": False, "timeout_s": 10}
+    orders["stopping"] = {"least": 1, "most": 1}
+    Given(orders, {"schedule": plan_schedule(schedule)}).write(tmp_path)
+    task = "conset.execution.measure:measure_plans"
+    program = ["-m", "mpi4py", "-m", "conset.execution.rank", task, str(tmp_path)]
     ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=30)
     assert ended.status != 0
     assert not (tmp_path / "result.json").exists()

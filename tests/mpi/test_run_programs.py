@@ -13,9 +13,9 @@ from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
-from conset.execution.job import VARIANTS, run_plan, run_program
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.planner import plan_baseline, plan_program
+from conset.execution.run import VARIANTS, run_plan, run_program
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

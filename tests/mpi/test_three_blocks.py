@@ -164,7 +164,7 @@ def test_a_phase_without_the_connection_is_named(folder: Path) -> None:
 
 
 def test_the_command_runs_it_through_connections(folder: Path, program: Program) -> None:
-    from conset.execution.job import run_program as run_through_mpi
+    from conset.execution.run import run_program as run_through_mpi
 
     result = run_through_mpi(program, repeat=3, timeout=LIMIT_S)
     assert (result.mismatches, result.bytes_checked) == (0, 5 * 4 * program.figures()["bytes"])

@@ -17,7 +17,6 @@ import conset
 from conset import _core
 from conset.base.errors import ConsetError
 from conset.execution.connection_entries import connection_entries
-from conset.execution.opening import rank_entries, to_core
 from conset.execution.plan import Copies, Needs, Operations, Plan
 from conset.execution.rank_plan import RankPlan
 from conset.machine.spec import parse_machine
@@ -196,7 +195,7 @@ def work_of_all(spec: str) -> None:
             conset.predict(schedule, sync=sync)
     for rank in range(3):
         RankPlan.of(relay("ready"), rank).to_core()
-        to_core(rank_entries(connection_entries(schedule), rank))
+        _core.RankConnections(**connection_entries(schedule).of_rank(rank))
     conset.compile(
         "alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2
     )

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 import conset
 from conset import _core
+from conset.base.errors import InputError
 from conset.base.flat import PLAN_FILE, read_flat, write_flat
+from conset.execution.check import check_plan
 from conset.execution.plan import Plan
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan_file import read_plan_file, write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
 from conset.execution.rank_plan import RankPlan
 from hand_made_orders import ordered_schedule
@@ -39,6 +41,15 @@ def same_parts(plan: Plan, path: Path) -> None:
             plan.receive_bytes[rank],
         )
         assert found.item_bytes == 0
+    read = read_plan_file(path)
+    check_plan(read)  # its transfers have the same number at both ends
+    for rank in range(plan.ranks):
+        assert _core.read_plan_file(str(path), rank, plan.ranks).has_plan(
+            RankPlan.of(read, rank).to_core()
+        )
+    first = path.read_bytes()
+    write_plan_file(read, path)
+    assert path.read_bytes() == first
 
 
 @examples(FILES, max_examples=10)
@@ -123,6 +134,15 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
     assert found.has_plan(RankPlan.of(one, 0).to_core())
     assert not any(found.has_plan(RankPlan.of(other, 0).to_core()) for other in [*others])
     assert not found.has_plan(RankPlan.of(one, 1).to_core())
+
+
+@pytest.mark.parametrize("name", ["phases", "sync", "send_bytes", "sends_peer", "receives_offsets"])
+def test_python_refuses_a_file_that_lacks_something(tmp_path: Path, name: str) -> None:
+    entries = program_file(tmp_path / "x.plan")
+    del entries[name]
+    write_flat(tmp_path / "x.plan", PLAN_FILE, entries)
+    with pytest.raises(InputError, match="no plan, or a broken one"):
+        read_plan_file(tmp_path / "x.plan")
 
 
 FIELDS = [

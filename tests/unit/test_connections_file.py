@@ -14,7 +14,6 @@ import pytest
 from block_programs import program_of_blocks, split_schedule
 from conset import _core
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
-from conset.execution.opening import rank_entries, to_core
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program
 
@@ -45,9 +44,9 @@ def test_the_core_reads_what_was_written(what: Any, tmp_path: Path) -> None:
     entries = connection_entries(what)
     path = written(entries, tmp_path / "x.plan")
     for rank in range(entries.ranks):
-        found, part = _core.read_connections(path, rank, entries.ranks), rank_entries(entries, rank)
+        found, part = _core.read_connections(path, rank, entries.ranks), entries.of_rank(rank)
         assert (found.rank, found.ranks, found.names) == (rank, entries.ranks, list(entries.names))
-        given = to_core(part)
+        given = _core.RankConnections(**part)
         for name in ARRAYS:
             assert np.array_equal(getattr(found, name), part[name])
             assert np.array_equal(getattr(given, name), part[name])
@@ -111,11 +110,11 @@ def test_a_plan_has_both_parts(tmp_path: Path) -> None:
     ],
 )
 def test_arrays_that_break_a_rule(name: str, value: Any, line: str) -> None:
-    part = rank_entries(connection_entries(program_of_blocks()), 0)
+    part = connection_entries(program_of_blocks()).of_rank(0)
     part[name] = np.array(part[name])
     part[name][0] = value
     with pytest.raises(ValueError, match="rank 0: ") as caught:
-        to_core(part)
+        _core.RankConnections(**part)
     assert line in str(caught.value)
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from conset.base.errors import InputError, VerificationError
 from conset.execution.check import check_plan
-from conset.execution.plan import Needs, Plan
+from conset.execution.plan import Needs
+from conset.execution.plan_file import read_plan_file, write_plan_file
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -123,13 +124,15 @@ def test_random_plans_cover_both_buffers_exactly() -> None:
 
 def test_saved_plan_is_the_same(tmp_path) -> None:  # type: ignore[no-untyped-def]
     plan = plan_schedule(schedule_of(THREE, [[1, 2], [0, 3]]), "barrier:2")
-    plan.save(tmp_path / "plan.npz")
-    again = Plan.load(tmp_path / "plan.npz")
+    write_plan_file(plan, tmp_path / "x.plan")
+    again = read_plan_file(tmp_path / "x.plan")
     assert again.sync == plan.sync
     assert again.phases == plan.phases
     for side in ("sends", "receives"):
-        for name in ("offsets", "phase", "peer", "offset", "bytes", "transfer"):
+        for name in ("offsets", "phase", "peer", "offset", "bytes"):
             assert (getattr(getattr(again, side), name) == getattr(getattr(plan, side), name)).all()
+    # transfers have other numbers, the same at both ends
+    assert (plan.sends.transfer[again.receives.transfer] == plan.receives.transfer).all()
     assert (again.receive_bytes == plan.receive_bytes).all()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conset.execution.measure import describe_wrong, fill_buffer, fill_payload
 from conset.execution.plan import PairRanges
-from conset.execution.ratio import Ratio
+from conset.execution.stopping import Ratio
 
 
 def test_pairs_and_offsets_differ() -> None:

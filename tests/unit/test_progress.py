@@ -17,7 +17,7 @@ import conset
 from conset.base.progress import counted, duration_text, seconds_left, share_of, work, works
 from conset.cli import output
 from conset.cli.output import describe_left
-from conset.execution.job_progress import Teller, heard
+from conset.execution.job import Teller, heard
 
 
 def test_parts_of_parts() -> None:

@@ -15,7 +15,7 @@ import pytest
 import conset
 from conset.base.errors import UsageError
 from conset.cli.main import run
-from conset.execution.run_time.row import RankRow
+from conset.execution.planner import plan_direct
 from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
 from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
@@ -130,12 +130,10 @@ def test_gains_are_paired() -> None:
 
 def test_a_rank_knows_its_row_and_its_column() -> None:
     pattern = Pattern.from_messages([0, 0, 2, 3], [1, 2, 0, 0], [10, 20, 5, 7], 4)
-    row = RankRow.of(pattern.source, pattern.target, pattern.size, 4, 0)
-    assert row.sendcounts.tolist() == [0, 10, 20, 0]
-    assert row.sdispls.tolist() == [0, 0, 10, 30]
-    assert row.recvcounts.tolist() == [0, 0, 5, 7]
-    assert row.rdispls.tolist() == [0, 0, 0, 5]
-    assert row.receives.peer.tolist() == [2, 3]
+    sends, receives = plan_direct(pattern).pair_ranges(0)
+    assert sends.dense(np.arange(4)) == ([0, 10, 20, 0], [0, 0, 10, 0])
+    assert receives.dense(np.arange(4)) == ([0, 0, 5, 7], [0, 0, 0, 5])
+    assert receives.peer.tolist() == [2, 3]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8, 13])

@@ -106,7 +106,8 @@ def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any
             wrong.
     """
     from conset.base.errors import VerificationError
-    from conset.execution.job import count_cores, run_program, run_schedule
+    from conset.base.units import count_of
+    from conset.execution.run import run_program, run_schedule
 
     result = (
         run_schedule(schedule, repeat=REPEAT)
@@ -117,7 +118,9 @@ def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any
         raise VerificationError(
             f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI"
         )
-    where = f"{count_cores(result.cores)} of this host" if result.one_machine else "several hosts"
+    where = (
+        f"{count_of(result.cores, 'core')} of this host" if result.one_machine else "several hosts"
+    )
     note = (
         f"{result.ranks} ranks on {where} by {result.mpi}, median of {result.repeat}; "
         f"not {schedule.machine.name}, which is what is predicted and simulated"

@@ -17,7 +17,7 @@ from conset.cli import options as o
 from conset.cli import run_time as r
 
 if TYPE_CHECKING:
-    from conset.execution.job import RunResult
+    from conset.execution.run import RunResult
     from conset.schedule.policy import InFlight
     from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
@@ -210,7 +210,7 @@ def _execute(
 ) -> RunResult:
     from conset.base.units import count_of
     from conset.cli.output import progress
-    from conset.execution.job import run_program, run_schedule
+    from conset.execution.run import run_program, run_schedule
     from conset.schedule.program import Program
 
     ranks = what.ranks if isinstance(what, Program) else what.pattern.ranks

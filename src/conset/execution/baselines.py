@@ -51,8 +51,8 @@ class Naive:
         sends, receives = plan.pair_ranges(comm.rank)
         self._comm = comm.Dup()
         self._waiter = waiter
-        self._receives = _views(receives, recvbuf)
-        self._sends = _views(sends, sendbuf)
+        self._receives = receives.views(recvbuf)
+        self._sends = sends.views(sendbuf)
 
     def exchange(self) -> None:
         """Irecv of all, Isend of all, and a look at one after the other until they end."""
@@ -82,8 +82,8 @@ class Alltoallv:
         everyone = np.arange(comm.size, dtype=np.int32)
         self._calls = [
             (
-                [sendbuf, *_dense(sends, everyone), MPI.BYTE],
-                [recvbuf, *_dense(receives, everyone), MPI.BYTE],
+                [sendbuf, *sends.dense(everyone), MPI.BYTE],
+                [recvbuf, *receives.dense(everyone), MPI.BYTE],
             )
             for sends, receives in runs
         ]
@@ -110,7 +110,7 @@ class NeighborAlltoallv:
         to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
         self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
         self._calls = [
-            ([sendbuf, *_dense(sends, to), MPI.BYTE], [recvbuf, *_dense(receives, from_), MPI.BYTE])
+            ([sendbuf, *sends.dense(to), MPI.BYTE], [recvbuf, *receives.dense(from_), MPI.BYTE])
             for sends, receives in runs
         ]
 
@@ -133,7 +133,7 @@ class Alltoall:
         self._block = int(sends.bytes[0]) if sends.bytes.size else 0
         self._into, self._recvbuf = np.zeros(comm.size * self._block, np.uint8), recvbuf
         self._out = np.zeros_like(self._into)
-        for peer, view in _views(sends, sendbuf):
+        for peer, view in sends.views(sendbuf):
             self._out[peer * self._block :][: self._block] = view
 
     def exchange(self) -> None:
@@ -142,7 +142,7 @@ class Alltoall:
 
     def collect(self) -> None:
         """Copies what has been received to where others receive it, and spoils it here."""
-        for peer, view in _views(self._receives, self._recvbuf):
+        for peer, view in self._receives.views(self._recvbuf):
             view[:] = self._into[peer * self._block :][: self._block]
         np.bitwise_not(self._into, out=self._into)
 
@@ -154,32 +154,41 @@ class Alltoall:
 def make_baselines(
     comm: MPI.Intracomm,
     plan: Plan,
-    direct: Plan | None,
     send: Bytes,
     received: Bytes,
     waiter: Waiter,
-    names: Sequence[str] = ("naive", "alltoallv", "neighbor_alltoallv"),
+    names: Sequence[str],
+    *,
+    staged: bool,
 ) -> dict[str, Variant]:
     """By the name in results, in the order of `names`.
 
-    `alltoall` takes what `paired_job.why_no_alltoall` allows.
+    `alltoall` takes what `run.why_no_alltoall` allows.
+
+    Args:
+        comm: as many ranks as the plan has.
+        plan: what is sent, each message directly.
+        send: this rank's buffer.
+        received: likewise.
+        waiter: how `naive` waits.
+        names: of the baselines.
+        staged: as beside a program: collectives run phase after phase, `naive` has a persistent
+            request for each message and keeps phases apart as the plan does.
     """
-    own, runs = plan, [plan.pair_ranges(comm.rank)] if direct is None else []
-    if direct is not None:
-        own, phases = direct, range(direct.phases)
-        runs = [
-            (PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k))
-            for k in phases
-        ]
+    runs = [plan.pair_ranges(comm.rank)]
+    if staged:
+        ends, phases = (plan.sends, plan.receives), range(plan.phases)
+        sides = [[PairRanges.of(end, comm.rank, k) for end in ends] for k in phases]
+        runs = [(sends, receives) for sends, receives in sides]
     make: dict[str, Callable[[], Variant]] = {
         "naive": lambda: (
-            Naive(comm, plan, send, received, waiter)
-            if direct is None
-            else make_exchange(comm, direct, send, received, waiter)
+            make_exchange(comm, plan, send, received, waiter)
+            if staged
+            else Naive(comm, plan, send, received, waiter)
         ),
         "alltoallv": lambda: Alltoallv(comm, runs, send, received),
-        "neighbor_alltoallv": lambda: NeighborAlltoallv(comm, own, runs, send, received),
-        "alltoall": lambda: Alltoall(comm, own, send, received),
+        "neighbor_alltoallv": lambda: NeighborAlltoallv(comm, plan, runs, send, received),
+        "alltoall": lambda: Alltoall(comm, plan, send, received),
     }
     return {name: make[name]() for name in names}
 
@@ -196,16 +205,3 @@ def make_exchange(
         timeout_s=waiter.timeout_s,
         poll_interval_s=waiter.poll_interval_s,
     )
-
-
-def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
-    columns = zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True)
-    return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
-
-
-def _dense(ranges: PairRanges, peers: NDArray[np.int32]) -> tuple[list[int], list[int]]:
-    """Counts and displacements for `peers`, in rank order and among them all that have any."""
-    counts, displacements = np.zeros((2, peers.size), np.int64)
-    at = np.searchsorted(peers, ranges.peer)
-    counts[at], displacements[at] = ranges.bytes, ranges.offset
-    return counts.tolist(), displacements.tolist()

@@ -13,36 +13,36 @@ of an exchange are those between its phases.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.execution.baselines import Bytes
 from conset.execution.connection import Direction
 from conset.execution.core_program import read_part
 from conset.execution.open_program import CREDITS, PACKET_BYTES, OpenProgram
 from conset.execution.plan import PairRanges
 
-Opening = Callable[[MPI.Intracomm, float | None], OpenProgram]
-"""Opens a program on the ranks, with a deadline [s]; collective."""
+if TYPE_CHECKING:
+    from conset.execution.connection_entries import ConnectionEntries
 
 
-def open_plan_file(path: Path) -> Opening:
-    """Opens what stands in a plan file.
+def open_connections(
+    comm: MPI.Intracomm, opened: ConnectionEntries | Path, timeout_s: float | None
+) -> OpenProgram:
+    """Opens the connections of a program, or those in a plan file; collective.
 
     Like `program_open`, without what 16 ranks need not import.
     """
-
-    def opening(comm: MPI.Intracomm, timeout_s: float | None) -> OpenProgram:
-        return OpenProgram(
-            comm, read_part(path, comm.rank, comm.size), PACKET_BYTES, CREDITS, timeout_s
-        )
-
-    return opening
+    if isinstance(opened, Path):
+        part = read_part(opened, comm.rank, comm.size)
+    else:
+        part = _core.RankConnections(**opened.of_rank(comm.rank))
+    return OpenProgram(comm, part, PACKET_BYTES, CREDITS, timeout_s)
 
 
 class Step(NamedTuple):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,28 @@ class ConnectionEntries:
             "connections_order": self.order,
             "connections_bandwidth": self.bandwidth_Bps,
             "connections_latency": self.latency_s,
+        }
+
+    def of_rank(self, rank: int) -> dict[str, Any]:
+        """One rank's part, as the core takes it and as it travels to its rank."""
+        at = slice(int(self.offsets[rank]), int(self.offsets[rank + 1]))
+        offsets = np.searchsorted(self.phase[at], np.arange(self.phases + 1)).astype(np.int64)
+        return {
+            "rank": rank,
+            "names": list(self.names),
+            "repeat": self.repeat,
+            "turns": self.turns,
+            "block_schedule": self.block_schedule,
+            "schedule_phases": self.schedule_phases,
+            "phase_context": self.phase_context,
+            "node": self.node,
+            "offsets": offsets,
+            "peer": self.peer[at],
+            "send": self.send[at],
+            "bytes": self.bytes[at],
+            "order": self.order[at],
+            "bandwidth": self.bandwidth_Bps[at],
+            "latency": self.latency_s[at],
         }
 
 

@@ -1,375 +1,351 @@
-"""Job: runs a schedule or a program over MPI and returns what it showed.
+"""Jobs over MPI: a task on every rank, in a job of its own or in the running one.
 
-In a job of its own or in the running one.
+Rank 0 writes the result last.
+
+The parent's side and each rank's (`conset.execution.rank`). A task is named as `module:function`,
+which a rank imports when it runs: who starts a job must not begin MPI. How far a job is, rank 0
+writes into a file of the job's folder between exchanges: a share of all that is to be done becomes
+a `conset.base.progress.work`, from which the time left is read; texts are passed on as they are.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
+import threading
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from conset.base.errors import InputError
-from conset.base.units import count_of
-from conset.execution.connection_entries import connection_entries, keeps_order
-from conset.execution.launcher import find_launcher
-from conset.execution.measured_job import (
-    DIRECT,
-    OPENED,
-    PLAN,
-    TimedResult,
-    check_measuring,
-    in_job,
-    measure_in_own_job,
-    measure_in_this_job,
-    timed_facts,
+from conset.base.errors import ConsetError, InputError, UsageError
+from conset.base.progress import work
+from conset.execution.launcher import (
+    end_with_parent,
+    explain_end,
+    find_job,
+    find_launcher,
+    note_held,
+    start_job,
 )
-from conset.execution.plan import MAX_BYTES, Plan
-from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_baseline, plan_program, plan_schedule
-from conset.execution.ratio import Ratio
-from conset.models.switch_parts import SwitchParts
-from conset.schedule.policy import InFlight, Sync
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.execution.plan import Plan
+from conset.execution.plan_file import read_plan_file, write_plan_file
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from conset.execution.job_progress import Tell
-    from conset.execution.open_program import OpenProgram
+    from conset.execution.connection_entries import ConnectionEntries
 
-VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
-"""What every run executes, in the order of its table."""
-CONNECTED = "connections"
-"""What a run of a program of blocks executes besides, next to the schedule."""
-DEFAULT_REPEAT = 20
-"""Timed repetitions unless asked otherwise."""
+Result = dict[str, Any]
+"""JSON-ready."""
+Tell = Callable[[float, str], None]
+"""Given how much is done, from 0 to 1, and a text; neither need be known (0, "")."""
+SCHEDULE, CONNECTED, DIRECT = "schedule", "connections", "(direct)"
+"""Names in a measurement: the plan to execute, through connections, what is sent directly."""
+_ORDERS, _RESULT, _PROGRESS, _OPENED = (
+    "orders.json",
+    "result.json",
+    "progress.json",
+    "connections.plan",
+)
+_EVERY_S = 0.3
+_HEARD_S = 0.2
+"""From what a rank says to its end of the job.
 
-_ENTRY = ("-m", "conset.execution.rank")
+Open MPI's starter drops lines that have not reached it by then [s].
+"""
 
 
-def count_cores(cores: int) -> str:
-    """`1 core`, `2 cores`."""
-    return count_of(cores, "core")
+@dataclass(frozen=True)
+class Given:
+    """What every rank of a job is given.
+
+    Attributes:
+        orders: JSON-ready.
+        plans: by name.
+        opened: the connections that a program of blocks opens, or the plan file that has them;
+            None: the task needs none.
+    """
+
+    orders: dict[str, Any]
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    opened: ConnectionEntries | Path | None = None
+
+    def write(self, folder: Path) -> None:
+        """Writes everything into the folder of a job."""
+        (folder / _ORDERS).write_text(
+            json.dumps({"orders": self.orders, "plans": list(self.plans)})
+        )
+        for k, plan in enumerate(self.plans.values()):
+            write_plan_file(plan, folder / f"{k}.plan")
+        if self.opened is not None and not isinstance(self.opened, Path):
+            write_plan_file(None, folder / _OPENED, connections=self.opened)
+
+    @staticmethod
+    def read(folder: Path) -> Given:
+        """Reads what `write` wrote; connections stay where they are."""
+        found = json.loads((folder / _ORDERS).read_text())
+        plans = {
+            name: read_plan_file(folder / f"{k}.plan") for k, name in enumerate(found["plans"])
+        }
+        opened = folder / _OPENED
+        return Given(found["orders"], plans, opened if opened.exists() else None)
+
+
+Task = Callable[["MPI.Intracomm", Given, Tell], Result | None]
+"""What every rank executes; collective. Returns the result on rank 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunResult(TimedResult):
-    """Times of a schedule and its baselines in one job, and the check of every byte.
-
-    Times are by variant: `VARIANTS`, and `CONNECTED` of programs of blocks.
+class JobResult:
+    """What every measurement says of its job; as it stands where none was started.
 
     Attributes:
-        sync: the policy that was executed.
-        in_flight: sends a rank kept open at once; None: all.
-        phases: of the schedule.
-        stages: of a program, repetitions counted; None: a schedule was run.
-        work_bytes: largest work area of a rank [B], where it puts bundles together and takes them
-            apart.
-        switch: of a program of blocks run through connections: its switches in their parts, of each
-            repetition the slowest rank's, in the median; None: of anything else.
-        unopened: why a program of blocks was not run through connections; None: it was, or is none.
+        cores: cores that the ranks on one machine share.
+        local_ranks: ranks on that machine.
+        one_machine: whether these are all ranks.
+        bytes_checked: received bytes compared, over ranks, whatever is measured and repetitions,
+            the dropped one included.
+        mismatches: of these.
+        wrong: the first wrong byte of each rank that has one, in words.
+        elapsed_s: the whole job, start-up included [s].
     """
 
-    sync: str
-    in_flight: int | None
-    phases: int
-    stages: int | None = None
-    work_bytes: int = 0
-    switch: SwitchParts | None = None
-    unopened: str | None = None
+    cores: int = 0
+    local_ranks: int = 0
+    one_machine: bool = True
+    bytes_checked: int = 0
+    mismatches: int = 0
+    wrong: tuple[str, ...] = ()
+    elapsed_s: float = 0.0
 
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """What was executed, in the order of the table."""
-        return (
-            VARIANTS if CONNECTED not in self.times_s else (VARIANTS[0], CONNECTED, *VARIANTS[1:])
-        )
-
-    @property
-    def repeat(self) -> int:
-        """Repetitions that were timed."""
-        return len(self.times_s["schedule"])
-
-    @property
-    def median_s(self) -> float:
-        """Median time of the schedule [s]."""
-        return self.median_of("schedule")
-
-    def median_of(self, variant: str) -> float:
-        """Median time of a variant [s]."""
-        return float(np.median(self.times_s[variant]))
-
-    def ratio_of(self, variant: str) -> Ratio:
-        """Time of a variant over that of naive."""
-        return Ratio.of(self.times_s[variant], self.times_s["naive"])
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the times do and do not say, in sentences."""
-        notes = []
-        if self.one_machine:
-            notes.append(
-                "On one machine there is no network to contend for, unless namespaces make one: "
-                "posting everything is "
-                "usually fastest here; what this proves is correctness and overhead."
-            )
-        if self.local_ranks > self.cores:
-            notes.append(
-                f"{self.local_ranks} ranks share {count_cores(self.cores)}: waiting, and above "
-                "all barriers, measures "
-                "the operating system's scheduler."
-            )
-        if self.stages is not None:
-            notes.append(
-                "The baselines send the messages of the program directly, stage by stage where "
-                "they are its own; naive "
-                "with persistent requests, as the program."
-            )
-        if self.switch is not None:
-            notes.append(
-                "Through connections every phase of every repetition ends, and contexts are "
-                "switched; as one schedule "
-                "the program has one phase for what follows in one context. Every end of a phase "
-                "waits for its drain."
-            )
-        if self.unopened is not None:
-            notes.append(f"Not through connections: {self.unopened}.")
-        if not self.one_machine:
-            notes.append(
-                "On several hosts: where they have no common clock, a time is the longest of "
-                "the ranks' own."
-            )
-        return tuple(notes)
-
-    def to_object(self) -> dict[str, Any]:
-        """As `conset run --json` prints it."""
-        return {
-            "ranks": self.ranks,
-            "mpi": self.mpi,
-            "sync": self.sync,
-            "in_flight": "all" if self.in_flight is None else self.in_flight,
-            "phases": self.phases,
-            **(
-                {}
-                if self.stages is None
-                else {"stages": self.stages, "work_bytes": self.work_bytes}
-            ),
-            "repeat": self.repeat,
-            "median_s": self.median_s,
-            "min_s": min(self.times_s["schedule"]),
-            **{f"{name}_median_s": self.median_of(name) for name in self.variants[1:]},
-            **{f"{name}_min_s": min(self.times_s[name]) for name in self.variants[1:]},
-            **({} if self.switch is None else {"switch": self.switch.to_object()}),
-            "ratio_to_naive": {
-                name: self.ratio_of(name).to_object() for name in self.variants if name != "naive"
-            },
-            "times_s": self.times_s,
-            "bytes_checked": self.bytes_checked,
-            "mismatches": self.mismatches,
-            "wrong": list(self.wrong),
-            "cores": self.cores,
-            "one_machine": self.one_machine,
-            "elapsed_s": self.elapsed_s,
-            "notes": list(self.notes),
+    @classmethod
+    def facts(cls, found: Result) -> dict[str, Any]:
+        """The attributes of this class out of what a job has found."""
+        return {each.name: found[each.name] for each in fields(cls)} | {
+            "wrong": tuple(found["wrong"])
         }
 
 
-def run_schedule(
-    schedule: Schedule | str | Path,
-    *,
-    sync: Sync | str | None = None,
-    in_flight: InFlight | None = None,
-    repeat: int = DEFAULT_REPEAT,
-    mpiexec: str | None = None,
-    timeout: float | None = None,
-) -> RunResult:
-    """Executes a schedule beside its baselines, every received byte checked.
+@dataclass(frozen=True, kw_only=True)
+class TimedResult(JobResult):
+    """Times of what was run in a job, one beside the other.
 
-    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
-    takes part instead, and every rank has the result. A schedule is not verified here:
-    `conset.verification` does that.
+    Attributes:
+        mpi: name and version of the library.
+        ranks: size of the job.
+        times_s: by name, one time per repetition [s].
+    """
 
-    Args:
-        schedule: the schedule, or its file.
-        sync: the policy; None: the schedule's own.
-        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: the
-            schedule's, else its machine's, else all.
-        repeat: repetitions that count; one more goes before and is dropped.
-        mpiexec: another launcher, as a shell would split it.
-        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes,
-            messages and barriers.
+    mpi: str
+    ranks: int
+    times_s: dict[str, list[float]]
 
-    Returns:
-        Times of all variants, and the number of wrong bytes: 0 unless plan, executor or library is
-            broken.
+
+def silent(share: float, text: str = "") -> None:
+    """A `Tell` that has no listener."""
+
+
+class Teller:
+    """A `Tell` of rank 0: writes into the folder of a job, not too often."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._last = folder / _PROGRESS, 0.0
+
+    def __call__(self, share: float, text: str = "") -> None:
+        """Tells; a reader may see half of it, and waits for the next."""
+        if time.monotonic() - self._last > _EVERY_S:
+            self._last = time.monotonic()
+            self._path.write_text(json.dumps({"share": share, "text": text}))
+
+
+@contextmanager
+def heard(folder: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Within: a work, as far done as the job in `folder` tells.
+
+    `say` is given its texts as they change.
+    """
+    ended = threading.Event()
+    with work(1.0) as own:
+
+        def listen() -> None:
+            last = ""
+            while not ended.wait(_EVERY_S):
+                try:
+                    told = json.loads((folder / _PROGRESS).read_text())
+                except (OSError, ValueError):  # nothing told yet, or half a line
+                    continue
+                own.done = float(told["share"])
+                if say is not None and told["text"] and told["text"] != last:
+                    last = str(told["text"])
+                    say(last)
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            listener.join()
+
+
+def check_measuring(repeat: int, timeout: float | None) -> None:
+    """Checks what every measurement is asked for.
 
     Raises:
-        UsageError: an unknown policy, no launcher, a launcher inside a job.
-        InputError: parts, sizes or ranks do not fit. VerificationError: the plan would not end.
-        ExecutionError: a rank died or a deadline passed.
+        UsageError: no repetition, or no time.
     """
-    check_measuring(repeat, timeout)
-    if not isinstance(schedule, Schedule):
-        from conset.schedule.files.schedule import read_schedule
-
-        schedule = read_schedule(Path(schedule))
-    plan = plan_schedule(schedule, sync, in_flight=in_flight)
-    check_buffers(plan)
-    return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}: must be at least 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
 
 
-def run_program(
-    program: Program | str | Path,
-    *,
-    sync: Sync | str | None = None,
-    in_flight: InFlight | None = None,
-    repeat: int = DEFAULT_REPEAT,
-    mpiexec: str | None = None,
-    timeout: float | None = None,
-) -> RunResult:
-    """Executes a program, every stage and repetition, beside its messages sent directly.
+def in_job(mpiexec: str | None) -> bool:
+    """Whether this is a rank of a running MPI job.
 
-    Every received byte checked.
-
-    A program of blocks is executed as one schedule of all its messages, and through the connections
-    of its phases.
-
-    Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
+    Raises:
+        UsageError: it is, and a launcher is named.
     """
-    check_measuring(repeat, timeout)
-    if not isinstance(program, Program):
-        from conset.schedule.files.program import read_program_file
-
-        program = read_program_file(program)
-    plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)
-    check_buffers(plan)
-    stages = sum(stage.repeat for stage in program.stages)
-    opened = program if program.paths is None else None
-    result = run_plan(
-        plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout
-    )
-    work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
-    return replace(result, stages=stages, work_bytes=work)
+    job = find_job()
+    if job is not None and mpiexec is not None:
+        raise UsageError(
+            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already",
+            options=["mpiexec"],
+        )
+    return job is not None
 
 
-def run_plan(
-    plan: Plan,
+def run_job(
+    task: str,
+    ranks: int,
+    given: Given,
     *,
-    direct: Plan | None = None,
-    opened: Program | None = None,
-    repeat: int,
+    timeout_s: float,
     mpiexec: str | None = None,
-    timeout: float | None = None,
-    entry: tuple[str, ...] = _ENTRY,
-) -> RunResult:
-    """Executes a plan beside its baselines.
+    say: Callable[[str], None] | None = None,
+    entry: Sequence[str] = (),
+) -> Result:
+    """The result of a task; how far it is is a `conset.base.progress.work` meanwhile.
 
-    `direct` is what the baselines send, None: what the plan says; `opened` the program of blocks
-    that the plan executes, where it is to run through connections too; `entry` what
-    `python -m mpi4py` runs on each rank, given the folder of the plan.
+    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
+    takes part instead, and every rank has the result.
+
+    Args:
+        task: `module:function`, a `Task`.
+        ranks: of the job.
+        given: to every rank.
+        timeout_s: longest time, start-up included [s].
+        mpiexec: another launcher, as a shell would split it.
+        say: given the texts in which the job tells how far it is.
+        entry: what `python -m mpi4py` runs on each rank, given the folder of the job; empty: the
+            task.
+
+    Raises:
+        UsageError: no launcher, a launcher inside a job. ExecutionError: a rank died or a deadline
+            passed.
+        ConsetError: what the task comes to on a rank.
     """
     began = time.monotonic()
-    exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
-    if timeout is not None:
-        exchange_s = min(exchange_s, timeout)
-    ordered, unopened = False, None
-    try:
-        ordered = opened is not None and keeps_order(opened)
-    except InputError as error:
-        opened, unopened = None, str(error)
-    orders = {"repeat": repeat, "timeout_s": exchange_s, "ordered": ordered}
     if in_job(mpiexec):
-        found = _in_this_job(plan, direct, opened, orders)
+        found = _take_part(task, given, say)
     else:
-        total_s = timeout or 60.0 + plan.ranks + (1 + len(VARIANTS)) * (repeat + 1) * exchange_s
-        found = _in_own_job(plan, direct, opened, orders, find_launcher(mpiexec), total_s, entry)
-    parts = found["switch_parts"]
-    return RunResult(
-        sync=str(plan.sync),
-        in_flight=plan.in_flight,
-        phases=plan.phases,
-        switch=None if parts is None else SwitchParts.median(np.array(parts)),
-        unopened=unopened,
-        **timed_facts(found, began),
-    )
+        launcher = find_launcher(mpiexec)
+        program = ["-m", "mpi4py", *(entry or ("-m", "conset.execution.rank", task))]
+        with tempfile.TemporaryDirectory(prefix="conset-job-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            given.write(folder)
+            with heard(folder, say):
+                ended = start_job(
+                    launcher, ranks, [*program, name], folder=folder, timeout_s=timeout_s
+                )
+            result = folder / _RESULT
+            # a launcher's status is no proof: ranks that vanish quietly may leave 0
+            if not result.exists():
+                raise explain_end(ended, timeout_s)
+            found = json.loads(result.read_text())
+    return {"elapsed_s": time.monotonic() - began, **found}
 
 
-def exchange_deadline_s(plan: Plan) -> float:
-    """Longest time of one exchange [s].
+def _take_part(task: str, given: Given, say: Callable[[str], None] | None) -> Result:
+    """The result of the running job.
 
-    10 s and a hundred times what a slow, oversubscribed machine may take.
-
-    1 GB/s through shared memory, 20 us a message with its signal, 0.1 ms a rank and barrier:
-    measured figures on two loaded cores, rounded up.
+    Any error but those that every rank has alike ends all ranks.
     """
-    barriers = plan.sync.barriers(plan.phases)
-    carried = int(plan.receives.bytes.sum())
-    return 10.0 + 100 * (carried / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
+    from mpi4py import MPI
 
+    comm = MPI.COMM_WORLD
+    with work(1.0) as own:
 
-def check_buffers(plan: Plan) -> None:
-    """Raises InputError where a rank has more bytes than `MPI_Alltoallv`.
+        def tell(share: float, text: str = "") -> None:
+            own.done = share
+            if say is not None and text:
+                say(text)
 
-    Which runs beside a plan, takes.
-    """
-    for what, sizes in (("send", plan.send_bytes), ("receive", plan.receive_bytes)):
-        rank = int(sizes.argmax())
-        if sizes[rank] > MAX_BYTES:
-            raise InputError(
-                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which "
-                "runs beside it, "
-                f"takes at most {MAX_BYTES}"
+        try:
+            found: Result = comm.bcast(load_task(task)(comm, given, tell))
+        except (InputError, UsageError):
+            raise
+        except BaseException as error:
+            # leaving alone would let the others wait for ever
+            abort(
+                comm,
+                f"rank {comm.rank}: {error}",
+                error.exit_code if isinstance(error, ConsetError) else 1,
             )
+            raise
+    return found
 
 
-def _in_own_job(
-    plan: Plan,
-    direct: Plan | None,
-    opened: Program | None,
-    orders: dict[str, Any],
-    launcher: list[str],
-    total_s: float,
-    entry: tuple[str, ...],
-) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        plan.save(folder / PLAN)
-        if direct is not None:
-            direct.save(folder / DIRECT)
-        if opened is not None:
-            write_plan_file(None, folder / OPENED, connections=connection_entries(opened))
-        return measure_in_own_job(
-            plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s
+def load_task(task: str) -> Task:
+    """The function that `module:function` names."""
+    module, _, name = task.partition(":")
+    found: Task = getattr(import_module(module), name)
+    return found
+
+
+def run_rank(task: Task, folder: Path) -> None:
+    """One rank of a job of its own, on COMM_WORLD.
+
+    An error ends all ranks after one line on stderr.
+
+    The result is written beside first, then renamed: the parent believes nothing else.
+
+    Args:
+        task: of the job.
+        folder: of the job.
+    """
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    try:
+        note_held(folder, comm.rank)
+        if comm.rank == 0:
+            end_with_parent(folder)
+        found = task(comm, Given.read(folder), Teller(folder) if comm.rank == 0 else silent)
+    except ConsetError as error:
+        abort(comm, str(error), error.exit_code)
+    except OSError as error:
+        abort(
+            comm, f"rank {comm.rank}: {error} (TMPDIR must be a folder that all machines share)", 3
         )
+    else:
+        if found is not None:
+            beside = folder / f".{_RESULT}"
+            beside.write_text(json.dumps(found))
+            beside.replace(folder / _RESULT)
 
 
-def _in_this_job(
-    plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any]
-) -> dict[str, Any]:
-    from conset.execution.measure import measure_plan
-    from conset.execution.opening import program_open
+def abort(comm: MPI.Comm, line: str, code: int) -> None:
+    """Says why on stderr and ends all ranks.
 
-    def opening(comm: MPI.Intracomm, timeout_s: float | None) -> OpenProgram:
-        assert opened is not None
-        return program_open(opened, comm, timeout_s=timeout_s)
-
-    def measure(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
-        measurement = measure_plan(
-            comm,
-            plan,
-            direct=direct,
-            opening=None if opened is None else opening,
-            ordered=orders["ordered"],
-            repeat=orders["repeat"],
-            timeout_s=orders["timeout_s"],
-            tell=tell,
-        )
-        return None if measurement is None else measurement.to_object()
-
-    return measure_in_this_job(measure, (InputError,))  # sizes differ
+    One that leaves alone would let the others wait for ever.
+    """
+    sys.stderr.write(f"conset: {line}\n")
+    sys.stderr.flush()
+    time.sleep(_HEARD_S)
+    comm.Abort(code)

@@ -1,29 +1,39 @@
-"""A plan beside its baselines in one job, paired by repetition, every received byte checked.
+"""Measure: plans and what applications call without one, timed beside each other in one job.
 
-What every measurement of a rank has stands here too (`MeasuredRank`): buffers, the clock around an
-exchange, the check.
+Every byte checked.
 
-Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so
-that a swap of messages, a shift by any number of bytes or a part in another's place shows;
-neighbouring bytes are unrelated.
+Problem: which of many ways to send a pattern is fastest, on a network whose state drifts and where
+one exchange may take a second. Idea: every repetition runs all contenders, in an order that turns
+and is reversed from one to the next, so that what drifts meets all alike and times can be compared
+in pairs. Repetitions go on until `Stopping` ends them; a contender that is clearly slower than the
+best is not repeated further, and time goes to those that are close. Invariant: what was run last is
+run again only after a barrier; every received byte of every exchange is checked. Who goes on, rank
+0 decides from the times over all ranks, and all are told.
+
+What every measurement of a rank has is here too (`MeasuredRank`): buffers, the clock around an
+exchange, the check. Payload: a byte is a function of (source, target, offset from the first byte of
+the pair), mixed so that a swap of messages, a shift by any number of bytes or a part in another's
+place shows; neighbouring bytes are unrelated.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError
 from conset.execution.baselines import Alltoall, Variant, make_baselines, make_exchange
-from conset.execution.connected import Connected, Opening, slowest_parts
+from conset.execution.connected import Connected, open_connections, slowest_parts
 from conset.execution.exchange import require_ranks
-from conset.execution.job_progress import Tell, nobody
+from conset.execution.job import CONNECTED, DIRECT, SCHEDULE, Given, Result, Tell
 from conset.execution.plan import PairRanges, Plan
+from conset.execution.stopping import Race, Stopping
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
@@ -77,105 +87,88 @@ def describe_wrong(
     return int(wrong.size), text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What rank 0 has at the end; JSON-ready, so that it can cross between processes.
+def measure_plans(
+    comm: MPI.Intracomm, given: Given, tell: Tell, tamper: Tamper | None = None
+) -> Result | None:
+    """Runs plans, connections and baselines in turns; the result on rank 0.
 
-    Attributes:
-        mpi: name and version of the library.
-        ranks: size of the job.
-        cores: cores of the machine of rank 0 that its ranks may use.
-        local_ranks: ranks on the machine of rank 0.
-        one_machine: whether that are all.
-        times_s: by variant, a time per repetition [s], the first repetition dropped.
-        bytes_checked: over ranks, repetitions and variants.
-        mismatches: of these.
-        wrong: the first wrong byte of each rank that has one, in words.
-    """
-
-    mpi: str
-    ranks: int
-    cores: int
-    local_ranks: int
-    one_machine: bool
-    times_s: dict[str, list[float]]
-    bytes_checked: int
-    mismatches: int
-    wrong: list[str]
-
-    def to_object(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanMeasurement(Measurement):
-    """Of a plan beside its baselines.
-
-    Attributes:
-        switch_parts: of a program run through connections: switches, drain [s], synchronization [s]
-            and set-up [s] of the slowest rank, a list per repetition; None: it was not.
-    """
-
-    switch_parts: list[list[float]] | None
-
-
-def measure_plan(
-    comm: MPI.Intracomm,
-    plan: Plan,
-    *,
-    direct: Plan | None = None,
-    opening: Opening | None = None,
-    ordered: bool = False,
-    repeat: int,
-    timeout_s: float | None = None,
-    tell: Tell = nobody,
-    tamper: Tamper | None = None,
-) -> PlanMeasurement | None:
-    """Runs the plan and every baseline `repeat` times after one repetition that is dropped.
-
-    The result on rank 0.
-
-    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan
-    says. `opening` opens the same program of blocks, which then also runs through connections;
-    `ordered`: its patterns have an order. `tell` hears on rank 0 how much is done.
+    The task of `conset.execution.run`.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start
     over the ranks; on several the longest of the ranks' own durations. A barrier before each
-    exchange, the filling of buffers and the check of bytes stand outside the clock. Even and odd
-    repetitions run the variants in opposite orders.
+    exchange, the filling of buffers and the check of bytes are outside the clock.
+
+    Args:
+        comm: as many ranks as the plans have.
+        given: the plans, all of which deliver the same; `DIRECT`, where the baselines send that;
+            the connections of the same program of blocks, which then is run through them too. The
+            orders: `baselines` by name, `staged` (as `make_baselines` has it), `stopping`, `fixed`
+            (who is repeated to the end, however slow), `ordered` (the patterns of the program have
+            an order), `timeout_s` of one exchange.
+        tell: hears how much is done.
+        tamper: called after an exchange with its name, the repetition and the receive buffer.
 
     Raises:
-        InputError: sizes of job and plan differ. ExecutionError: an exchange passed the time-out.
+        InputError: sizes of job and plan differ, or a plan has other buffers. ExecutionError: an
+            exchange passed the time-out.
     """
-    own = MeasuredRank.of(comm, plan if direct is None else direct, timeout_s, tamper)
-    buffers = own.send, own.received
-    variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, *buffers, own.waiter)}
+    orders, stopping, plans = given.orders, Stopping(**given.orders["stopping"]), dict(given.plans)
+    base = plans.pop(DIRECT) if DIRECT in plans else plans[SCHEDULE]
+    own = MeasuredRank.of(comm, base, orders["timeout_s"], tamper)
+    waiter, buffers = own.waiter, (own.send, own.received)
+    variants: dict[str, Variant] = {}
+    for name, plan in plans.items():
+        same = np.array_equal(plan.send_bytes, base.send_bytes)
+        if not same or not np.array_equal(plan.receive_bytes, base.receive_bytes):
+            raise InputError(f"contender {name}: does not send what the others do")
+        variants[name] = make_exchange(comm, plan, *buffers, waiter)
     connected = None
-    if opening is not None:
+    if given.opened is not None:
+        program = open_connections(comm, given.opened, orders["timeout_s"])
         connected = Connected(
-            opening(comm, timeout_s), own.sends, own.check.receives, *buffers, ordered=ordered
+            program, own.sends, own.check.receives, *buffers, ordered=orders["ordered"]
         )
-        variants["connections"] = connected
-    variants |= make_baselines(comm, plan, direct, *buffers, own.waiter)
-    clock = np.empty((2, repeat + 1, len(variants)))
-    for repetition in range(repeat + 1):
-        order = list(enumerate(variants.items()))
-        for place, (column, (name, variant)) in enumerate(
-            order if repetition % 2 == 0 else order[::-1]
-        ):
-            tell((repetition + place / len(order)) / (repeat + 1), "")
-            clock[:, repetition, column] = own.time(name, variant, repetition)
-    own.waiter.barrier(comm)
+        variants[CONNECTED] = connected
+    variants |= make_baselines(
+        comm, base, *buffers, waiter, orders["baselines"], staged=orders["staged"]
+    )
+    names = list(variants)
+    race = Race(names, stopping, frozenset(orders["fixed"]) | {"naive"})
+    going, clocks, repetition, began = np.ones(len(names), np.uint8), [], 0, time.monotonic()
+    while going.any():
+        clocks.append(np.zeros((2, len(names))))
+        order = _order(np.flatnonzero(going).tolist(), repetition)
+        for place, k in enumerate(order):
+            tell((repetition + place / len(order)) / (stopping.most + 1), "")
+            clocks[-1][:, k] = own.time(names[k], variants[names[k]], repetition)
+        if repetition == stopping.most or not stopping.is_fixed:
+            took = times_over_ranks(comm, np.stack(clocks, axis=1), own.one_machine, waiter)
+            if comm.rank == 0:
+                for number, times in enumerate(took, repetition + 1 - len(clocks)):
+                    going = race.after(number, times, going, time.monotonic() - began)
+            clocks = []
+            waiter.begin()
+            waiter.wait(
+                comm.Ibcast(going), lambda: f"rank {comm.rank}: waits to hear whether to go on"
+            )
+        repetition += 1
+    measuring_s = time.monotonic() - began
+    waiter.barrier(comm)
     parts = None if connected is None else slowest_parts(comm, connected.parts)[1:].tolist()
     for variant in variants.values():
         variant.close()
-    times = times_over_ranks(comm, clock, own.one_machine, own.waiter)
     facts = own.gather_facts()
     if facts is None:
         return None
-    by_name = {name: times[1:, column].tolist() for column, name in enumerate(variants)}
-    return PlanMeasurement(times_s=by_name, switch_parts=parts, **facts)
+    ended = {"times_s": race.times_s, "stopped": race.stopped, "measuring_s": measuring_s}
+    return {**facts, **ended, "switch_parts": parts}
+
+
+def _order(contenders: list[int], repetition: int) -> list[int]:
+    """Turned by a third from one repetition to the next, and reversed in every second."""
+    first = repetition * max(1, len(contenders) // 3) % len(contenders)
+    order = contenders[first:] + contenders[:first]
+    return order if repetition % 2 == 0 else order[::-1]
 
 
 @dataclass
@@ -251,7 +244,7 @@ class MeasuredRank:
     def of(
         comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None
     ) -> MeasuredRank:
-        """Fills the buffers of a plan that sends every message directly.
+        """Fills the buffers of a plan that sends every message directly; collective.
 
         Raises:
             InputError: sizes of job and plan differ.
@@ -262,31 +255,11 @@ class MeasuredRank:
         expected = fill_buffer(
             receives, int(direct.receive_bytes[comm.rank]), comm.rank, sending=False
         )
-        return MeasuredRank.with_buffers(
-            comm, timeout_s, sends, send, ByteCheck(expected, receives, comm.rank, tamper)
-        )
-
-    @staticmethod
-    def with_buffers(
-        comm: MPI.Intracomm,
-        timeout_s: float | None,
-        sends: PairRanges,
-        send: NDArray[np.uint8],
-        check: ByteCheck,
-    ) -> MeasuredRank:
-        """Looks where the ranks run; collective."""
         cores, local, one_machine = cores_and_ranks(comm)
         waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
+        check = ByteCheck(expected, receives, comm.rank, tamper)
         return MeasuredRank(
-            comm,
-            cores,
-            local,
-            one_machine,
-            waiter,
-            sends,
-            send,
-            np.empty_like(check.expected),
-            check,
+            comm, cores, local, one_machine, waiter, sends, send, np.empty_like(expected), check
         )
 
     def time(self, name: str, variant: Variant, repetition: int) -> tuple[float, float]:
@@ -307,7 +280,7 @@ class MeasuredRank:
         return start_s, end_s
 
     def gather_facts(self) -> dict[str, Any] | None:
-        """What a `Measurement` says but for times, on rank 0; collective."""
+        """What a `JobResult` says but for times, with library and ranks, on rank 0; collective."""
         found = self.comm.gather((self.check.checked, self.check.mismatches, self.check.first))
         if found is None:
             return None

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from conset import _core
 from conset.base.errors import python_interface
@@ -94,41 +92,9 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
             require_ranks(comm, entries.ranks, "program")
     if file is None:
         assert entries is not None
-        return to_core(rank_entries(entries, comm.rank))
-    parts = None if entries is None else [rank_entries(entries, rank) for rank in range(comm.size)]
-    return to_core(comm.scatter(parts))
-
-
-def rank_entries(entries: ConnectionEntries, rank: int) -> dict[str, Any]:
-    """One rank's part, as the core takes it and as it travels to its rank."""
-    at = slice(int(entries.offsets[rank]), int(entries.offsets[rank + 1]))
-    offsets = np.searchsorted(entries.phase[at], np.arange(entries.phases + 1)).astype(np.int64)
-    return {
-        "rank": rank,
-        "names": list(entries.names),
-        "repeat": entries.repeat,
-        "turns": entries.turns,
-        "block_schedule": entries.block_schedule,
-        "schedule_phases": entries.schedule_phases,
-        "phase_context": entries.phase_context,
-        "node": entries.node,
-        "offsets": offsets,
-        "peer": entries.peer[at],
-        "send": entries.send[at],
-        "bytes": entries.bytes[at],
-        "order": entries.order[at],
-        "bandwidth": entries.bandwidth_Bps[at],
-        "latency": entries.latency_s[at],
-    }
-
-
-def to_core(part: dict[str, Any]) -> _core.RankConnections:
-    """The core's own form of a part.
-
-    Raises:
-        ValueError: it breaks a rule: a bug of the caller.
-    """
-    return _core.RankConnections(**part)
+        return _core.RankConnections(**entries.of_rank(comm.rank))
+    parts = None if entries is None else [entries.of_rank(rank) for rank in range(comm.size)]
+    return _core.RankConnections(**comm.scatter(parts))
 
 
 def _digest(part: _core.RankConnections) -> str:

@@ -22,9 +22,8 @@ another, and each is seen to arrive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.base.errors import InputError, UsageError
-from conset.schedule.policy import Sync, parse_sync
+from conset.schedule.policy import Sync
 
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`.
@@ -330,64 +329,11 @@ class Plan(ValueObject):
             )
         return PairRanges.of(self.sends, rank), PairRanges.of(self.receives, rank)
 
-    def save(self, path: Path) -> None:
-        """Writes an `.npz`, not compressed: ranks read it at start-up."""
-        arrays: dict[str, Any] = {
-            "phases": self.phases,
-            "sync": str(self.sync),
-            "in_flight": self.in_flight or 0,
-        }
-        arrays |= {"send_bytes": self.send_bytes, "receive_bytes": self.receive_bytes}
-        if self.work_bytes is not None:
-            arrays["work_bytes"] = self.work_bytes
-        for name in _PARTS:
-            part = getattr(self, name)
-            for each in () if part is None else fields(part):
-                if getattr(part, each.name) is not None:
-                    arrays[f"{name}_{each.name}"] = getattr(part, each.name)
-        np.savez(path, **arrays)
-
-    @staticmethod
-    def load(path: Path) -> Plan:
-        """Reads what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            parts: dict[str, Any] = {
-                name: kind(
-                    **{
-                        each.name: file[key]
-                        for each in fields(kind)
-                        if (key := f"{name}_{each.name}") in file
-                    }
-                )
-                for name, kind in _PARTS.items()
-                if f"{name}_offsets" in file
-            }
-            return Plan(
-                int(file["phases"]),
-                parse_sync(str(file["sync"])),
-                send_bytes=file["send_bytes"],
-                receive_bytes=file["receive_bytes"],
-                in_flight=int(file["in_flight"]) or None,
-                work_bytes=file.get("work_bytes"),
-                **parts,
-            )
-
     def __repr__(self) -> str:
         return (
             f"Plan(ranks={self.ranks}, phases={self.phases}, transfers={self.transfers}, "
             f"sync={self.sync})"
         )
-
-
-_PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
-    "sends": Operations,
-    "receives": Operations,
-    "packs": Copies,
-    "unpacks": Copies,
-    "needs": Needs,
-    "signals": Needs,
-}
-"""Fields of a plan that are nouns of their own, as a file keeps them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,3 +371,15 @@ class PairRanges(ValueObject):
             return PairRanges(peer, np.zeros(0, np.int64), np.zeros(0, np.int64))
         offset = np.minimum.reduceat(operations.offset[rows][order], first)
         return PairRanges(peer, offset, np.add.reduceat(operations.bytes[rows][order], first))
+
+    def views(self, buffer: NDArray[np.uint8]) -> list[tuple[int, NDArray[np.uint8]]]:
+        """Each peer and its bytes in the rank's buffer."""
+        columns = zip(self.peer.tolist(), self.offset.tolist(), self.bytes.tolist(), strict=True)
+        return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
+
+    def dense(self, peers: NDArray[np.integer]) -> tuple[list[int], list[int]]:
+        """Counts and displacements for `peers`, in rank order and among them all that have any."""
+        counts, displacements = np.zeros((2, peers.size), np.int64)
+        at = np.searchsorted(peers, self.peer)
+        counts[at], displacements[at] = self.bytes, self.offset
+        return counts.tolist(), displacements.tolist()

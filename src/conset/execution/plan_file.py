@@ -7,22 +7,35 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conset import _core
-from conset.base.errors import UsageError, unknown_name
+from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.files import require_replaceable
-from conset.base.flat import PLAN_FILE, FlatValue, write_flat
-from conset.execution.connection_entries import ConnectionEntries
-from conset.execution.plan import Plan
-from conset.pattern.layout import Layout
-from conset.pattern.pattern import Pattern
+from conset.base.flat import PLAN_FILE, FlatValue, read_flat, write_flat
+from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.schedule.policy import parse_sync
+
+if TYPE_CHECKING:
+    from conset.execution.connection_entries import ConnectionEntries
+    from conset.pattern.layout import Layout
+    from conset.pattern.pattern import Pattern
 
 ELEMENTS = {name: 1 if name == "bytes" else np.dtype(name).itemsize for name in _core.item_types()}
 """Type of an element of an application's array → its size [B]."""
 _DEFAULT_ELEMENTS = {8: "float64", 4: "float32"}
 """Bytes of a word → what it is where nothing is said."""
+_PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
+    "sends": Operations,
+    "receives": Operations,
+    "packs": Copies,
+    "unpacks": Copies,
+    "needs": Needs,
+    "signals": Needs,
+}
+"""Fields of a plan that are objects of their own, as a file keeps them."""
 
 
 def require_plan_path(path: str | Path) -> Path:
@@ -87,7 +100,7 @@ def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
         entries["work_bytes"] = plan.work_bytes
     if plan.signals is not None:
         entries["signalled"] = plan.signalled.astype(np.uint8)
-    for name in ("sends", "receives", "packs", "unpacks", "needs", "signals"):
+    for name in _PARTS:
         part = getattr(plan, name)
         for each in () if part is None else fields(part):
             values = getattr(part, each.name)
@@ -96,6 +109,48 @@ def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
             ):  # a number of the schedule's, no part of the execution
                 entries[f"{name}_{each.name}"] = values
     return entries
+
+
+def read_plan_file(path: str | Path) -> Plan:
+    """The plan of all ranks; its transfers are numbered as their sends are in the file.
+
+    Raises:
+        InputError: no such file, none of a plan, or one that is broken.
+    """
+    found: dict[str, Any] = dict(read_flat(path, PLAN_FILE))
+    columns = {
+        name: {
+            each.name: found[key].astype(bool) if each.name == "work" else found[key]
+            for each in fields(kind)
+            if (key := f"{name}_{each.name}") in found
+        }
+        for name, kind in _PARTS.items()
+    }
+    try:
+        sends, receives = columns["sends"], columns["receives"]
+        by_rank = [
+            np.repeat(np.arange(each["offsets"].size - 1), np.diff(each["offsets"]))
+            for each in (sends, receives)
+        ]
+        # messages of a pair of ranks do not overtake: the first send meets the first receive
+        send = np.lexsort((sends["peer"], by_rank[0]))
+        receive = np.lexsort((by_rank[1], receives["peer"]))
+        sends["transfer"], receives["transfer"] = np.arange(send.size), np.empty(receive.size, int)
+        receives["transfer"][receive] = send
+        parts: dict[str, Any] = {
+            name: kind(**columns[name]) for name, kind in _PARTS.items() if columns[name]
+        }
+        return Plan(
+            int(found["phases"][0]),
+            parse_sync(found["sync"]),
+            send_bytes=found["send_bytes"],
+            receive_bytes=found["receive_bytes"],
+            in_flight=int(found["in_flight"][0]) or None,
+            work_bytes=found.get("work_bytes"),
+            **parts,
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: no plan, or a broken one: {error}") from None
 
 
 def plan_items(

@@ -1,7 +1,11 @@
-"""Stopping: when repetitions of a paired measurement end, and who is repeated until then."""
+"""Stopping: when repetitions of a paired measurement end.
+
+Who is repeated until then, and how times compare.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
 
@@ -9,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.errors import UsageError
-from conset.execution.ratio import Ratio
 
 _RESAMPLES = 400
 """Of the intervals that decide whether to go on; those of results are finer."""
@@ -26,17 +29,45 @@ _GROWTH = 1.25
 """Intervals are looked at again after so many times as many repetitions."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stopped:
-    """How repetitions ended, as a measurement on its rank and the result of its job say alike.
+@dataclass(frozen=True)
+class Ratio:
+    """A median of paired ratios with a bootstrap interval.
 
     Attributes:
-        stopped: why repetitions ended: `precision`, `most` or `time`.
-        measuring_s: from the first exchange to the last [s].
+        median: of time / time of what it is compared with, repetition by repetition.
+        low: 2.5th percentile of the median over resamples.
+        high: 97.5th percentile.
     """
 
-    stopped: str
-    measuring_s: float
+    median: float
+    low: float
+    high: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves out 1: otherwise nobody has won."""
+        return not self.low <= 1 <= self.high
+
+    @property
+    def spread(self) -> float:
+        """Half of the interval, as a share of the median."""
+        return (self.high - self.low) / 2 / max(self.median, 1e-9)
+
+    @staticmethod
+    def of(times: Sequence[float], base: Sequence[float], *, resamples: int = 2000) -> Ratio:
+        """The ratio of two lists of times paired by repetition, those of the shorter one.
+
+        The resampling is seeded: the same times give the same interval.
+        """
+        pairs = min(len(times), len(base))
+        paired = np.asarray(times)[:pairs] / np.maximum(np.asarray(base)[:pairs], 1e-9)
+        draw = np.random.default_rng(0).integers(0, paired.size, (resamples, paired.size))
+        low, high = np.percentile(np.median(paired[draw], axis=1), [2.5, 97.5])
+        return Ratio(float(np.median(paired)), float(low), float(high))
+
+    def to_object(self) -> dict[str, float]:
+        """`{"median": …, "low": …, "high": …}`."""
+        return {"median": self.median, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -71,6 +102,11 @@ class Stopping:
             raise UsageError(f"drop {self.drop:g}: must be at least 1, or 0")
         if not self.time_s > 0:
             raise UsageError(f"time {self.time_s:g} s: must be above 0 s")
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every contender is repeated `most` times, whatever times say."""
+        return self.least == self.most and not self.drop and self.time_s == inf
 
 
 @dataclass

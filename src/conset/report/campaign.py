@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from conset.base.units import count_of, format_size, format_time
 from conset.compilation.options import FORMULA
-from conset.execution.ratio import Ratio
+from conset.execution.stopping import Ratio
 from conset.report.markdown import plain, table_markdown
 from conset.studies.campaign.campaign import Campaign
 from conset.studies.campaign.contender import NAIVE

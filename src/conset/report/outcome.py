@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from conset.bounds import Bounds, StageBounds
     from conset.compilation.combining.choose import Combination
-    from conset.execution.job import RunResult
+    from conset.execution.run import RunResult
     from conset.models.formula.programs import ProgramPrediction
     from conset.models.switch_parts import SwitchParts
     from conset.models.timeline_file import Record
@@ -368,16 +368,14 @@ def run_text(result: RunResult) -> str:
 
     Markup of rich.
     """
-    from conset.execution.job import count_cores
-
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
     stages = "" if result.stages is None else f"{count_of(result.stages, 'stage')}, "
     repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
     phases = f"{stages}{count_of(result.phases, 'phase')}, {repetitions}"
     return (
-        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
-        f"sync {result.sync}{flight}, {phases}\n"
+        f"[bold]{count_of(result.ranks, 'rank')}[/] on "
+        f"{count_of(result.cores, 'core')}, {result.mpi}, sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
     ) + (
         (

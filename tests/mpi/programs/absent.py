@@ -12,12 +12,12 @@ from mpi4py import MPI
 
 from conset.base.errors import ExecutionError
 from conset.execution.exchange import Exchange
-from conset.execution.measured_job import abort
-from conset.execution.plan import Plan
+from conset.execution.job import abort
+from conset.execution.plan_file import read_plan_file
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
-    plan = Plan.load(folder / "plan.npz")
+    plan = read_plan_file(folder / "0.plan")
     send, receive = (
         np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes)
     )

@@ -7,13 +7,15 @@ import os
 import shutil
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.rank import run_rank
+from conset.execution.job import run_rank
+from conset.execution.measure import measure_plans
 
 FOLDER = Path(sys.argv[1])
 
@@ -25,4 +27,4 @@ def kill(name: str, repetition: int, received: NDArray[np.uint8]) -> None:
 
 
 if __name__ == "__main__":
-    run_rank(FOLDER, kill)
+    run_rank(partial(measure_plans, tamper=kill), FOLDER)

@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange
-from conset.execution.plan import Plan
+from conset.execution.plan_file import read_plan_file
 
 
 def payload(source: int, target: int, size: int) -> np.ndarray:
@@ -25,9 +25,9 @@ if __name__ == "__main__":
     )
     receive = np.empty_like(expected)
     wrong = {}
-    for file in sorted(folder.glob("*.npz")):
+    for file in sorted(folder.glob("*.plan")):
         wrong[file.stem] = 0
-        with Exchange(comm, Plan.load(file), send, receive, timeout_s=60) as exchange:
+        with Exchange(comm, read_plan_file(file), send, receive, timeout_s=60) as exchange:
             for repetition in range(3):
                 send[:] = np.where(
                     repetition == 1, 255 - send, send

@@ -9,7 +9,7 @@ from mpi4py import MPI
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conftest import random_schedule
-from conset.execution.job import run_schedule
+from conset.execution.run import run_schedule
 
 if __name__ == "__main__":
     result = run_schedule(random_schedule(), sync="barrier:2", repeat=1)

@@ -10,7 +10,7 @@ from mpi4py import MPI
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import conset
-from conset.execution.job import run_program
+from conset.execution.run import run_program
 from conset.schedule.program import Program
 from hand_made_programs import forwarding, random_paths, random_pattern
 

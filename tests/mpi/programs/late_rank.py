@@ -12,13 +12,13 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange
-from conset.execution.plan import Plan
+from conset.execution.plan_file import read_plan_file
 
 if __name__ == "__main__":
     folder, who, comm = Path(sys.argv[1]), int(sys.argv[2]), MPI.COMM_WORLD
     late = {}
-    for file in sorted(folder.glob("*.npz")):
-        plan = Plan.load(file)
+    for file in sorted(folder.glob("*.plan")):
+        plan = read_plan_file(file)
         send, receive = (
             np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes)
         )

@@ -17,6 +17,7 @@ from conset.execution.binding import entry_points
 from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_buffer
 from conset.execution.plan import Plan
+from conset.execution.plan_file import read_plan_file
 
 DATA = 1
 HANDLE = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
@@ -117,7 +118,7 @@ def count(comm: MPI.Intracomm, plan: Plan) -> dict[str, Any]:
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
-    found = {file.stem: count(comm, Plan.load(file)) for file in sorted(folder.glob("*.npz"))}
+    found = {file.stem: count(comm, read_plan_file(file)) for file in sorted(folder.glob("*.plan"))}
     everybody = comm.gather(found)
     if everybody is not None:
         most = {

@@ -1,12 +1,14 @@
 """A rank of `conset run` whose receive buffer is changed behind its back."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
-from conset.execution.rank import run_rank
+from conset.execution.job import run_rank
+from conset.execution.measure import measure_plans
 
 if __name__ == "__main__":
     # of the variant that is named, or of two others
@@ -16,4 +18,4 @@ if __name__ == "__main__":
         if MPI.COMM_WORLD.rank == 2 and (variant, repetition) in wrong:
             received[5] ^= 0x40
 
-    run_rank(Path(sys.argv[-1]), tamper)
+    run_rank(partial(measure_plans, tamper=tamper), Path(sys.argv[-1]))

@@ -6,13 +6,15 @@ On rank 1 a byte changes after each use of one variant.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.studies.run_time.rank import run_rank
+from conset.execution.job import run_rank
+from conset.studies.run_time.trial import measure_run_time
 
 
 def tamper(variant: str, repetition: int, received: NDArray[np.uint8]) -> None:
@@ -21,4 +23,4 @@ def tamper(variant: str, repetition: int, received: NDArray[np.uint8]) -> None:
 
 
 if __name__ == "__main__":
-    run_rank(Path(sys.argv[1]), tamper=tamper)
+    run_rank(partial(measure_run_time, tamper=tamper), Path(sys.argv[1]))

@@ -5,27 +5,19 @@ An MPI job of its own, started as `conset run` starts one, or the running job.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conset.base.errors import ExecutionError, InputError
-from conset.execution.launcher import find_launcher
-from conset.execution.measured_job import in_job, measure_in_own_job, measure_in_this_job
+from conset.execution.job import Given, run_job
 from conset.execution.planner import plan_schedule
 from conset.machine.machine import Machine
 from conset.studies.calibrate.heldback import held_back_probes
 from conset.studies.calibrate.measurements import Measurements
 from conset.studies.calibrate.probes import SMALLEST_B, Probe, Scale, first_look, make_probes
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-    from conset.execution.job_progress import Tell
-
-_ENTRY = ("-m", "conset.studies.calibrate.rank")
+_TASK = "conset.studies.calibrate.timing:time_tasks"
 MESSAGE_S = 50e-3
 """About how long the longest message should take [s].
 
@@ -106,54 +98,24 @@ class _Job:
     """Where probes are executed."""
 
     def __init__(self, mpiexec: str | None, seed: int, say: Say) -> None:
-        self.inside = in_job(mpiexec)
-        self.launcher = [] if self.inside else find_launcher(mpiexec)
-        self.seed, self.say, self.what = seed, say, ""
+        self.mpiexec, self.seed, self.say, self.what = mpiexec, seed, say, ""
 
     def run(self, probes: Sequence[Probe], *, budget_s: float) -> dict[str, Any]:
         """What `time_tasks` finds."""
-        orders = {"budget_s": budget_s, "timeout_s": 60.0, "seed": self.seed}
-        plans = [plan_schedule(probe.schedule) for probe in probes]
-        if self.inside:
-            return self._inside(probes, plans, orders)
-        ranks = max(probe.ranks for probe in probes)
-        with tempfile.TemporaryDirectory(
-            prefix="conset-calibrate-", ignore_cleanup_errors=True
-        ) as name:
-            folder = Path(name)
-            for k, plan in enumerate(plans):
-                plan.save(folder / f"plan-{k}.npz")
-            tasks = [
-                {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s}
-                for probe in probes
-            ]
-            return measure_in_own_job(
-                ranks,
-                {**orders, "tasks": tasks},
-                folder=folder,
-                launcher=self.launcher,
-                entry=_ENTRY,
-                total_s=120.0 + 2 * ranks + 4 * budget_s,
-                say=self._say_of_job,
-            )
-
-    def _inside(
-        self, probes: Sequence[Probe], plans: Sequence[Any], orders: dict[str, Any]
-    ) -> dict[str, Any]:
-        from conset.studies.calibrate.timing import Task, time_tasks
-
         tasks = [
-            Task(probe.name, plan, probe.watch, probe.late_s)
-            for probe, plan in zip(probes, plans, strict=True)
+            {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes
         ]
-
-        def time_here(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
-            return time_tasks(comm, tasks, **orders, tell=tell)
-
-        return measure_in_this_job(time_here, (InputError,), self._say_of_job)
-
-    def _say_of_job(self, text: str) -> None:
-        self.say(f"{self.what}: {text}")
+        orders = {"tasks": tasks, "budget_s": budget_s, "timeout_s": 60.0, "seed": self.seed}
+        plans = {probe.name: plan_schedule(probe.schedule) for probe in probes}
+        ranks = max(probe.ranks for probe in probes)
+        return run_job(
+            _TASK,
+            ranks,
+            Given(orders, plans),
+            timeout_s=120.0 + 2 * ranks + 4 * budget_s,
+            mpiexec=self.mpiexec,
+            say=lambda text: self.say(f"{self.what}: {text}"),
+        )
 
 
 def probes_of(data: Measurements, structure: Machine) -> list[Probe]:

@@ -23,7 +23,7 @@ from mpi4py import MPI
 
 from conset.base.progress import duration_text
 from conset.execution.exchange import Exchange, require_ranks
-from conset.execution.job_progress import Tell, nobody
+from conset.execution.job import Given, Result, Tell
 from conset.execution.measure import library_name
 from conset.execution.plan import Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
@@ -34,52 +34,45 @@ _UNUSED_TAG = 32000
 
 
 @dataclass(frozen=True)
-class Task:
+class Probed:
     """A probe as a rank needs it.
 
     Attributes:
         name: of the probe.
-        plan: of the first ranks of the job.
         watch: the rank whose end counts; None: the last end.
         late_s: how much later rank 1 begins [s].
+        plan: of the first ranks of the job.
     """
 
     name: str
-    plan: Plan
     watch: int | None
     late_s: float
+    plan: Plan
 
 
-def time_tasks(
-    comm: MPI.Intracomm,
-    tasks: Sequence[Task],
-    *,
-    budget_s: float,
-    timeout_s: float,
-    seed: int,
-    tell: Tell = nobody,
-) -> dict[str, Any] | None:
-    """Executes all tasks, round after round; the result on rank 0, JSON-ready.
+def time_tasks(comm: MPI.Intracomm, given: Given, tell: Tell) -> Result | None:
+    """Executes all probes, round after round; the result on rank 0. The task of `prober`.
 
     Args:
         comm: at least as many ranks as any plan has.
-        tasks: the same on all ranks.
-        budget_s: of all rounds together, the first included [s]; `LEAST` rounds are made in any
-            case.
-        timeout_s: longest time of one exchange [s].
-        seed: of the orders.
-        tell: told on rank 0 how far it is, in words.
+        given: a plan for each probe by its name. Orders: `tasks`, what else a probe has;
+            `budget_s`, of all rounds together, the first included (`LEAST` rounds are made in any
+            case); `timeout_s`, of one exchange; `seed`, of the order of probes.
+        tell: hears on rank 0 how far it is.
 
     Raises:
         InputError: fewer ranks than a plan has. ExecutionError: an exchange passed the time-out.
     """
+    orders = given.orders
+    tasks = [Probed(**task, plan=given.plans[task["name"]]) for task in orders["tasks"]]
+    budget_s: float = orders["budget_s"]
     require_ranks(comm, max(task.plan.ranks for task in tasks), "calibration")
     began = time.monotonic()
     cores, local, one_machine = cores_and_ranks(comm)
-    waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
+    waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, orders["timeout_s"])
     exchanges = _Exchanges(comm, tasks, waiter)
     retransmitted = _Retransmitted(comm)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(orders["seed"])
     rounds, done = 1, 0
     ready = time.monotonic()
     clock: list[np.ndarray[Any, Any]] = []
@@ -133,7 +126,7 @@ def time_tasks(
 class _Exchanges:
     """One rank's exchanges of all tasks, on one pair of buffers: no two run at once."""
 
-    def __init__(self, comm: MPI.Intracomm, tasks: Sequence[Task], waiter: Waiter) -> None:
+    def __init__(self, comm: MPI.Intracomm, tasks: Sequence[Probed], waiter: Waiter) -> None:
         self.comm, self.tasks, self.waiter = comm, tasks, waiter
         rank = comm.rank
         parts: dict[int, MPI.Intracomm] = {}

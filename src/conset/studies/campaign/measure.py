@@ -11,9 +11,9 @@ from conset.base import VERSION
 from conset.base.errors import ExecutionError, VerificationError
 from conset.base.units import count_of
 from conset.compilation.options import CompileOptions
-from conset.execution.paired_job import PairedResult, run_paired, why_no_alltoall
 from conset.execution.plan import Plan
 from conset.execution.planner import plan_direct
+from conset.execution.run import PairedResult, run_paired, why_no_alltoall
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.studies.campaign.campaign import Campaign, MachineSource

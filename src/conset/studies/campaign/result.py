@@ -14,7 +14,7 @@ from typing import Any
 
 from conset.base.errors import InputError
 from conset.compilation.options import FORMULA
-from conset.execution.ratio import Ratio
+from conset.execution.stopping import Ratio
 from conset.studies.campaign.case import Case
 from conset.studies.campaign.contender import CHOICE, NAIVE
 

@@ -20,7 +20,6 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.execution.run_time.alltoallv import SetupTimes
-from conset.execution.run_time.row import RankRow
 from conset.execution.wait import Waiter
 from conset.studies.run_time.costs import DETECT
 
@@ -32,13 +31,10 @@ class SendDetectReceive:
 
     method, sync, phases, times = DETECT, "none", 1, SetupTimes(0, 0, 0)
 
-    def __init__(self, comm: MPI.Intracomm, row: RankRow, send: Bytes, waiter: Waiter) -> None:
+    def __init__(self, comm: MPI.Intracomm, sends: list[tuple[int, Bytes]], waiter: Waiter) -> None:
         self._comm = comm.Dup()
         self._waiter = waiter
-        places = zip(row.sendcounts.tolist(), row.sdispls.tolist(), strict=True)
-        self._sends = [
-            (peer, send[at : at + size]) for peer, (size, at) in enumerate(places) if size
-        ]
+        self._sends = sends
         self.recvbuf: Bytes = np.zeros(0, np.uint8)
         self._tag = 0
 

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from conset.base.errors import InputError, UsageError
+from conset.base.errors import InputError
 from conset.base.units import count_of
-from conset.execution.job import count_cores
-from conset.execution.launcher import find_launcher
-from conset.execution.measured_job import (
-    JobResult,
-    check_measuring,
-    in_job,
-    job_facts,
-    measure_in_own_job,
-    measure_in_this_job,
-)
+from conset.execution.job import DIRECT, Given, JobResult, check_measuring, run_job
 from conset.execution.plan import MAX_BYTES
-from conset.execution.run_time.row import MESSAGES, RankRow, save_messages
-from conset.execution.run_time.words import check_methods, machine_word
+from conset.execution.planner import plan_direct
+from conset.execution.run_time.words import check_methods, machine_word, temporary_folders
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-    from conset.execution.job_progress import Tell
-
 COMPARED = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
 """Measured and predicted unless others are named."""
 DEFAULT_REPEAT = 20
-_ENTRY = ("-m", "conset.studies.run_time.rank")
+_TASK = "conset.studies.run_time.trial:measure_run_time"
 
 
 @dataclass(frozen=True)
@@ -67,7 +50,7 @@ class RunTimeResult(JobResult):
             )
         if self.local_ranks > self.cores:
             notes.append(
-                f"{self.local_ranks} ranks share {count_cores(self.cores)}: where every rank "
+                f"{self.local_ranks} ranks share {count_of(self.cores, 'core')}: where every rank "
                 "computes, a core computes "
                 "several times over, and waiting measures the operating system's scheduler."
             )
@@ -105,7 +88,7 @@ def measure_job(
     seed: int = 0,
     mpiexec: str | None = None,
     timeout: float | None = None,
-    entry: tuple[str, ...] = _ENTRY,
+    entry: Sequence[str] = (),
 ) -> RunTimeResult:
     """Measures run-time scheduling of a pattern, a rank of the job for each of its ranks.
 
@@ -121,7 +104,7 @@ def measure_job(
         mpiexec: another launcher, as a shell would split it.
         timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and
             messages.
-        entry: what `python -m mpi4py` runs on each rank, given the folder of the job.
+        entry: as `run_job` has it.
 
     Raises:
         UsageError: a method that is not known at run time, no launcher, a launcher inside a job.
@@ -130,28 +113,22 @@ def measure_job(
     check_methods(methods)
     check_measuring(repeat, timeout)
     _check(pattern, machine)
-    began = time.monotonic()
     exchange_s = 10.0 + 100 * (pattern.bytes / 1e9 + pattern.messages * 40e-6)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
+    total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
     orders = {"methods": list(methods), "seed": seed, "repeat": repeat, "timeout_s": exchange_s}
-    with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
-        orders["machine"] = machine_word(machine, lambda: Path(name))
-        if in_job(mpiexec):
-            found = _in_this_job(pattern, orders)
-        else:
-            save_messages(pattern, Path(name) / MESSAGES)
-            total_s = (
-                timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
-            )
-            found = measure_in_own_job(
-                pattern.ranks,
-                orders,
-                folder=Path(name),
-                launcher=find_launcher(mpiexec),
-                entry=entry,
-                total_s=total_s,
-            )
+    with temporary_folders() as folder:
+        found = run_job(
+            _TASK,
+            pattern.ranks,
+            Given(
+                orders | {"machine": machine_word(machine, folder)}, {DIRECT: plan_direct(pattern)}
+            ),
+            timeout_s=total_s,
+            mpiexec=mpiexec,
+            entry=entry,
+        )
     costs = RunTimeCosts(
         ranks=int(found["ranks"]),
         pattern=pattern.name,
@@ -163,7 +140,7 @@ def measure_job(
         rows=tuple(_row(row) for row in found["rows"]),
         skipped=tuple((method, reason) for method, reason in found["skipped"]),
     )
-    return RunTimeResult(costs, repeat=repeat, **job_facts(found, began))
+    return RunTimeResult(costs, repeat=repeat, **JobResult.facts(found))
 
 
 def _check(pattern: Pattern, machine: Machine) -> None:
@@ -183,15 +160,3 @@ def _check(pattern: Pattern, machine: Machine) -> None:
 def _row(found: dict[str, Any]) -> RunTimeRow:
     times = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
     return RunTimeRow(**{**found, **times})
-
-
-def _in_this_job(pattern: Pattern, orders: dict[str, Any]) -> dict[str, Any]:
-    from conset.execution.exchange import require_ranks
-    from conset.studies.run_time.trial import measure_run_time
-
-    def measure(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
-        require_ranks(comm, pattern.ranks, "pattern")
-        row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
-        return measure_run_time(comm, row, orders, tell=tell)
-
-    return measure_in_this_job(measure, (InputError, UsageError))

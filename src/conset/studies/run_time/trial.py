@@ -11,7 +11,6 @@ whole set-up and of an execution the last end minus the first start (`times_over
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +19,11 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError, NoScheduleError
-from conset.execution.job_progress import Tell, nobody
-from conset.execution.measure import ByteCheck, MeasuredRank, Tamper, times_over_ranks
+from conset.execution.exchange import require_ranks
+from conset.execution.job import DIRECT, Given, Result, Tell
+from conset.execution.measure import MeasuredRank, Tamper, times_over_ranks
+from conset.execution.plan import Plan
 from conset.execution.run_time.init import alltoallv_init
-from conset.execution.run_time.row import RankRow
 from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.studies.run_time.detect import SendDetectReceive
 
@@ -31,8 +31,6 @@ EXECUTIONS = 3
 """Of each exchange: the first, and those whose mean is the time of an execution."""
 PARTS = ("rows_s", "schedule_s", "plan_s")
 """Of a set-up, as an exchange tells them."""
-Init = Callable[..., Any]
-"""`conset.alltoallv_init`, or what stands for it."""
 
 
 @dataclass(frozen=True)
@@ -84,31 +82,26 @@ class Trial:
     def __init__(
         self,
         comm: MPI.Intracomm,
-        row: RankRow,
+        direct: Plan,
         orders: dict[str, Any],
-        init: Init,
         tamper: Tamper | None,
     ) -> None:
-        self.comm, self.row, self.orders, self.init = comm, row, orders, init
-        send, expected = row.filled()
-        check = ByteCheck(expected, row.receives, comm.rank, tamper)
-        self.own = MeasuredRank.with_buffers(comm, orders["timeout_s"], row.sends, send, check)
+        self.comm, self.orders = comm, orders
+        self.own = MeasuredRank.of(comm, direct, orders["timeout_s"], tamper)
+        everyone = np.arange(comm.size)
+        self.sends = self.own.sends.dense(everyone)
+        self.receives = self.own.check.receives.dense(everyone)
 
     def open(self, variant: Variant) -> Any:
         """An exchange from the rows; collective."""
-        own, row = self.own, self.row
+        own = self.own
         if variant.method == DETECT:
-            return SendDetectReceive(self.comm, row, own.send, own.waiter)
-        known = (
-            (own.received, row.recvcounts, row.rdispls)
-            if variant.sources_known
-            else (None, None, None)
-        )
-        return self.init(
+            return SendDetectReceive(self.comm, own.sends.views(own.send), own.waiter)
+        known = (own.received, *self.receives) if variant.sources_known else (None, None, None)
+        return alltoallv_init(
             self.comm,
             own.send,
-            row.sendcounts,
-            row.sdispls,
+            *self.sends,
             *known,
             machine=self.orders["machine"],
             method=variant.method,
@@ -154,21 +147,15 @@ class Trial:
 
 
 def measure_run_time(
-    comm: MPI.Intracomm,
-    row: RankRow,
-    orders: dict[str, Any],
-    *,
-    init: Init = alltoallv_init,
-    tell: Tell = nobody,
-    tamper: Tamper | None = None,
-) -> dict[str, Any] | None:
-    """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
+    comm: MPI.Intracomm, given: Given, tell: Tell, tamper: Tamper | None = None
+) -> Result | None:
+    """Measures all variants; on rank 0 what `RunTimeResult` is made of. The task of `measure_job`.
 
     Args:
-        comm: as many ranks as the row has.
-        row: this rank's.
-        orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`, `timeout_s`.
-        init: what makes exchanges.
+        comm: as many ranks as the pattern has.
+        given: every message directly, as the plan `DIRECT`, of which a rank looks at its own.
+            Orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`,
+            `timeout_s`.
         tell: hears how much is done.
         tamper: called after an execution; tests change a byte.
 
@@ -176,7 +163,9 @@ def measure_run_time(
         InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline
             has passed.
     """
-    trial = Trial(comm, row, orders, init, tamper)
+    orders = given.orders
+    require_ranks(comm, given.plans[DIRECT].ranks, "pattern")
+    trial = Trial(comm, given.plans[DIRECT], orders, tamper)
     variants, skipped = variants_of(orders["methods"]), {}
     clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
     facts: dict[Variant, dict[str, Any]] = {}
