@@ -1,9 +1,9 @@
 """The behaviour corpus: commands, their results as recorded, and what they give now.
 
-`commands.txt` lists commands of the command line and expressions of Python in groups; the steps of a group
-share a folder, since later ones read what earlier ones wrote. `choices.txt` lists pairs of a pattern and a
-machine for which `auto` chooses. `recorded/` holds the results: exit codes, texts, JSON objects, digests of
-files, the public names of Python and C.
+`commands.txt` lists commands of the command line and expressions of Python in groups. The steps
+of a group share a folder, since later ones read what earlier ones wrote. `choices.txt` lists
+pairs of a pattern and a machine for which `auto` chooses. `recorded/` holds the results: exit
+codes, texts, JSON objects, digests of files, the public names of Python and C.
 
     python tests/behaviour/corpus.py replay                 compares everything, prints differences
     python tests/behaviour/corpus.py replay -k compare      only what has this in its name
@@ -11,9 +11,10 @@ files, the public names of Python and C.
     python tests/behaviour/corpus.py record                 records everything again
     python tests/behaviour/corpus.py record -k compare      only the groups that have such a step
 
-A wanted difference is recorded again in the commit that makes it, and explained there. What differs from
-run to run (times of the clock, folders, versions) is replaced by a placeholder before it is compared.
-A large text or object is kept as a digest; `replay --keep` in two checkouts shows what is behind it.
+A wanted difference is recorded again in the commit that makes it, and explained there. What
+differs from run to run (times of the clock, folders, versions) is replaced by a placeholder. A
+large text or object is kept as a digest; `replay --keep` in two checkouts shows what is behind
+it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import importlib.metadata
 import io
 import json
 import os
@@ -35,6 +37,7 @@ import sysconfig
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +48,9 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RECORDED = HERE / "recorded"
-LONGEST_TEXT = 1500
+LONGEST_TEXT = 3000
 """Characters of a text that is kept as it is."""
-LONGEST_OBJECT = 2500
+LONGEST_OBJECT = 4000
 """Characters of a JSON object that is kept as it is."""
 CLOCK_KEYS = frozenset(
     {"compile_s", "elapsed_s", "measured_at", "host_system", "rows_s", "schedule_s", "plan_s"}
@@ -55,6 +58,8 @@ CLOCK_KEYS = frozenset(
 """Keys of JSON objects whose values the clock or the host gives."""
 MACHINE_KEYS = frozenset({"machine", "manifest", "origin"})
 """Keys of files that describe the machine and the file, not the schedule."""
+PICTURES = (".svg", ".html")
+"""Files whose bytes depend on the version of Matplotlib."""
 CALM = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
@@ -64,8 +69,8 @@ class Step:
 
     Attributes:
         group: whose folder it uses.
-        kind: `run` (a line that begins with `conset`), `process` (in a process of its own), `keys` (only
-            the exit code and the types of JSON keys are kept), `python` (an expression), `write`, `edit`.
+        kind: `run` (a line that begins with `conset`), `process` (in a process of its own), `keys`
+            (only exit code and JSON keys are kept), `python` (an expression), `write`, `edit`.
         line: what follows the kind.
     """
 
@@ -208,9 +213,7 @@ def of_command(step: Step) -> dict[str, Any]:
     result: dict[str, Any] = {"exit": code}
     if "--json" in words and out.strip().startswith("{"):
         found = json.loads(out)
-        result["json"] = types_of(found) if step.kind == "keys" else describe_object(found)
-        if code and not err.strip():
-            result["messages"] = ""
+        result["json"] = keys_of(found) if step.kind == "keys" else describe_object(found)
         return result if step.kind == "keys" else {**result, **told(err, "messages")}
     if step.kind == "keys":
         return {**result, "lines": bool(out.strip())}
@@ -330,11 +333,13 @@ def told(text: str, key: str) -> dict[str, Any]:
     return {key: {"sha": digest(text), "lines": text.count("\n"), "first": text.splitlines()[:3]}}
 
 
+BORDERS = "─━│┃┏┓┗┛┡┩┳┻╇╈┼└┘┌┐├┤┬┴"
+"""What tables are framed with."""
 TIME = r"[\d.]+ (?:ns|us|ms|s|min|h)\b"
 
 
 def steady_text(text: str) -> str:
-    """Texts without what differs from run to run: folders, versions, times of the clock, widths of columns."""
+    """Texts without folders, times of the clock and widths of columns."""
     text = (
         text.replace(str(Path.cwd()), "FOLDER")
         .replace(str(ROOT), "ROOT")
@@ -343,11 +348,9 @@ def steady_text(text: str) -> str:
     text = re.sub(rf"(scheduled in|took|compiled in) +{TIME}", r"\1 TIME", text)
     if "compiled in" in text:
         text = re.sub(rf"(?m) {TIME}( \|)?$", r" TIME\1", text)
-    text = re.sub("─{3,}", "───", text)
+    text = re.sub(f"[{BORDERS}]+", "─", text)
     text = re.sub(r"-{3,}", "---", text)
-    return re.sub(
-        r"(?m)(?<=\S) {2,}| +$", lambda found: "  " if found.end() < len(text) else "", text
-    )
+    return "\n".join(re.sub(r"(?<=\S) {2,}", "  ", line.rstrip()) for line in text.splitlines())
 
 
 def rounded(value: Any, key: str = "") -> Any:
@@ -379,8 +382,13 @@ def types_of(value: Any, path: str = "") -> list[str]:
     return sorted(found)
 
 
+def keys_of(value: Any) -> list[str]:
+    """The keys of an object, of values that differ from run to run."""
+    return sorted({path.split(": ")[0].removesuffix("[]") for path in types_of(value)})
+
+
 def describe_object(value: Any) -> Any:
-    """A JSON object as it is kept: whole, or its digest beside its keys and the values at its top."""
+    """A JSON object as it is kept: whole, or its digest with keys and the values at its top."""
     steady = rounded(value)
     text = json.dumps(steady, sort_keys=True)
     if len(text) <= LONGEST_OBJECT:
@@ -402,6 +410,8 @@ def describe_file(path: Path) -> dict[str, Any]:
         "size": len(text),
         "sha": digest(text.encode("utf-8", "surrogateescape")),
     }
+    if path.suffix in PICTURES:
+        found["look"] = look_of(text)
     if path.suffix == ".json":
         value = rounded(json.loads(text))
         found["core"] = digest(json.dumps(without_machine(value), sort_keys=True))
@@ -413,6 +423,13 @@ def describe_file(path: Path) -> dict[str, Any]:
 def steady_file(text: str) -> str:
     """The text of a file without folders."""
     return text.replace(str(Path.cwd()), "FOLDER").replace(str(ROOT), "ROOT")
+
+
+def look_of(text: str) -> str:
+    """What a picture shows with any Matplotlib: its texts and how many of each element."""
+    elements = Counter(re.findall(r"<([a-zA-Z][\w:]*)", text))
+    texts = [" ".join(each.split()) for each in re.findall(r">([^<>]+)<", text)]
+    return digest(json.dumps([sorted(elements.items()), [each for each in texts if each]]))
 
 
 def describe_archive(path: Path) -> dict[str, Any]:
@@ -449,6 +466,7 @@ def shape_of_file(path: Path) -> dict[str, Any]:
 # Comparing
 
 
+@functools.cache
 def recorded(group: str) -> dict[str, Any]:
     """The results of a group as they were recorded."""
     path = RECORDED / f"{group}.json"
@@ -489,7 +507,7 @@ def same(before: Any, now: Any) -> bool:
 
 def brief(value: Any) -> str:
     """A value in one line that is not too long."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = in_json(value)
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 
@@ -499,18 +517,43 @@ def check(step: Step, keep: str = "") -> list[str]:
     if step.line not in before:
         return ["not recorded yet"]
     now = json.loads(json.dumps(results_of(step.group, keep)[step.line]))
-    return differences(before[step.line], now)
+    return differences(comparable(before[step.line]), comparable(now))
+
+
+def comparable(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without bytes of pictures, where they were recorded with another Matplotlib."""
+    if versions() == recorded("versions") or "files" not in result:
+        return result
+    files = {
+        name: {"look": each["look"]} if Path(name).suffix in PICTURES and "look" in each else each
+        for name, each in result["files"].items()
+    }
+    return {**result, "files": files}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """The libraries that pictures are drawn with."""
+    return {"matplotlib": importlib.metadata.version("matplotlib")}
 
 
 def record(names: Iterable[str]) -> None:
     """Writes the results of whole groups."""
     RECORDED.mkdir(exist_ok=True)
+    write_rows("versions", versions())
     for name in names:
-        rows = [
-            f"{json.dumps(line, ensure_ascii=False)}: {json.dumps(result, ensure_ascii=False)}"
-            for line, result in results_of(name).items()
-        ]
-        (RECORDED / f"{name}.json").write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+        write_rows(name, results_of(name))
+
+
+def write_rows(name: str, results: Mapping[str, Any]) -> None:
+    """A file with a line for each result."""
+    rows = [f"{in_json(line)}: {in_json(result)}" for line, result in results.items()]
+    (RECORDED / f"{name}.json").write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+def in_json(value: Any) -> str:
+    """A value in one line."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

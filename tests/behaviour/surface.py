@@ -1,4 +1,4 @@
-"""What the public interfaces consist of: names, signatures, attributes; declarations of the C header."""
+"""Public interfaces: names, signatures and attributes of Python, declarations of C."""
 
 from __future__ import annotations
 
@@ -75,14 +75,12 @@ def of_class(value: type) -> dict[str, Any]:
         if name.startswith("_") and name not in SPECIAL:
             continue
         attribute = inspect.getattr_static(value, name)
-        if isinstance(attribute, property):
-            found[name] = "property"
-        elif isinstance(attribute, classmethod | staticmethod):
+        if isinstance(attribute, classmethod | staticmethod):
             found[name] = f"{type(attribute).__name__} {signature(getattr(value, name))}"
         elif callable(attribute):
             found[name] = signature(attribute)
         else:
-            found[name] = "attribute"
+            found[name] = "value"
     return found
 
 
@@ -99,7 +97,7 @@ def c_surface(root: Path) -> dict[str, Any]:
     )
     return {
         "macros": macros,
-        "functions": sorted({" ".join(each.split()) for each in functions}),
+        "functions": sorted({each.strip() for each in functions if not each.startswith("return ")}),
         "types": sorted(set(re.findall(r"typedef [^;{]*(?:\{[^}]*\} ?\w+)?;", code))),
         "enumerators": sorted(set(re.findall(r"\bCONSET_\w+(?: = \d+)?", code))),
     }

@@ -1,4 +1,4 @@
-"""Commands, public names and choices are what was recorded: `python tests/behaviour/corpus.py --help`."""
+"""Commands, public names and choices give what was recorded; see `corpus.py`."""
 
 from __future__ import annotations
 
