@@ -33,11 +33,11 @@ _written: list[Path] = []
 
 
 def written() -> tuple[Path, ...]:
-    """The files that this process has written, in order.
+    """The files that this process has written and not removed, in order.
 
     What a command that is interrupted has to say.
     """
-    return tuple(_written)
+    return tuple(path for path in _written if path.exists())
 
 
 def remove_half_written() -> None:
