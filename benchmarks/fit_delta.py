@@ -20,7 +20,7 @@ same times (`conset_papers.thakur.fit`), and the preset.
 
 The folds with column 5 are left out: a fit on 512 processors simulates for hours. About a quarter
 of an hour on two cores. It writes the words of each fold, which the reproduction reads, to
-`src/conset_papers/thakur/fitted/delta.csv`.
+`papers/conset_papers/thakur/fitted/delta.csv`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from conset_papers.thakur.times import Seconds, Time, error, mean_error, rms_err
 
 FILE = (
     Path(__file__).resolve().parents[1]
-    / "src"
+    / "papers"
     / "conset_papers"
     / "thakur"
     / "fitted"

@@ -23,6 +23,8 @@ TOOLS = ("scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.26", "ninja>=1.11
 
 In one that pip makes for each build all is compiled again.
 """
+PACKAGES = ("--no-build-isolation", "-e", ".[all,test]", "-e", "./papers")
+"""conset itself, and the papers that `conset reproduce` makes again."""
 FILE_S = 1.5
 """Of one core, for a file of C++, in the mean of all: measured on a core of a small server [s]."""
 LIBRARIES_S = 45.0
@@ -52,7 +54,7 @@ def main(python: str) -> int:
         f"{duration(expected_s)}",
         flush=True,
     )
-    for words in (("--upgrade", "pip"), TOOLS, ("--no-build-isolation", "-e", ".[all,test]")):
+    for words in (("--upgrade", "pip"), TOOLS, PACKAGES):
         code = watch([python, *PIP, *words], files, expected_s)
         if code:
             return code

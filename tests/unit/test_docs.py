@@ -14,7 +14,9 @@ from conset.methods.phases.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
-PATH = re.compile(r"`((?:src|cpp|tests|benchmarks|examples|docs|\.ci)/[\w./-]*|\.importlinter)`")
+PATH = re.compile(
+    r"`((?:src|papers|cpp|tests|benchmarks|examples|docs|\.ci)/[\w./-]*|\.importlinter)`"
+)
 DOTTED = re.compile(
     r"(?<![\w.])(?:conset|conset_papers)(?!\.(?:h|pc|cpp|f90)\b)(?:\.[A-Za-z_]\w*)+"
 )
@@ -25,6 +27,7 @@ TEXTS = [
         for folder, suffix in (
             ("docs", "md"),
             ("src", "py"),
+            ("papers", "py"),
             ("tests", "py"),
             ("benchmarks", "py"),
             ("cpp", "hpp"),

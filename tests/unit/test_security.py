@@ -16,8 +16,8 @@ import conset_testbed
 from conset.execution.launcher import start_job
 from conset_testbed.access import inside_command
 
-PACKAGES = ("conset", "conset_papers", "conset_testbed")
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("src/conset", "src/conset_testbed", "papers/conset_papers")
 LAUNCHERS = {
     "conset/execution/launcher.py",
     *(
@@ -37,8 +37,12 @@ STARTING_OF_OS = ("exec", "spawn", "popen", "system", "posix_spawn", "startfile"
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
     for package in PACKAGES:
-        for path in sorted((SOURCE / package).rglob("*.py")):
-            yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        folder = ROOT / package
+        for path in sorted(folder.rglob("*.py")):
+            yield (
+                path.relative_to(folder.parent).as_posix(),
+                ast.parse(path.read_text(encoding="utf-8")),
+            )
 
 
 def imported(tree: ast.Module) -> set[str]:

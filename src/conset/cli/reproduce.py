@@ -5,11 +5,15 @@ The tables, figures and claims of the four texts, made again by the pipeline.
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import conset
+from conset.base.errors import UnavailableError
 from conset.cli import options as o
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ def command(
     from conset.cli.output import print_json, print_parts
     from conset.cli.signals import STOPPED
     from conset.schedule.manifest import Manifest
+
+    find_papers()
     from conset_papers import find_rows
     from conset_papers.write import items_parts
 
@@ -65,6 +71,21 @@ def command(
     print_parts(items_parts(items, output), json)
     if stopped:
         raise typer.Exit(STOPPED)
+
+
+def find_papers() -> None:
+    """Make `conset_papers` importable: as it is installed, or as it lies in this checkout.
+
+    Raises:
+        UnavailableError: it is neither.
+    """
+    checkout = Path(conset.__file__).resolve().parents[2] / "papers"
+    if find_spec("conset_papers") is None:
+        if not (checkout / "conset_papers").is_dir():
+            raise UnavailableError(
+                "conset-papers is not installed: pip install ./papers in a checkout of conset"
+            )
+        sys.path.append(str(checkout))
 
 
 def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:

@@ -186,3 +186,13 @@ def test_the_same_bytes_twice(tmp_path: Path) -> None:
     (row,) = find_rows("bokhari-nicol", "Table 2")
     one, two = (write_item(row.make(), tmp_path / name) for name in ("one", "two"))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+def test_without_the_papers_one_line_names_how_to_get_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conset.cli.reproduce.find_spec", lambda name: None)
+    monkeypatch.setattr("conset.__file__", str(tmp_path / "a/b/conset/__init__.py"))
+    assert run(["reproduce", "thakur", "table-1"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install ./papers" in line
