@@ -125,9 +125,9 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
     from conset.schedule.linkage import Guarantees
     from conset.schedule.schedule import Schedule
-    from conset.studies.compare.rows import Comparison
-    from conset.studies.compare.times import Timing
+    from conset.studies.compare.comparison import Comparison
     from conset.studies.run_time.job import RunTimeResult
+    from conset.studies.times import Timing
     from conset.verification.verification import Verification
 
 _HOMES = {
@@ -167,7 +167,7 @@ _HOMES = {
     ),
     "Bounds": "conset.bounds.bounds",
     "CommPlan": "conset.execution.comm_plan",
-    "Comparison": "conset.studies.compare.rows",
+    "Comparison": "conset.studies.compare.comparison",
     "Connection": "conset.execution.connection",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
@@ -184,7 +184,7 @@ _HOMES = {
     "RunTimeResult": "conset.studies.run_time.job",
     "Schedule": "conset.schedule.schedule",
     "Timeline": "conset.models.timeline",
-    "Timing": "conset.studies.compare.times",
+    "Timing": "conset.studies.times",
     "Topology": "conset.machine.network.topology",
     "Verification": "conset.verification.verification",
     "Workload": "conset.models.workload",

@@ -401,7 +401,7 @@ def predict(
             machine.
     """
     from conset.schedule.program import Program, chained
-    from conset.studies.compare.times import time_schedule
+    from conset.studies.times import time_schedule
 
     whole = chained(schedule) if isinstance(schedule, Program) else schedule
     return time_schedule(

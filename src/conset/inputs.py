@@ -190,7 +190,7 @@ def policies_of(
     """
     from conset.compilation.options import AUTO
     from conset.methods.phases.table import find_method, table
-    from conset.studies.compare.policies import parse_policies
+    from conset.studies.compare.comparison import parse_policies
 
     names = [*table()] if methods is None else [name.strip() for name in listed(methods)]
     if not names:

@@ -24,10 +24,8 @@ from conset.report import campaign as report
 from conset.report.campaign import write_campaign_page
 from conset.report.campaign_pictures import picture_errors, picture_ratios
 from conset.studies.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
-from conset.studies.campaign.case import Case
-from conset.studies.campaign.contender import CHOICE, NAIVE
-from conset.studies.campaign.machines import Standing
-from conset.studies.campaign.result import CaseResult, Contest
+from conset.studies.campaign.cases import Standing
+from conset.studies.campaign.result import Case, CaseResult, Contest, summarize_campaign
 from conset.studies.campaign.run import (
     Progress,
     read_results,
@@ -36,7 +34,7 @@ from conset.studies.campaign.run import (
     state_of_cases,
 )
 from conset.studies.campaign.store import write_tables
-from conset.studies.campaign.summary import summarize_campaign
+from conset.studies.contender import CHOICE, NAIVE
 
 TINY: dict[str, Any] = {
     "name": "tiny",

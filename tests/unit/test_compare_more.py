@@ -104,7 +104,7 @@ def test_curves_of_several_sizes_are_those_of_each_size() -> None:
 def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
+    monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall", topology=machine.topology)
     curve = trace_curve(pattern, machine, CompileOptions())

@@ -31,7 +31,7 @@ from conset.report.simulated import (
     simulated_markdown,
 )
 from conset.studies.compare import compare
-from conset.studies.compare.simulated import (
+from conset.studies.times import (
     LARGEST,
     LARGEST_FLITS,
     default_models,
@@ -167,9 +167,9 @@ def test_a_row_tells_what_else_it_was_made_with() -> None:
 def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in ("rows", "simulated"):
+    for module in ("compare.comparison", "times"):
         monkeypatch.setattr(
-            f"conset.studies.compare.{module}.allowed_work",
+            f"conset.studies.{module}.allowed_work",
             lambda pattern, model, effort: 100 * effort,
         )
     machine = parse_machine("paragon:4x4")
@@ -189,7 +189,7 @@ def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(
 def test_what_searches_long_is_left_out_of_all_methods_above_a_counted_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("conset.studies.compare.rows.LARGE", 200)
+    monkeypatch.setattr("conset.studies.compare.comparison.LARGE", 200)
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     methods: dict[str, tuple[str, ...]] = {"lp": (), "birkhoff": ()}

@@ -490,7 +490,7 @@ def interrupt(*_: object) -> str:
 def test_a_comparison_that_is_interrupted_says_so(tmp_path: Path) -> None:
     """It said of the last method that it does not apply."""
     code = (
-        "import os, signal, conset.studies.compare.rows as rows\n"
+        "import os, signal, conset.studies.contender as rows\n"
         "from conset.cli.main import main\n"
         "inner = rows.compile_pattern\n"
         "def press(*words):\n"

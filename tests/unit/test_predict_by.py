@@ -74,7 +74,7 @@ def test_nothing_is_sent_in_no_time() -> None:
 
 def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = schedule_of("paragon:4x4")  # 240 messages
-    monkeypatch.setattr("conset.studies.compare.times.WORK", 100)
+    monkeypatch.setattr("conset.studies.times.WORK", 100)
     timing = time_schedule(schedule)
     assert (timing.by, timing.time_s) == ("formula", predict(schedule).time_s)
     assert timing.stands_in.startswith(
@@ -82,7 +82,7 @@ def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyP
     )
     assert time_schedule(schedule, by="wormhole").by == "wormhole"
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
-    monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200})
+    monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200})
     timing = time_schedule(schedule)
     assert timing.stands_in == "the formula stands in for wormhole above 200 messages, given 240"
     assert timing.to_object()["stands_in"] == timing.stands_in

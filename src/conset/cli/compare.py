@@ -320,10 +320,9 @@ def _hand_over(
 
     reports = []
     for (traffic, machine), result in zip(pairs, results, strict=True):
-        reference = complete(result, timing, machine) if timing else ""
-        reports.append(
-            ComparisonReport(result, traffic, machine, timing.models if timing else None, reference)
-        )
+        found = complete(result, timing, machine) if timing else result
+        models = timing.models if timing else None
+        reports.append(ComparisonReport(found, traffic, machine, models, found.reference))
     if output is not None and output.suffix.lower() in FORMATS:
         save(reports[0].picture, output)
     elif output is not None:
@@ -336,15 +335,14 @@ def _hand_over(
             print_markdown(("\n" if k else "") + report.markdown(), as_json)
         else:
             print_parts([*([""] if k else []), *report.parts()], as_json)
-    whole = merged(results)
+    whole = merged([report.result for report in reports])
     body = {
         "rows": whole.rows,
         "skipped": whole.skipped,
         "by": whole.by,
         "stands_in": whole.stands_in or None,
     }
-    against = ", ".join(dict.fromkeys(report.reference for report in reports if report.reference))
-    return body | ({"errors_against": against or None} if timing else {})
+    return body | ({"errors_against": whole.reference or None} if timing else {})
 
 
 def _records(body: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
     from conset.studies.compare import Comparison
+    from conset.studies.contender import Entry
 
 RANKS_PER_CORE = 32
 """Most ranks that share a core where times are measured: beyond it, an exchange takes minutes."""
@@ -49,7 +50,7 @@ def parse_timing_options(
     Raises:
         UsageError: an unknown model. InputError: more ranks than this host can measure.
     """
-    from conset.studies.compare.simulated import parse_models
+    from conset.studies.times import parse_models
 
     named: dict[str, None] = {}
     for pattern, machine in pairs:
@@ -75,27 +76,20 @@ def require_cores(ranks: int) -> None:
         )
 
 
-def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str:
-    """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for.
-
-    What errors are against.
-    """
+def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> Comparison:
+    """Return the rows with what was measured of each, if asked for, and the errors of all times."""
     from conset.cli.output import progress
-    from conset.studies.compare.simulated import errors_of, reference_of
 
-    for row, schedule, program in zip(result.rows, result.schedules, result.programs, strict=True):
-        row.setdefault("simulated", {})
-        row.setdefault("not_simulated", {})
-        row["measured"] = None
-        if timing.measure:
-            with progress(
-                f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"
-            ):
-                row["measured"] = measure(schedule, program)
-    reference = reference_of(result.rows, machine)
-    for row in result.rows:
-        row["errors"] = errors_of(row, reference)
-    return reference
+    def measured(entry: Entry) -> dict[str, Any] | None:
+        if not timing.measure:
+            return None
+        schedule = entry.whole
+        with progress(
+            f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"
+        ):
+            return measure(schedule, entry.program)
+
+    return result.with_errors(machine, measured)
 
 
 def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any]:

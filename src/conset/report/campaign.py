@@ -16,10 +16,16 @@ from conset.compilation.options import FORMULA
 from conset.execution.stopping import Ratio
 from conset.report.markdown import plain, table_markdown
 from conset.studies.campaign.campaign import Campaign
-from conset.studies.campaign.contender import NAIVE
-from conset.studies.campaign.result import CaseResult, Contest
+from conset.studies.campaign.result import (
+    MODEL,
+    CaseResult,
+    Contest,
+    Errors,
+    FabricSummary,
+    summarize_campaign,
+)
 from conset.studies.campaign.run import CampaignRun, failure_text
-from conset.studies.campaign.summary import MODEL, Errors, FabricSummary, pays, summarize_campaign
+from conset.studies.contender import NAIVE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -306,7 +312,7 @@ def headline_of(results: Sequence[CaseResult]) -> str:
 def findings_of(results: Sequence[CaseResult]) -> str:
     """Sentences on what was gained where order pays, and how exact predictions were."""
     said = []
-    paying = [result for result in results if pays(result)]
+    paying = [result for result in results if result.pays]
     if paying:
         gains = [1 / result.to_naive(result.choice).median for result in paying]
         said.append(

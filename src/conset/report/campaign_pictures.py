@@ -13,9 +13,8 @@ import numpy as np
 from conset.base.units import format_time
 from conset.compilation.options import FORMULA
 from conset.report import style
-from conset.studies.campaign.contender import NAIVE
-from conset.studies.campaign.result import CaseResult, Contest, predictors
-from conset.studies.campaign.summary import MODEL
+from conset.studies.campaign.result import MODEL, CaseResult, Contest, predictors
+from conset.studies.contender import NAIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from conset.report.html import SIDE, card, legend_word, small_picture
 from conset.report.outcome import verified_program_text
 from conset.report.terminal_timeline import timeline_facts
 from conset.report.timeline_view import TimelineView
-from conset.studies.compare.times import Timing
+from conset.studies.times import Timing
 from conset.verification.verification import RULES, Verification
 
 KINDS = 12

@@ -21,7 +21,7 @@ from conset.report.comparison import (
     skipped_lines,
 )
 from conset.report.markdown import plain, table_markdown
-from conset.studies.compare.simulated import MEASURED, PREDICTED, time_of
+from conset.studies.times import MEASURED, PREDICTED, time_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

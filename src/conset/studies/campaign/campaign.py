@@ -1,33 +1,268 @@
-"""Campaign: the matrix of cases that a file states, and who competes in each."""
+"""Campaign: the matrix of cases that a file states, and the contenders of each.
+
+The form of the file is one strict model; errors name file, line, key and rule.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    field_validator,
+)
+
+from conset.base.errors import ConsetError, InputError, UsageError, nearest, unknown_name
 from conset.base.files import require_file
-from conset.base.toml import parse_toml
+from conset.base.toml import Keys, located, parse_toml, rule_of
 from conset.base.units import parse_size, parse_time
-from conset.compilation.options import CompileOptions
+from conset.compilation.options import AUTO, CompileOptions
 from conset.execution.stopping import Stopping
 from conset.machine.machine import Machine
 from conset.machine.spec import is_spec, parse_machine, with_settings
+from conset.methods.paths.table import parse_combine
+from conset.methods.phases.table import find_method
 from conset.models.table import find_model
 from conset.pattern.spec import input_path, split_options
-from conset.studies.campaign.case import Case
-from conset.studies.campaign.contender import Contender, expand_contenders
-from conset.studies.campaign.tables import (
-    CampaignTable,
-    MachineEntry,
-    PatternEntry,
-    checked_campaign,
-)
+from conset.studies.campaign.result import Case
+from conset.studies.contender import CHOICE, NAIVE, Contender
 
 _SIZE = re.compile(r"\{size(?:([*/])(\d{1,9}))?\}")
+
+_NAME = re.compile(r"[^A-Za-z0-9 ._+-]+")
+"""Letters that names of machines and patterns do not have."""
+
+Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
+Seed = Annotated[StrictInt, Field(ge=0, lt=2**63)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]*$", max_length=60)]
+Limit = Count | Literal["none"]
+Baseline = Literal["alltoallv", "neighbor_alltoallv", "alltoall"]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MachineEntry(_Table):
+    """`[[machines]]`: what cases run on.
+
+    Attributes:
+        name: in cases; where absent, the spec.
+        spec: a preset, a network or a machine file beside the campaign's; with `calibrate` the
+            structure, of which only the network counts.
+        testbed: options of `conset testbed`, which is built for its cases; with a `spec` beside it
+            that is its machine, else its network is calibrated.
+        fabric: the group it is summed up with; its name where absent.
+        calibrate: whether its costs are measured first, over MPI.
+        mpiexec: how jobs are started on it; the MPI wheel's launcher where absent.
+        ranks: of a pattern that does not say; the machine's endpoints times `ranks_per_node` where
+            absent.
+        ranks_per_node: on each node, one node after the other, as its launcher places them.
+        set: costs that are changed, as `--set`.
+        sizes: of `sizes`, those it takes part in; all where absent.
+        patterns: names of patterns it takes part in; all where absent.
+    """
+
+    name: Name | None = None
+    spec: str | None = None
+    testbed: dict[str, Any] | None = None
+    fabric: Name | None = None
+    calibrate: StrictBool = False
+    mpiexec: str | None = None
+    ranks: Count | None = None
+    ranks_per_node: Count = 1
+    set: str | None = None
+    sizes: list[str | int] | None = None
+    patterns: list[str] | None = None
+
+
+class PatternEntry(_Table):
+    """`[[patterns]]`: what is sent.
+
+    Attributes:
+        spec: a spec or a file; `{size}`, `{size/8}`, `{size*2}` in it stand for the case's size. A
+            spec that has no size takes the case's; a file, or a spec that says its size, has one
+            case.
+        name: in cases; where absent, the spec.
+        sizes: in place of the campaign's.
+        seeds: in place of the campaign's.
+        parts: of a mesh or graph.
+        rows_to: ranks of a sparse matrix.
+        word: bytes of an entry or node where a file counts words.
+    """
+
+    spec: str
+    name: Name | None = None
+    sizes: list[str | int] | None = None
+    seeds: list[Seed] | None = None
+    parts: Count | None = None
+    rows_to: Count | None = None
+    word: str | int = 8
+
+
+class ContenderEntry(_Table):
+    """`[[contenders]]`: schedules that are compared with the choice.
+
+    Every combination of what the lists hold.
+
+    Attributes:
+        method: names of methods.
+        contention: limits of a link; `none`: the method's own.
+        sync: policies; the method's default where absent.
+        posting: orders of `naive`.
+        in_flight: sends that a rank keeps open; `all`.
+        combine: ways to forward in stages, as `--combine`.
+        limits: other limits, as `--limits`.
+        seed: of random choices of the method.
+    """
+
+    method: str | list[str] = "auto"
+    contention: Limit | list[Limit] = "none"
+    sync: str | list[str] | None = None
+    posting: str | list[str] = "schedule"
+    in_flight: Limit | Literal["all"] | list[Limit | Literal["all"]] = "none"
+    combine: str | list[str] = "none"
+    limits: str | None = None
+    seed: Seed = 0
+
+
+class ChoiceTable(_Table):
+    """`[choice]`: what `auto` is asked for."""
+
+    sync: str | None = None
+    rank_by: str | None = None
+    effort: Count = 1
+    seed: Seed = 0
+    combine: str = "none"
+
+
+class RepeatTable(_Table):
+    """`[repeat]`: when the repetitions of a measured case end; see `conset.execution.stopping`."""
+
+    least: Annotated[StrictInt, Field(ge=3, lt=2**31)] = 3
+    most: Annotated[StrictInt, Field(ge=3, lt=2**31)] = 20
+    precision: Annotated[float, Field(gt=0, lt=1)] = 0.03
+    drop: Annotated[float, Field(ge=0)] = 1.5
+    time: str = "60 s"
+
+    @field_validator("drop")
+    @classmethod
+    def _at_least_one(cls, value: float) -> float:
+        if 0 < value < 1:
+            raise ValueError(f"must be at least 1, or 0 for never, is {value:g}")
+        return value
+
+    @field_validator("time")
+    @classmethod
+    def _a_time(cls, value: str) -> str:
+        if _parsed(parse_time, value) <= 0:
+            raise ValueError(f"must be above 0 s, is {value}")
+        return value
+
+
+class CampaignTable(_Table):
+    """A campaign's file.
+
+    Attributes:
+        name: for people; the file's stem where absent.
+        about: a paragraph for people.
+        mode: `measured` over MPI, or `simulated` by models.
+        machines: what cases run on.
+        patterns: what is sent.
+        sizes: of messages.
+        seeds: of patterns.
+        contenders: schedules beside the choice.
+        mpi: collectives of MPI beside them.
+        choice: what `auto` is asked for.
+        repeat: of measured cases.
+        models: of simulated cases: what says the times, the first decides who has won; the
+            machine's own where absent.
+        calibration: options of `conset calibrate` for machines with `calibrate = true`.
+    """
+
+    name: str | None = None
+    about: str = ""
+    mode: Literal["measured", "simulated"] = "measured"
+    machines: Annotated[list[MachineEntry], Field(min_length=1)]
+    patterns: Annotated[list[PatternEntry], Field(min_length=1)]
+    sizes: Annotated[list[str | int], Field(min_length=1)] = ["1KiB"]
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    contenders: list[ContenderEntry] = []
+    mpi: list[Baseline] = ["alltoallv", "neighbor_alltoallv", "alltoall"]
+    choice: ChoiceTable = ChoiceTable()
+    repeat: RepeatTable = RepeatTable()
+    models: list[str] = []
+    calibration: dict[str, Any] = {}
+
+    @field_validator("sizes")
+    @classmethod
+    def _sizes(cls, sizes: list[str | int]) -> list[str | int]:
+        for size in sizes:
+            _parsed(parse_size, size)
+        return sizes
+
+
+def checked_campaign(data: Mapping[str, Any], where: str, text: str = "") -> CampaignTable:
+    """The model of a campaign's object; `text`, where there is one, gives the line.
+
+    Raises:
+        InputError: the first thing that is wrong: file, line, key, rule and value.
+    """
+    try:
+        return CampaignTable.model_validate(dict(data))
+    except ValidationError as error:
+        # a key that is misspelt is missing too: what stands there is nearer to the user
+        first = min(
+            error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
+        )
+        # without the members of unions, which pydantic names too
+        types = ("str", "int", "constrained-int", "constrained-str", "literal")
+        path = tuple(
+            part
+            for part in first["loc"]
+            if not isinstance(part, str) or ("[" not in part and part not in types)
+        )
+        given = first["input"]
+        if first["type"] == "literal_error" and isinstance(given, str):
+            known = re.findall(r"'([^']+)'", first["ctx"]["expected"])
+            rule = f"unknown word '{given}': {nearest(given, known)}"
+        else:
+            rule = rule_of(first, path, _known_at)
+        raise InputError(f"{located(where, path, text)}: {rule}") from None
+
+
+def _parsed(parse: Callable[[Any], float], value: Any) -> float:
+    """A value with a unit; an error of a form where pydantic expects one."""
+    try:
+        return parse(value)
+    except ConsetError as error:
+        raise ValueError(str(error)) from None
+
+
+def _known_at(path: Keys) -> list[str]:
+    """The keys that a table knows, by the path of one of its keys."""
+    table: type[BaseModel] = CampaignTable
+    for key in path[:-1]:
+        if isinstance(key, int):
+            continue
+        annotation = table.model_fields[str(key)].annotation
+        table = next(each for each in _classes(annotation) if issubclass(each, BaseModel))
+    return list(table.model_fields)
+
+
+def _classes(annotation: Any) -> list[type]:
+    inner = [each for part in get_args(annotation) for each in _classes(part)]
+    return [annotation, *inner] if isinstance(annotation, type) else inner
 
 
 @dataclass(frozen=True)
@@ -121,21 +356,29 @@ def read_campaign(path: str | Path) -> Campaign:
 def campaign_of(
     data: Mapping[str, Any], where: str = "campaign", *, folder: Path = Path(), text: str = ""
 ) -> Campaign:
-    """The campaign that a file's object says; names of files in it are relative to `folder`.
+    """Return the campaign of a file's object; names of files in it are relative to `folder`.
 
     Raises:
-        InputError: an object against the model, names that are used twice, words that are not
-            known.
+        InputError: an object against the model, names that are used twice, unknown names.
     """
     table = checked_campaign(data, where, text)
+    repeat, choice = table.repeat, table.choice
     try:
-        machines = _machines(table, folder)
+        machines: dict[str, MachineSource] = {}
+        for k, entry in enumerate(table.machines):
+            source = _machine(entry, f"machines[{k}]", table.mode, folder)
+            if source.name in machines:
+                raise UsageError(f"machines[{k}]: name '{source.name}' is used twice")
+            machines[source.name] = source
         cases = tuple(_cases(table, machines, folder))
         if table.mode == "simulated":
             for name in table.models:
                 find_model(name)
         elif table.models:
             raise UsageError("models: are for mode simulated, given measured")
+        options = CompileOptions(
+            sync=choice.sync, rank_by=choice.rank_by, effort=choice.effort, seed=choice.seed
+        )
         return Campaign(
             name=table.name or where,
             about=table.about,
@@ -143,9 +386,15 @@ def campaign_of(
             machines=machines,
             cases=cases,
             contenders=expand_contenders(table.contenders),
-            choice=_choice(table),
+            choice=Contender(CHOICE, options, combine=_given(choice.combine)),
             baselines=tuple(dict.fromkeys(table.mpi)) if table.mode == "measured" else (),
-            stopping=_stopping(table),
+            stopping=Stopping(
+                repeat.least,
+                repeat.most,
+                repeat.precision,
+                repeat.drop,
+                parse_time(repeat.time, "repeat.time"),
+            ),
             models=tuple(dict.fromkeys(table.models)),
             calibration=dict(table.calibration),
             source=text,
@@ -154,32 +403,9 @@ def campaign_of(
         raise InputError(f"{where}: {error}") from None
 
 
-def _stopping(table: CampaignTable) -> Stopping:
-    repeat = table.repeat
-    return Stopping(
-        repeat.least,
-        repeat.most,
-        repeat.precision,
-        repeat.drop,
-        parse_time(repeat.time, "repeat.time"),
-    )
-
-
-def _choice(table: CampaignTable) -> Contender:
-    own = table.choice
-    options = CompileOptions(sync=own.sync, rank_by=own.rank_by, effort=own.effort, seed=own.seed)
-    return Contender("auto", options, combine=own.combine)
-
-
-def _machines(table: CampaignTable, folder: Path) -> dict[str, MachineSource]:
-    machines: dict[str, MachineSource] = {}
-    for k, entry in enumerate(table.machines):
-        where = f"machines[{k}]"
-        source = _machine(entry, where, table.mode, folder)
-        if source.name in machines:
-            raise UsageError(f"{where}: name '{source.name}' is used twice")
-        machines[source.name] = source
-    return machines
+def _given(value: Any) -> Any:
+    """Return the value of a key, None for `none`."""
+    return None if value == "none" else value
 
 
 def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> MachineSource:
@@ -189,21 +415,20 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
         raise UsageError(
             f"{where}: a testbed needs calibrate = true, or a spec that says its costs"
         )
-    if mode == "simulated":
-        for key in ("testbed", "mpiexec"):
-            if getattr(entry, key) is not None:
-                raise UsageError(f"{where}.{key}: is for mode measured, given simulated")
-        if entry.calibrate:
-            raise UsageError(f"{where}.calibrate: is for mode measured, given simulated")
+    for key in ("testbed", "mpiexec", "calibrate"):
+        if mode == "simulated" and getattr(entry, key) not in (None, False):
+            raise UsageError(f"{where}.{key}: is for mode measured, given simulated")
     if entry.testbed is not None and entry.mpiexec is not None:
         raise UsageError(f"{where}.mpiexec: a testbed has a launcher of its own")
-    spec = "" if entry.spec is None else _with_folder(entry.spec, folder)
-    name = entry.name or (entry.spec or f"testbed-{(entry.testbed or {}).get('fabric', 'default')}")
-    name = re.sub(r"[^A-Za-z0-9 ._+-]+", "-", name).strip("-")
+    spec = entry.spec or ""
+    name = entry.name or spec or f"testbed-{(entry.testbed or {}).get('fabric', 'default')}"
+    name = _NAME.sub("-", name).strip("-")
+    # a machine file may be beside the campaign's
+    is_file = bool(spec) and not is_spec(spec) and (folder / spec).is_file()
     source = MachineSource(
         name,
         entry.fabric or name,
-        spec,
+        str(folder / spec) if is_file else spec,
         entry.testbed,
         entry.calibrate,
         entry.mpiexec,
@@ -219,15 +444,60 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
     return source
 
 
-def _with_folder(spec: str, folder: Path) -> str:
-    """A machine file beside the campaign's, else the spec as it is."""
-    return spec if is_spec(spec) or not (folder / spec).is_file() else str(folder / spec)
+def expand_contenders(entries: Iterable[ContenderEntry]) -> tuple[Contender, ...]:
+    """Return every combination of what the tables list, each once.
+
+    Without the choice, which is always there.
+
+    Raises:
+        UsageError: an unknown name, or options that do not go together.
+    """
+    contenders: dict[str, Contender] = {}
+    for entry in entries:
+        values: tuple[Any, ...] = (
+            entry.method,
+            entry.contention,
+            entry.sync,
+            entry.posting,
+            entry.in_flight,
+            entry.combine,
+        )
+        lists = [value if isinstance(value, list) else [value] for value in values]
+        for method, contention, sync, posting, in_flight, combine in product(*lists):
+            parse_combine(combine)
+            link, flight = _given(contention), _given(in_flight)
+            name = method if method == AUTO else find_method(method).name
+            options = CompileOptions(
+                method=name,
+                contention=link,
+                sync=sync,
+                posting=posting,
+                limits=entry.limits,
+                seed=entry.seed,
+            )
+            words = [
+                # `naive` is what applications do themselves, not the executor with one phase
+                "posted at once" if name == NAIVE else name,
+                link and f"c{link}",
+                entry.limits,
+                posting != "schedule" and posting,
+                sync,
+                flight and f"{flight} in flight",
+                _given(combine),
+                entry.seed and f"seed {entry.seed}",
+            ]
+            title = " ".join(filter(None, words))
+            contenders.setdefault(title, Contender(title, options, flight, _given(combine)))
+    contenders.pop(CHOICE, None)
+    return tuple(contenders.values())
 
 
 def _cases(
     table: CampaignTable, machines: Mapping[str, MachineSource], folder: Path
 ) -> Iterator[Case]:
-    names = [_pattern_name(entry) for entry in table.patterns]
+    names = [
+        entry.name or _NAME.sub("-", Path(entry.spec).name).strip("-") for entry in table.patterns
+    ]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"patterns: name '{name}' is used twice")
@@ -243,15 +513,11 @@ def _cases(
                         yield case
 
 
-def _pattern_name(entry: PatternEntry) -> str:
-    return entry.name or re.sub(r"[^A-Za-z0-9 ._+-]+", "-", Path(entry.spec).name).strip("-")
-
-
 def _of_pattern(
     table: CampaignTable, entry: PatternEntry, name: str, source: MachineSource, folder: Path
 ) -> Iterator[Case]:
-    spec = entry.spec
-    if input_path(spec) is not None and (folder / spec).is_file():
+    spec, is_file = entry.spec, input_path(entry.spec) is not None
+    if is_file and (folder / spec).is_file():
         spec = str(folder / spec)
     seeds = entry.seeds or table.seeds
     base = Case(
@@ -265,22 +531,17 @@ def _of_pattern(
         rows_to=entry.rows_to,
         word=parse_size(entry.word, "word"),
     )
-    sized = _SIZE.search(spec) is not None
-    fixed = not sized and (input_path(spec) is not None or "size" in dict(_options(spec)))
+    _, _, rest = spec.partition(":") if ":" in spec.split(",", 1)[0] else spec.partition(",")
+    options = {option.partition("=")[0].strip() for option in split_options(rest) if rest}
+    fixed = _SIZE.search(spec) is None and (is_file or "size" in options)
     sizes = [None] if fixed else [parse_size(size) for size in entry.sizes or table.sizes]
     for size in sizes:
         for seed in seeds:
             yield replace(base, spec=_with_size(spec, size), size=size, seed=seed)
 
 
-def _options(spec: str) -> list[tuple[str, str]]:
-    _, _, rest = spec.partition(":") if ":" in spec.split(",", 1)[0] else spec.partition(",")
-    words = split_options(rest) if rest else []
-    return [(word.partition("=")[0].strip(), word) for word in words]
-
-
 def _with_size(spec: str, size: int | None) -> str:
-    """`random:degree=8,size=1024`; what stands in braces is filled in, at least 1 byte."""
+    """Return `random:degree=8,size=1024`; what is in braces is filled in, at least 1 byte."""
     if size is None:
         return spec
 

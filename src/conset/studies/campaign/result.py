@@ -1,22 +1,34 @@
-"""Results of cases: what was measured or simulated of every contender, and what follows from it.
+"""Results of cases: the times of every contender.
 
-The choice is *right* where it is within 5 % of the best, or where the measurement does not tell
-them apart, and is not above 1.05 × posting everything. Ratios are of times paired by repetition,
-with bootstrap intervals.
+Measured or simulated, and what follows from them.
+
+A case is one machine, one pattern, one size, one seed; it has a name, and the digest of all that
+decides its result. The choice is *right* where it is within 5 % of the best, or where the
+measurement does not tell them apart, and is not above 1.05 × posting everything. Ratios are of
+times paired by repetition, with bootstrap intervals. A summary of the cases of a fabric has how
+often the choice was right, what it gained, and how exact predictions were.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from conset.base.errors import InputError
+from conset.base.units import format_size
 from conset.compilation.options import FORMULA
 from conset.execution.stopping import Ratio
-from conset.studies.campaign.case import Case
-from conset.studies.campaign.contender import CHOICE, NAIVE
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import input_path, parse_pattern
+from conset.schedule.manifest import sha256_of
+from conset.studies.contender import CHOICE, NAIVE
 
 SCHEMA = "conset/campaign-case@1"
 WITHIN = 1.05
@@ -24,6 +36,84 @@ WITHIN = 1.05
 
 It is wrong above so many times posting everything.
 """
+DIGEST = 12
+"""Letters of a digest in names of files."""
+MODEL = "model"
+"""Errors by the machine's own model, whichever that is for a method."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is compared once.
+
+    Attributes:
+        machine: name of its machine.
+        fabric: what it is summed up with.
+        pattern: name of the pattern.
+        spec: the pattern, its size filled in.
+        size: of a message [B]; None: the pattern has its own.
+        seed: of the pattern.
+        shows_seed: whether its name has the seed: where there are several.
+        parts: of a mesh or graph, or None.
+        rows_to: ranks of a sparse matrix, or None.
+        word: bytes of an entry or node where a file counts words [B].
+    """
+
+    machine: str
+    fabric: str
+    pattern: str
+    spec: str
+    size: int | None
+    seed: int = 0
+    shows_seed: bool = False
+    parts: int | None = None
+    rows_to: int | None = None
+    word: int = 8
+
+    @property
+    def name(self) -> str:
+        """`credit/complete/16KiB`, with the seed where there are several."""
+        return f"{self.machine}/{self.label}"
+
+    @property
+    def label(self) -> str:
+        """`complete/16KiB`: what it is on its machine."""
+        size = [] if self.size is None else [format_size(self.size).replace(" ", "")]
+        seed = [f"seed={self.seed}"] if self.shows_seed else []
+        return "/".join([self.pattern, *size, *seed])
+
+    def load(self, machine: Machine, ranks: int | None = None) -> Pattern:
+        """Return the pattern, for so many ranks on the machine; raises as `parse_pattern`."""
+        return parse_pattern(
+            self.spec,
+            topology=machine.topology,
+            ranks=ranks,
+            seed=self.seed,
+            parts=self.parts,
+            rows_to=self.rows_to,
+            word=self.word,
+        )
+
+    def digest(self, decides: Mapping[str, Any]) -> str:
+        """Return the SHA-256 of the case and of all else that decides its result.
+
+        Args:
+            decides: JSON-ready: machine, contenders, how they are measured, version.
+        """
+        path = input_path(self.spec)
+        # of a pattern in a file the contents count, not the name alone
+        contents = sha256_of(path) if path is not None and path.is_file() else None
+        # how a case is shown does not change it
+        own = {
+            key: value for key, value in asdict(self).items() if key not in ("shows_seed", "fabric")
+        }
+        text = json.dumps([own, contents, decides], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def file_name(self, digest: str) -> str:
+        """Return the name of the file that keeps the result of that digest."""
+        slug = re.sub(r"[^A-Za-z0-9.]+", "-", self.name).strip("-")[:80]
+        return f"{slug}.{digest[:DIGEST]}.json"
 
 
 @dataclass(frozen=True)
@@ -31,13 +121,13 @@ class Contest:
     """One contender in one case.
 
     Attributes:
-        name: as the campaign calls it.
+        name: as in the campaign.
         kind: `choice`, `naive` (posting everything), `schedule` or `mpi`.
-        facts: method, contention, sync, phases, stages, in_flight, posting, why; {} of what has no
+        facts: method, contention, sync, phases, stages, in_flight, posting, why; {} without a
             schedule.
         predicted_s: by formula and models [s].
         model: the machine's model of its method; "" without a schedule.
-        times_s: measured, a repetition each [s]; of a simulated case what the model says that
+        times_s: measured, a repetition each [s]; of a simulated case the time by the model that
             decides.
         same_as: the contender that has the very same plan, whose times these are; "": it has its
             own.
@@ -56,12 +146,10 @@ class Contest:
     @cached_property
     def median_s(self) -> float:
         """Median of its times [s]."""
-        times = sorted(self.times_s)
-        half = len(times) // 2
-        return times[half] if len(times) % 2 else (times[half - 1] + times[half]) / 2
+        return median(self.times_s)
 
     def error_of(self, by: str) -> float | None:
-        """Predicted over measured, less 1."""
+        """Return predicted over measured, less 1."""
         predicted = self.predicted_s.get(by)
         return (
             None
@@ -70,11 +158,11 @@ class Contest:
         )
 
     def to_object(self) -> dict[str, Any]:
-        """As a case's file keeps it."""
+        """Return the contender as a case's file keeps it."""
         return {
             "name": self.name,
             "kind": self.kind,
-            **dict(self.facts),
+            **self.facts,
             "model": self.model or None,
             "predicted_s": dict(self.predicted_s),
             "times_s": list(self.times_s),
@@ -82,13 +170,19 @@ class Contest:
             "skipped": self.skipped or None,
         }
 
-
-_OWN = ("name", "kind", "model", "predicted_s", "times_s", "same_as", "skipped")
+    @staticmethod
+    def of_object(data: Mapping[str, Any]) -> Contest:
+        """Return the contender of a case's file."""
+        own = {key: data[key] or "" for key in ("name", "kind", "model", "same_as", "skipped")}
+        times = tuple(float(time) for time in data["times_s"])
+        known = {*own, "predicted_s", "times_s"}
+        facts = {key: value for key, value in data.items() if key not in known}
+        return Contest(**own, facts=facts, predicted_s=data["predicted_s"], times_s=times)
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came of a case.
+    """Result of a case.
 
     Attributes:
         case: which.
@@ -97,7 +191,7 @@ class CaseResult:
         messages: of the pattern.
         bytes: of the pattern [B].
         ranks: of the pattern.
-        simulated: whether a model says the times.
+        simulated: whether a model gives the times.
         decides: that model; "" where they are measured.
         contests: contenders, the choice first, then posting everything.
         conditions: of a measured case: mpi, cores, ranks on a machine, load before and after,
@@ -117,7 +211,7 @@ class CaseResult:
 
     @property
     def name(self) -> str:
-        """The case's."""
+        """Name of the case."""
         return self.case.name
 
     @cached_property
@@ -126,7 +220,7 @@ class CaseResult:
         return tuple(each for each in self.contests if each.times_s)
 
     def contest(self, name: str) -> Contest:
-        """The contender of that name."""
+        """Return the contender of that name."""
         return next(each for each in self.contests if each.name == name)
 
     @property
@@ -141,12 +235,12 @@ class CaseResult:
 
     @cached_property
     def best(self) -> Contest:
-        """The least median; of equals the choice, then the first."""
+        """The contender of the least median; of equals the choice, then the first."""
         return min(self.timed, key=lambda each: (each.median_s, each.name != CHOICE))
 
     @cached_property
     def best_mpi(self) -> Contest | None:
-        """The fastest of MPI's own."""
+        """The fastest collective of MPI."""
         return min(
             (each for each in self.timed if each.kind == "mpi"),
             key=lambda each: each.median_s,
@@ -154,7 +248,7 @@ class CaseResult:
         )
 
     def to_naive(self, contest: Contest) -> Ratio:
-        """Of a contender to posting everything."""
+        """Return the ratio of a contender to posting everything."""
         return self._ratio(contest, self.naive)
 
     def _ratio(self, one: Contest, other: Contest) -> Ratio:
@@ -169,18 +263,18 @@ class CaseResult:
 
     @cached_property
     def to_best(self) -> Ratio:
-        """Of the choice to the best."""
+        """Ratio of the choice to the best."""
         return self._ratio(self.choice, self.best)
 
     @cached_property
     def to_mpi(self) -> Ratio | None:
-        """Of the choice to the fastest of MPI's own."""
+        """Ratio of the choice to the fastest collective of MPI."""
         return None if self.best_mpi is None else self._ratio(self.choice, self.best_mpi)
 
     def predictor(self, contest: Contest) -> str:
-        """What predicts a contender.
+        """Return what predicts a contender.
 
-        The machine's model, or the formula where that model says the times.
+        Its model, or the formula where that model gives the times.
         """
         return FORMULA if contest.model == self.decides else contest.model
 
@@ -193,19 +287,25 @@ class CaseResult:
     def is_above_naive(self) -> bool:
         """Whether the choice takes more than 1.05 × posting everything.
 
-        And the measurement shows that it takes more.
+        And the interval leaves out less.
         """
         ratio = self.to_naive(self.choice)
         return ratio.median > WITHIN and ratio.low > 1
 
     @property
     def is_right(self) -> bool:
-        """Whether it was right to choose so."""
+        """Whether the choice is near the best and not above posting everything."""
         return self.is_near_best and not self.is_above_naive
+
+    @property
+    def pays(self) -> bool:
+        """Whether something is faster than posting everything beyond doubt, by more than 5 %."""
+        ratio = self.to_naive(self.best)
+        return ratio.high < 1 and ratio.median <= 1 / WITHIN
 
     @cached_property
     def ties(self) -> tuple[Contest, ...]:
-        """Those the measurement does not tell from the best, the best first."""
+        """Contenders that the measurement does not tell from the best, the best first."""
         others = [
             each
             for each in self.timed
@@ -215,10 +315,7 @@ class CaseResult:
 
     @property
     def verdict(self) -> str:
-        """A text such as `right`, `right: best`, `right: a tie` or `1.12 × the best`.
-
-        Or `1.08 × posting everything`.
-        """
+        """`right: the best`, `right: a tie`, `1.12 × the best`, `1.08 × posting everything`."""
         if self.is_above_naive:
             return f"{self.to_naive(self.choice).median:.2f} × posting everything"
         if not self.is_near_best:
@@ -232,10 +329,10 @@ class CaseResult:
         )
 
     def to_object(self) -> dict[str, Any]:
-        """As its file keeps it: what was found, nothing that follows from it."""
+        """Return the result as its file keeps it: what was found, nothing that follows from it."""
         return {
             "schema": SCHEMA,
-            "case": self.case.to_object(),
+            "case": asdict(self.case),
             "digest": self.digest,
             "machine": self.machine,
             "ranks": self.ranks,
@@ -249,7 +346,7 @@ class CaseResult:
 
     @staticmethod
     def of_object(data: Mapping[str, Any]) -> CaseResult:
-        """What a file says; raises InputError where it is of another form."""
+        """Return the result of a file; raises InputError where it is of another form."""
         if data.get("schema") != SCHEMA:
             raise InputError(f"schema {data.get('schema')!r:.40}: must be {SCHEMA}")
         try:
@@ -262,28 +359,129 @@ class CaseResult:
                 int(data["bytes"]),
                 bool(data["simulated"]),
                 data["decides"] or "",
-                tuple(_contest(each) for each in data["contenders"]),
+                tuple(Contest.of_object(each) for each in data["contenders"]),
                 data["conditions"],
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"is no result of a case: {error}") from None
 
 
-def _contest(data: Mapping[str, Any]) -> Contest:
-    facts = {key: value for key, value in data.items() if key not in _OWN}
-    return Contest(
-        data["name"],
-        data["kind"],
-        facts,
-        data["predicted_s"],
-        data["model"] or "",
-        tuple(float(time) for time in data["times_s"]),
-        data["same_as"] or "",
-        data["skipped"] or "",
+def predictors(results: Sequence[CaseResult]) -> list[str]:
+    """Return what predicts in any of the results: the formula, then models."""
+    found = {by for result in results for each in result.contests for by in each.predicted_s}
+    return sorted(found, key=lambda by: (by != FORMULA, by))
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predictions were off, of contenders that were timed.
+
+    Attributes:
+        count: number of them.
+        median: of |predicted / measured - 1|.
+        worst: the largest, with its sign.
+        where: the case and contender of the worst.
+    """
+
+    count: int
+    median: float
+    worst: float
+    where: str
+
+
+@dataclass(frozen=True)
+class FabricSummary:
+    """Summary of the cases of one fabric.
+
+    Attributes:
+        fabric: its name.
+        cases: done.
+        right: of these the choice was right.
+        above_naive: of these the choice takes more than 1.05 × posting everything.
+        worst: the largest ratio of the choice to the best, where that was measured.
+        worst_case: where.
+        pays: cases in which something is faster than posting everything beyond doubt.
+        gain: median over `pays` of posting everything over the choice; None where nothing pays.
+        gain_most: the largest of these.
+        gain_mpi: median over `pays` of the fastest collective of MPI over the choice; None without.
+        gain_mpi_most: the largest of these.
+        errors: by `formula`, `model` (the machine's own) and every model, of all that has a
+            schedule.
+        choice_errors: the same of the choice alone.
+    """
+
+    fabric: str
+    cases: int
+    right: int
+    above_naive: int
+    worst: float
+    worst_case: str
+    pays: int
+    gain: float | None
+    gain_most: float | None
+    gain_mpi: float | None
+    gain_mpi_most: float | None
+    errors: dict[str, Errors]
+    choice_errors: dict[str, Errors]
+
+    @property
+    def share(self) -> float:
+        """Share of the cases in which the choice was right."""
+        return self.right / self.cases
+
+    def to_object(self) -> dict[str, Any]:
+        """Return the summary as `conset campaign --json` prints it."""
+        return {**asdict(self), "share": self.share}
+
+
+def summarize_campaign(results: Sequence[CaseResult]) -> tuple[FabricSummary, ...]:
+    """Return one for each fabric, in the order of the cases.
+
+    With several, one of all of them, `all`, at the end.
+    """
+    fabrics = list(dict.fromkeys(result.case.fabric for result in results))
+    own = [
+        _summarize(fabric, [each for each in results if each.case.fabric == fabric])
+        for fabric in fabrics
+    ]
+    return (*own, _summarize("all", results)) if len(own) > 1 else tuple(own)
+
+
+def _summarize(fabric: str, results: Sequence[CaseResult]) -> FabricSummary:
+    worst = max(results, key=lambda result: result.to_best.median)
+    paying = [result for result in results if result.pays]
+    gains = [1 / result.to_naive(result.choice).median for result in paying]
+    over_mpi = [1 / result.to_mpi.median for result in paying if result.to_mpi is not None]
+    schedules = [(result, each) for result in results for each in result.timed if not each.same_as]
+    return FabricSummary(
+        fabric=fabric,
+        cases=len(results),
+        right=sum(result.is_right for result in results),
+        above_naive=sum(result.is_above_naive for result in results),
+        worst=worst.to_best.median,
+        worst_case=worst.name,
+        pays=len(paying),
+        gain=median(gains) if gains else None,
+        gain_most=max(gains, default=None),
+        gain_mpi=median(over_mpi) if over_mpi else None,
+        gain_mpi_most=max(over_mpi, default=None),
+        errors=_errors(schedules, predictors(results)),
+        choice_errors=_errors([(result, result.choice) for result in results], predictors(results)),
     )
 
 
-def predictors(results: Sequence[CaseResult]) -> list[str]:
-    """What predicts in any of the results: the formula, then models."""
-    found = {by for result in results for each in result.contests for by in each.predicted_s}
-    return sorted(found, key=lambda by: (by != FORMULA, by))
+def _errors(pairs: Sequence[tuple[CaseResult, Contest]], names: Sequence[str]) -> dict[str, Errors]:
+    found = {}
+    for name in (FORMULA, MODEL, *(name for name in names if name != FORMULA)):
+        errors = [
+            (error, f"{result.name}, {each.name}")
+            for result, each in pairs
+            for by in [each.model if name == MODEL else name]
+            if by != result.decides and (error := each.error_of(by)) is not None
+        ]
+        if errors:
+            worst, where = max(errors, key=lambda pair: abs(pair[0]))
+            found[name] = Errors(
+                len(errors), median(abs(error) for error, _ in errors), worst, where
+            )
+    return found

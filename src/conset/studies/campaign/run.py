@@ -6,12 +6,11 @@ What is done is kept at once, so that it can be stopped.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +21,27 @@ from conset.base.units import count_of
 from conset.machine.machine import Machine
 from conset.machine.record import record_of
 from conset.studies.campaign.campaign import Campaign, MachineSource
-from conset.studies.campaign.case import Case, digest_of
-from conset.studies.campaign.machines import (
+from conset.studies.campaign.cases import (
+    Task,
     calibrate_machine,
     known_machine,
-    known_start_s,
+    measure_case,
+    simulate_case,
     standing,
 )
-from conset.studies.campaign.measure import measure_case
-from conset.studies.campaign.result import CaseResult
-from conset.studies.campaign.simulate import Task, simulate_case
+from conset.studies.campaign.result import Case, CaseResult
 from conset.studies.campaign.store import Store
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes:
-        what: is done next: `credit/complete/16KiB`, or `calibrating credit`.
+        what: the next step: `credit/complete/16KiB`, or `calibrating credit`.
         done: cases that are done, those of earlier runs too.
         cases: of the campaign.
-        left_s: what is left is likely to take [s]; None before anything is known.
+        left_s: likely time of what is left [s]; None before anything is known.
     """
 
     what: str
@@ -58,12 +56,12 @@ class Progress:
 
 
 Watch = Callable[[Progress], AbstractContextManager[None]]
-"""Called with what is done next; entered for as long as that takes."""
+"""Progress callback: called with the next step, and entered for as long as that takes."""
 
 
 @dataclass
 class CampaignRun:
-    """What a campaign has come to.
+    """State of a campaign after a run.
 
     Attributes:
         campaign: what was asked for.
@@ -81,31 +79,32 @@ class CampaignRun:
 
 
 def failure_text(error: ConsetError) -> str:
-    """Why a case has no result, in a line."""
+    """Return why a case has no result, in a line."""
     return f"not available: {error}" if isinstance(error, UnavailableError) else str(error)
 
 
 def select_cases(campaign: Campaign, only: Sequence[str]) -> tuple[Case, ...]:
-    """The cases whose names fit any of the patterns, as `credit/*` or `*/16KiB`.
+    """Return the cases whose names fit any of the patterns, as `credit/*` or `*/16KiB`.
 
     All without a pattern.
 
     Raises:
         UsageError: a pattern that no case fits.
     """
-    if not only:
-        return campaign.cases
+    selected: set[Case] = set()
     for pattern in only:
-        if not any(fits(case, pattern) for case in campaign.cases):
+        # a name, a pattern, or what a name begins with
+        fitting = {
+            case
+            for case in campaign.cases
+            if fnmatchcase(case.name, pattern) or fnmatchcase(case.name, f"{pattern}/*")
+        }
+        if not fitting:
             raise unknown_name(
                 "case", pattern, [case.name for case in campaign.cases], options=["only"]
             )
-    return tuple(case for case in campaign.cases if any(fits(case, pattern) for pattern in only))
-
-
-def fits(case: Case, pattern: str) -> bool:
-    """Whether a case's name is a pattern, fits it, or stands below it."""
-    return fnmatchcase(case.name, pattern) or fnmatchcase(case.name, f"{pattern}/*")
+        selected |= fitting
+    return tuple(case for case in campaign.cases if not only or case in selected)
 
 
 def run_campaign(
@@ -116,9 +115,9 @@ def run_campaign(
     only: Sequence[str] = (),
     again: Sequence[str] = (),
     stop_after_s: float | None = None,
-    watch: Watch | None = None,
+    watch: Watch = lambda progress: nullcontext(),
 ) -> CampaignRun:
-    """Runs every case that is not done yet.
+    """Run every case that is not done yet.
 
     A case that fails, or whose testbed this machine does not permit, is listed and does not stop
     the others. Results do not depend on the executor; of a simulated campaign they are the same,
@@ -130,9 +129,9 @@ def run_campaign(
         executor: carries out simulated cases: any of `concurrent.futures`, or `mpi4py.futures`;
             None: this process.
         only: names or patterns of cases.
-        again: of these the results are forgotten first; `calibration/NAME` a machine's.
-        stop_after_s: nothing is begun that is likely to end later [s].
-        watch: called with what is done next.
+        again: names or patterns of cases whose results are forgotten first.
+        stop_after_s: no case is begun that is likely to end later [s].
+        watch: progress callback.
 
     Returns:
         Results of all cases that are done, whenever that was.
@@ -142,66 +141,59 @@ def run_campaign(
     """
     store = Store(folder)
     store.require()
-    run = CampaignRun(campaign)
-    clock = _Clock(len(campaign.cases), stop_after_s)
     cases = select_cases(campaign, only)
-    select_cases(campaign, again)
-    watching = watch or _quietly
-    if campaign.simulated:
-        _simulate_all(run, store, cases, again, executor, clock, watching)
-    else:
-        if executor is not None:
-            raise UsageError(
-                "executor: is for simulated campaigns; measured ones run one job at a time"
-            )
-        for name, source in campaign.machines.items():
-            _measure_all(
-                run,
-                store,
-                source,
-                [case for case in cases if case.machine == name],
-                again,
-                clock,
-                watching,
-            )
+    runner = _Runner(
+        campaign, store, select_cases(campaign, again) if again else (), stop_after_s, watch
+    )
+    if executor is not None and not campaign.simulated:
+        raise UsageError(
+            "executor: is for simulated campaigns; measured ones run one job at a time"
+        )
+    tasks: list[Task] = []
+    for name, source in campaign.machines.items():
+        own = [case for case in cases if case.machine == name]
+        if campaign.simulated:
+            tasks += runner.open_tasks(source, source.stated(), own)
+        elif own:
+            runner.measure(source, own)
+    runner.simulate(tasks, executor)
+    run = runner.run
     order = {case.name: k for k, case in enumerate(campaign.cases)}
     run.results.sort(key=lambda result: order[result.name])
-    done = {result.name for result in run.results}
-    run.missing = [
-        case.name for case in cases if case.name not in done and case.name not in run.failures
-    ]
+    done = {*(result.name for result in run.results), *run.failures}
+    run.missing = [case.name for case in cases if case.name not in done]
     return run
 
 
 def state_of_cases(campaign: Campaign, folder: Path | None) -> dict[str, str]:
-    """By name: `done`, `open`, or `to be calibrated` where the machine is not known yet."""
-    store, found = Store(folder), {}
-    for name, source in campaign.machines.items():
-        machine = known_machine(source, folder)
-        for case in campaign.cases:
-            if case.machine == name and machine is None:
-                found[case.name] = "to be calibrated"
-            elif case.machine == name and machine is not None:
-                digest = digest_of(case, _decides(campaign, source, machine))
-                found[case.name] = "done" if store.read(case, digest) else "open"
-    return {case.name: found[case.name] for case in campaign.cases}
+    """Return by name: `done`, `open`, or `to be calibrated` where the machine is not known yet."""
+    return {
+        case.name: "to be calibrated" if not is_known else "open" if result is None else "done"
+        for case, result, is_known in _stored(campaign, folder)
+    }
 
 
 def read_results(campaign: Campaign, folder: Path) -> list[CaseResult]:
-    """Results in a folder that are of this very campaign, in its order."""
-    store, results = Store(folder), []
+    """Return the results in a folder that are of this very campaign, in its order."""
+    return [result for _, result, _ in _stored(campaign, folder) if result is not None]
+
+
+def _stored(
+    campaign: Campaign, folder: Path | None
+) -> Iterator[tuple[Case, CaseResult | None, bool]]:
+    """Yield (case, its result where it is done, whether its machine is known)."""
+    store = Store(folder)
     for name, source in campaign.machines.items():
-        machine = known_machine(source, folder)
-        if machine is not None:
-            for case in campaign.cases:
-                if case.machine == name:
-                    digest = digest_of(case, _decides(campaign, source, machine))
-                    results += [found for found in [store.read(case, digest)] if found is not None]
-    return results
+        known = known_machine(source, folder)
+        decides = None if known is None else _decides(campaign, source, known.machine)
+        for case in campaign.cases:
+            if case.machine == name:
+                result = None if decides is None else store.read(case, case.digest(decides))
+                yield case, result, decides is not None
 
 
 def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dict[str, Any]:
-    """What decides a result beside the case."""
+    """Return what decides a result beside the case."""
     contenders = (campaign.choice, *campaign.contenders)
     own: dict[str, Any] = {"models": list(campaign.models)}
     if not campaign.simulated:
@@ -215,174 +207,129 @@ def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dic
     }
 
 
-class _Clock:
-    """What has been done, how long it took, and whether there is time for more."""
+class _Runner:
+    """Runs cases, keeps their results, and knows whether there is time for more."""
 
-    def __init__(self, cases: int, stop_after_s: float | None) -> None:
-        self.cases, self.stop_after_s = cases, stop_after_s
+    def __init__(
+        self,
+        campaign: Campaign,
+        store: Store,
+        again: Sequence[Case],
+        stop_after_s: float | None,
+        watch: Watch,
+    ) -> None:
+        self.run, self.campaign, self.store, self.again = (
+            CampaignRun(campaign),
+            campaign,
+            store,
+            again,
+        )
+        self.stop_after_s, self.watch = stop_after_s, watch
         self.began = time.monotonic()
-        self.done = self.fresh = 0
-        self.took_s = self.longest_s = 0.0
-
-    @contextmanager
-    def case(self) -> Iterator[None]:
-        """Around a case."""
-        began = time.monotonic()
-        yield
-        took = time.monotonic() - began
-        self.took_s, self.longest_s = self.took_s + took, max(self.longest_s, took)
-        self.fresh, self.done = self.fresh + 1, self.done + 1
-
-    def progress(self, what: str, open_cases: int) -> Progress:
-        """With so many cases that are still to be done."""
-        left = self.took_s / self.fresh * open_cases if self.fresh else None
-        return Progress(what, self.done, self.cases, left)
+        self.took_s: list[float] = []
 
     @property
     def is_over(self) -> bool:
         """Whether a case as long as the longest would end too late."""
         if self.stop_after_s is None:
             return False
-        return time.monotonic() - self.began + self.longest_s > self.stop_after_s
+        return time.monotonic() - self.began + max(self.took_s, default=0.0) > self.stop_after_s
 
+    def step(self, what: str, left: int) -> AbstractContextManager[None]:
+        """Show what is done next, with so many cases that are still to be done."""
+        took_s = self.took_s
+        left_s = sum(took_s) / len(took_s) * left if took_s else None
+        return self.watch(Progress(what, len(self.run.results), len(self.campaign.cases), left_s))
 
-def _measure_all(
-    run: CampaignRun,
-    store: Store,
-    source: MachineSource,
-    cases: Sequence[Case],
-    again: Sequence[str],
-    clock: _Clock,
-    watch: Watch,
-) -> None:
-    """The cases of one machine, which stands meanwhile."""
-    if not cases:
-        return
-    campaign, folder = run.campaign, store.folder
-    machine, start_s = known_machine(source, folder), known_start_s(source, folder)
-    if machine is not None:
-        cases = _open_cases(run, store, source, machine, cases, again, clock)
-    if not cases or clock.is_over:
-        return
-    try:
-        with standing(source) as stands:
-            if machine is None:
-                with watch(clock.progress(f"calibrating {source.name}", len(cases))):
-                    machine, start_s = calibrate_machine(
-                        source, stands, campaign.calibration, folder
-                    )
-            decides = _decides(campaign, source, machine)
-            for k, case in enumerate(cases):
-                if clock.is_over:
+    @contextmanager
+    def case(self, case: Case, what: str, left: int) -> Iterator[None]:
+        """Carry out a case within: its time is taken, and an error of conset is its failure."""
+        began = time.monotonic()
+        with self.step(what, left):
+            try:
+                yield
+            except ConsetError as error:
+                self.fail([case], error)
+        self.took_s.append(time.monotonic() - began)
+
+    def fail(self, cases: Sequence[Case], error: ConsetError) -> None:
+        """Note why cases have no result.
+
+        Raises an error of use again, such as no launcher: no case would run.
+        """
+        if (
+            not self.campaign.simulated
+            and isinstance(error, UsageError)
+            and not isinstance(error, UnavailableError)
+        ):
+            raise error
+        self.run.failures |= {case.name: error for case in cases}
+
+    def keep(self, result: CaseResult) -> None:
+        """Keep a result at once."""
+        self.store.write(result)
+        self.run.results.append(result)
+        self.run.fresh += 1
+
+    def open_tasks(
+        self, source: MachineSource, machine: Machine, cases: Sequence[Case]
+    ) -> list[Task]:
+        """Return tasks of those cases that are not done; the results of the others are taken."""
+        decides, tasks = _decides(self.campaign, source, machine), []
+        for case in cases:
+            digest = case.digest(decides)
+            if case in self.again:
+                self.store.forget(case, digest)
+            result = self.store.read(case, digest)
+            if result is None:
+                tasks.append(Task.of(case, self.campaign, source, machine, digest))
+            else:
+                self.run.results.append(result)
+        return tasks
+
+    def measure(self, source: MachineSource, cases: Sequence[Case]) -> None:
+        """Measure the cases of one machine, which is there meanwhile."""
+        folder = self.store.folder
+        known = known_machine(source, folder)
+        tasks = None if known is None else self.open_tasks(source, known.machine, cases)
+        if tasks == [] or self.is_over:
+            return
+        try:
+            with standing(source) as stands:
+                if known is None or tasks is None:
+                    with self.step(f"calibrating {source.name}", len(cases)):
+                        known = calibrate_machine(source, stands, self.campaign.calibration, folder)
+                    tasks = self.open_tasks(source, known.machine, cases)
+                for k, task in enumerate(tasks):
+                    if self.is_over:
+                        return
+                    with self.case(task.case, task.case.name, len(tasks) - k):
+                        self.keep(measure_case(task, self.campaign, stands.mpiexec, known.start_s))
+        except ConsetError as error:  # no calibration, or no testbed: other machines go on
+            done = {*(result.name for result in self.run.results), *self.run.failures}
+            self.fail([case for case in cases if case.name not in done], error)
+
+    def simulate(self, tasks: Sequence[Task], executor: Executor | None) -> None:
+        """Simulate cases here or by an executor, in whatever order they end."""
+        if executor is None:
+            for k, task in enumerate(tasks):
+                if self.is_over:
                     return
-                digest = digest_of(case, decides)
-                with watch(clock.progress(case.name, len(cases) - k)):
-                    try:
-                        with clock.case():
-                            result = measure_case(
-                                case, campaign, source, machine, digest, stands.mpiexec, start_s
-                            )
-                    except ConsetError as error:
-                        _fail(run, [case], error)
-                        continue
-                _keep(run, store, result)
-    except ConsetError as error:  # no calibration, or no testbed: other machines go on
-        done = {result.name for result in run.results}
-        _fail(run, [case for case in cases if case.name not in {*done, *run.failures}], error)
-
-
-def _fail(run: CampaignRun, cases: Sequence[Case], error: ConsetError) -> None:
-    """Notes why cases have no result.
-
-    Raises a `UsageError` again, as where there is no launcher: none would run.
-    """
-    if isinstance(error, UsageError) and not isinstance(error, UnavailableError):
-        raise error
-    run.failures |= {case.name: error for case in cases}
-
-
-def _open_cases(
-    run: CampaignRun,
-    store: Store,
-    source: MachineSource,
-    machine: Machine,
-    cases: Sequence[Case],
-    again: Sequence[str],
-    clock: _Clock,
-) -> list[Case]:
-    """Those that are not done; the others' results are taken."""
-    decides, left = _decides(run.campaign, source, machine), []
-    for case in cases:
-        digest = digest_of(case, decides)
-        if any(fits(case, pattern) for pattern in again):
-            store.forget(case, digest)
-        found = store.read(case, digest)
-        if found is None:
-            left.append(case)
-        else:
-            run.results.append(found)
-            clock.done += 1
-    return left
-
-
-def _simulate_all(
-    run: CampaignRun,
-    store: Store,
-    cases: Sequence[Case],
-    again: Sequence[str],
-    executor: Executor | None,
-    clock: _Clock,
-    watch: Watch,
-) -> None:
-    campaign = run.campaign
-    tasks = []
-    for name, source in campaign.machines.items():
-        machine = source.stated()
-        decides = _decides(campaign, source, machine)
-        own = [case for case in cases if case.machine == name]
-        tasks += [
-            Task.of(case, campaign, source, record_of(machine), digest_of(case, decides))
-            for case in _open_cases(run, store, source, machine, own, again, clock)
-        ]
-    if executor is None:
-        for k, task in enumerate(tasks):
-            if clock.is_over:
-                return
-            with watch(clock.progress(task.case.name, len(tasks) - k)), clock.case():
-                _take(run, store, task, partial(simulate_case, task))
-        return
-    futures: dict[Future[dict[str, Any]], Task] = {
-        executor.submit(simulate_case, task): task for task in tasks
-    }
-    try:
-        waiting = as_completed(futures)
-        for k in range(len(futures)):
-            with watch(clock.progress("simulating", len(futures) - k)), clock.case():
-                future = next(waiting)
-                _take(run, store, futures[future], future.result)
-            if clock.is_over:
-                return
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _take(
-    run: CampaignRun, store: Store, task: Task, simulate: Callable[[], Mapping[str, Any]]
-) -> None:
-    try:
-        found = CaseResult.of_object(simulate())
-    except ConsetError as error:
-        run.failures[task.case.name] = error
-        return
-    _keep(run, store, found)
-
-
-def _keep(run: CampaignRun, store: Store, result: CaseResult) -> None:
-    store.write(result)
-    run.results.append(result)
-    run.fresh += 1
-
-
-def _quietly(progress: Progress) -> AbstractContextManager[None]:
-    return nullcontext()
+                with self.case(task.case, task.case.name, len(tasks) - k):
+                    self.keep(CaseResult.of_object(simulate_case(task)))
+            return
+        futures: dict[Future[dict[str, Any]], Task] = {
+            executor.submit(simulate_case, task): task for task in tasks
+        }
+        try:
+            waiting = as_completed(futures)
+            for k in range(len(futures)):
+                with self.step("simulating", len(futures) - k):
+                    future = next(waiting)
+                with self.case(futures[future].case, "simulating", len(futures) - k):
+                    self.keep(CaseResult.of_object(future.result()))
+                if self.is_over:
+                    return
+        finally:
+            for future in futures:
+                future.cancel()

@@ -1,7 +1,7 @@
 """Store: the folder of a campaign; one file for each case that is done, and tables of them all.
 
-A case's file is written beside and renamed, and named by the digest of all that decides it: what
-stands there is whole, and a changed campaign, machine or version takes nothing that is out of date.
+A case's file is written beside and renamed, and named by the digest of all that decides it: a file
+is always whole, and a changed campaign, machine or version takes nothing that is out of date.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from conset.base.errors import ConsetError, InputError
 from conset.base.files import replacing
 from conset.base.json_text import parse_json
-from conset.studies.campaign.case import Case, file_of
-from conset.studies.campaign.contender import CHOICE
-from conset.studies.campaign.result import CaseResult, Contest, predictors
-from conset.studies.campaign.summary import summarize_campaign
+from conset.studies.campaign.result import Case, CaseResult, Contest, predictors, summarize_campaign
+from conset.studies.contender import CHOICE
 
 CASES, CSV, JSON = "cases", "results.csv", "results.json"
 SCHEMA = "conset/campaign@1"
@@ -33,7 +31,7 @@ class Store:
         self._kept: dict[str, CaseResult] = {}
 
     def require(self) -> None:
-        """Makes the folder; raises InputError where it cannot be."""
+        """Make the folder; raises InputError where it cannot be."""
         if self.folder is None:
             return
         try:
@@ -42,10 +40,10 @@ class Store:
             raise InputError(f"{self.folder}: cannot be made: {error.strerror}") from None
 
     def read(self, case: Case, digest: str) -> CaseResult | None:
-        """The result of a case, or None where it is not done; a file that is broken is as none."""
+        """Return the result of a case, or None where it is not done or its file is broken."""
         if self.folder is None:
             return self._kept.get(digest)
-        path = self.folder / CASES / file_of(case, digest)
+        path = self.folder / CASES / case.file_name(digest)
         try:
             result = CaseResult.of_object(parse_json(path, constants=True))
         except (AttributeError, ConsetError):
@@ -53,35 +51,35 @@ class Store:
         return replace(result, case=case) if result.digest == digest else None
 
     def write(self, result: CaseResult) -> None:
-        """Keeps a result."""
+        """Keep a result."""
         if self.folder is None:
             self._kept[result.digest] = result
             return
-        with replacing(self.folder / CASES / file_of(result.case, result.digest)) as temporary:
+        with replacing(self.folder / CASES / result.case.file_name(result.digest)) as temporary:
             temporary.write_text(json.dumps(result.to_object(), indent=1), encoding="utf-8")
 
     def forget(self, case: Case, digest: str) -> None:
-        """Removes a result."""
+        """Remove a result."""
         self._kept.pop(digest, None)
         if self.folder is not None:
-            (self.folder / CASES / file_of(case, digest)).unlink(missing_ok=True)
+            (self.folder / CASES / case.file_name(digest)).unlink(missing_ok=True)
 
 
 def write_tables(results: Sequence[CaseResult], folder: Path, head: Mapping[str, Any]) -> None:
-    """Writes `results.csv`, a row for each contender of each case, and `results.json`.
+    """Write `results.csv`, a row for each contender of each case, and `results.json`.
 
     Raises:
         InputError: one cannot be written.
     """
+    names = predictors(results)
+    rows = [_row(result, each, names) for result in results for each in result.contests]
     with (
         replacing(folder / CSV) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
-        names = predictors(results)
         writer = csv.DictWriter(file, columns(names), lineterminator="\n")
         writer.writeheader()
-        for result in results:
-            writer.writerows(_row(result, each, names) for each in result.contests)
+        writer.writerows(rows)
     with replacing(folder / JSON) as temporary:
         temporary.write_text(
             json.dumps({**head, **results_object(results)}, indent=1), encoding="utf-8"
@@ -89,9 +87,9 @@ def write_tables(results: Sequence[CaseResult], folder: Path, head: Mapping[str,
 
 
 def results_object(results: Sequence[CaseResult]) -> dict[str, Any]:
-    """What `conset campaign --json` says.
+    """Return summaries by fabric, and cases with what follows from their times.
 
-    Summaries by fabric, and cases with what follows from their times.
+    As `conset campaign --json`.
     """
     return {
         "fabrics": [summary.to_object() for summary in summarize_campaign(results)],
@@ -103,7 +101,7 @@ def _case_object(result: CaseResult) -> dict[str, Any]:
     mpi = result.best_mpi
     return {
         "name": result.name,
-        **result.case.to_object(),
+        **asdict(result.case),
         "ranks": result.ranks,
         "messages": result.messages,
         "bytes": result.bytes,

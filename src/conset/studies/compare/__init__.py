@@ -3,11 +3,17 @@
 Rows of methods, the contention curve of a complete exchange, the regions map.
 """
 
+from conset.studies.compare.comparison import (
+    Comparison,
+    Policies,
+    compare,
+    compare_pairs,
+    merged,
+    parse_policies,
+)
 from conset.studies.compare.curve import Curve, CurvePoint, serial_steps, trace_curve, trace_curves
-from conset.studies.compare.policies import Policies, parse_policies
 from conset.studies.compare.regions import Cell, Regions, chart_exchanges, chart_regions
-from conset.studies.compare.rows import Comparison, compare, compare_pairs, merged
-from conset.studies.compare.times import Timing, check_by, time_schedule
+from conset.studies.times import Timing, check_by, time_schedule
 
 __all__ = [
     "Cell",

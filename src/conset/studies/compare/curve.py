@@ -28,7 +28,7 @@ Balancing contention and synchronization on the Intel Paragon (1997), section 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -44,13 +44,13 @@ from conset.compilation.search import THREADS
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.models.formula import predict
-from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.studies.compare.rows import Watch, quiet
-from conset.studies.compare.times import check_by, deciding, simulate_workload, under
+from conset.studies.compare.comparison import Watch, quiet
+from conset.studies.contender import under
+from conset.studies.times import check_by, deciding, time_by
 
 EVERY = 16
 """Contentions up to this are all on the curve; of larger ones the powers of two and the last."""
@@ -215,11 +215,11 @@ def trace_curve(
     pattern: Pattern,
     machine: Machine,
     options: CompileOptions,
-    watch: Watch | None = None,
+    watch: Watch = quiet,
     *,
     by: str | None = None,
 ) -> Curve:
-    """The curve of a complete exchange on a mesh or torus, by `bounded`, at the pattern's own size.
+    """Return the curve of a complete exchange on a mesh or torus at the pattern's own size.
 
     See `trace_curves`.
 
@@ -233,185 +233,135 @@ def trace_curves(
     pattern: Pattern,
     machine: Machine,
     options: CompileOptions,
-    watch: Watch | None = None,
+    watch: Watch = quiet,
     *,
     sizes: Sequence[int] = (),
     by: str | None = None,
 ) -> tuple[Curve, ...]:
-    """The curves of a complete exchange on a mesh or torus, by `bounded`, at several message sizes.
+    """Return the curves of a complete exchange on a mesh or torus, by `bounded`, at several sizes.
 
     Args:
         pattern: the exchange.
         machine: what it costs.
         options: options of every compile.
-        watch: called with what is done next.
+        watch: progress callback.
         sizes: of every message [B]; none: as in the pattern.
-        by: what says the times: a model or `formula`; None: the machine's model, or the formula
+        by: what gives the times: a model or `formula`; None: the machine's model, or the formula
             where the pattern is too large for it.
 
     Raises:
         UsageError: an unknown model. InputError: `bounded` does not apply; says what it requires.
     """
     check_by(by)
-    watching = watch or quiet
-    options = replace(
-        options,
-        method="bounded",
-        sync=None,
-        contention=None,
-        channels=None,
-        limits=None,
-        rank_by=None,
-    )
-    pairs = list(_pairs(pattern, machine, options, watching))
+    unlimited = replace(options, sync=None, contention=None, channels=None, limits=None)
+    options = replace(unlimited, method="bounded", rank_by=None)
+    pairs = list(_pairs(pattern, machine, options, watch))
     naive = compile_pattern(pattern, machine, replace(options, method="naive"))
     model, stands_in = deciding(machine, by, pattern.messages, options.effort)
+    posted_by = model if model == FORMULA else ranking_of(machine, by, "naive")
+    most = 0 if model == FORMULA else allowed_work(pattern, model, options.effort)
+    costs = machine.costs_for("bounded")
+    slowest_Bps = min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)  # noqa: N806
     curves = []
     for size in counted(sizes or (None,)):
-        resized = (
-            pattern
-            if size is None
-            else replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
-        )
-        costs = machine.costs_for("bounded")
-        largest = int(resized.size.max(initial=0))
+        sent = pattern
+        if size is not None:
+            sent = replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
+        largest = int(sent.size.max(initial=0))
+        posted = under(replace(naive, pattern=sent), "none")
         base = Curve(
             largest,
             model,
             (),
             pairs[0].schedule.phases,
             synchronization_s(machine, costs),
-            _message_s(machine, largest),
+            float(costs.overhead.at(largest)) + largest / slowest_Bps,
             None,
             stands_in,
         )
-        posted_by = model if model == FORMULA else ranking_of(machine, by, "naive")
-        curves.append(_curve(base, [*pairs], naive, posted_by, resized, options.effort, watching))
+        points = _points(base, pairs, sent, most, watch)
+        naive_s, _ = time_by(posted, posted_by, most)
+        curves.append(replace(base, points=tuple(points), naive_s=naive_s))
     return tuple(curves)
 
 
 def _pairs(
-    pattern: Pattern, machine: Machine, options: CompileOptions, watching: Watch
+    pattern: Pattern, machine: Machine, options: CompileOptions, watch: Watch
 ) -> Iterator[Pair]:
-    """Every contention that makes fewer phases.
+    """Yield every contention that makes fewer phases.
 
-    With every power of two of phases between barriers, up to all.
+    Each with several numbers of phases a barrier.
+
+    Contentions go up to a quarter of the longest side, where ports begin to limit; phases between
+    barriers are the powers of two, up to all phases.
     """
+    most = max(-(-max(machine.topology.sides, default=1) // 4), 1)
+    tried = [c for c in range(1, most + 1) if c <= EVERY or c == most or c & (c - 1) == 0]
     fewest = None
-    for contention in counted(_contentions(max(machine.topology.sides, default=1))):
-        with watching(f"scheduling at contention {contention}"):
+    for contention in counted(tried):
+        with watch(f"scheduling at contention {contention}"):
             schedule = compile_pattern(pattern, machine, replace(options, contention=contention))
         if fewest is not None and schedule.phases >= fewest:
             continue
         fewest = schedule.phases
-        every = 1
-        while True:
-            with watching(f"counting groups of {every} phases at contention {contention}"):
-                yield _pair(schedule, min(every, max(schedule.phases, 1)))
-            if every >= schedule.phases:
-                break
-            every *= 2
+        powers = (1 << k for k in range(fewest.bit_length()) if 1 << k < fewest)
+        for every in (*powers, max(fewest, 1)):
+            with watch(f"counting groups of {every} phases at contention {contention}"):
+                # whole groups: what may be in flight together
+                offsets = np.append(schedule.phase_offsets[:-1:every], schedule.phase_offsets[-1])
+                loads = phase_loads(replace(schedule, phase_offsets=offsets))
+                receives = int(loads.receive.max(initial=0))
+                node = max(int(loads.send.max(initial=0)), receives)
+                link = int(loads.link.max(initial=0))
+                yield Pair(schedule, schedule.limits.link or 1, every, node, link, receives)
 
 
-def _contentions(side: int) -> list[int]:
-    """What is worth a point: up to a quarter of the longest side, where ports begin to limit."""
-    most = max(-(-side // 4), 1)
-    return [c for c in range(1, most + 1) if c <= EVERY or c == most or c & (c - 1) == 0]
-
-
-def _pair(schedule: Schedule, every: int) -> Pair:
-    """Loads are counted over whole groups: what may be in flight together."""
-    offsets = schedule.phase_offsets
-    loads = phase_loads(replace(schedule, phase_offsets=np.append(offsets[:-1:every], offsets[-1])))
-    receives = int(loads.receive.max(initial=0))
-    node = max(int(loads.send.max(initial=0)), receives)
-    return Pair(
-        schedule, schedule.limits.link or 1, every, node, int(loads.link.max(initial=0)), receives
-    )
-
-
-def _message_s(machine: Machine, size: int) -> float:
-    """The time of one message alone: overhead and its bytes at the slower port [s]."""
-    costs = machine.costs_for("bounded")
-    return float(costs.overhead.at(size)) + size / min(
-        costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps
-    )
-
-
-def _curve(
-    base: Curve,
-    pairs: Sequence[Pair],
-    naive: Schedule,
-    posted_by: str,
-    pattern: Pattern,
-    effort: int,
-    watching: Watch,
-) -> Curve:
-    """The points of one size; two at a time, as a simulation keeps one core busy."""
-    most = 0 if base.by == FORMULA else allowed_work(pattern, base.by, effort)
-    schedules = {id(p.schedule): replace(p.schedule, pattern=pattern) for p in pairs}
-    works = (
-        {} if base.by == FORMULA else {key: Workload.of_schedule(s) for key, s in schedules.items()}
-    )
+def _points(
+    base: Curve, pairs: Sequence[Pair], pattern: Pattern, most: int, watch: Watch
+) -> list[CurvePoint]:
+    """Return the points of one size; two at a time, as a simulation keeps one core busy."""
+    schedules = {id(pair.schedule): replace(pair.schedule, pattern=pattern) for pair in pairs}
+    works: dict[int, Workload] = {}
+    if base.by != FORMULA:
+        works = {key: Workload.of_schedule(schedule) for key, schedule in schedules.items()}
 
     def point(pair: Pair) -> CurvePoint:
-        schedule = under(schedules[id(pair.schedule)], pair.sync)
-        return _point(base, pair, schedule, works.get(id(pair.schedule)), most)
+        key = id(pair.schedule)
+        schedule = under(schedules[key], pair.sync)
+        terms = predict(schedule).terms
+        time_s, untimed = time_by(schedule, base.by, most, works.get(key))
+        groups = -(-schedule.phases // pair.every)
+        opened = terms["setup"]  # merging does not save it
+        costs = schedule.machine.costs_for(schedule.method)
+        least, upper = serial_steps(
+            base.steps,
+            groups,
+            schedule.pattern.ranks - 1,
+            base.barrier_s,
+            base.message_s,
+            first_barrier=costs.first_barrier,
+        )
+        return CurvePoint(
+            pair.contention,
+            pair.every,
+            schedule.phases,
+            groups,
+            pair.node,
+            pair.link,
+            time_s,
+            untimed,
+            terms["synchronization"],
+            opened,
+            terms["transfer"],
+            bound_schedule(schedule).time_s,
+            least + opened,
+            upper + opened,
+            costs.outstanding_receives is None or pair.receives <= costs.outstanding_receives,
+        )
 
     points: list[CurvePoint] = []
     with workers(THREADS) as executor:
         for first in counted(range(0, len(pairs), THREADS)):
-            with watching(f"{base.size:,} B: pair {first + 1} of {len(pairs)} by {base.by}"):
+            with watch(f"{base.size:,} B: pair {first + 1} of {len(pairs)} by {base.by}"):
                 points += executor.map(point, pairs[first : first + THREADS])
-    naive_s, _ = _time(under(replace(naive, pattern=pattern), "none"), posted_by, None, most)
-    return replace(base, points=tuple(points), naive_s=naive_s)
-
-
-def _time(
-    schedule: Schedule, by: str, work: Workload | None, most: int
-) -> tuple[float | None, str]:
-    if by == FORMULA:
-        return predict(schedule).time_s, ""
-    costs = schedule.machine.costs_for(schedule.method)
-    settings = Settings.of(costs, sync=schedule.sync, max_work=most)
-    return simulate_workload(
-        Workload.of_schedule(schedule) if work is None else work, schedule.machine, settings, by
-    )
-
-
-def _point(
-    base: Curve, pair: Pair, schedule: Schedule, work: Workload | None, most: int
-) -> CurvePoint:
-    costs = schedule.machine.costs_for(schedule.method)
-    prediction = predict(schedule)
-    terms: Mapping[str, float] = prediction.terms
-    time_s, untimed = (
-        (prediction.time_s, "") if base.by == FORMULA else _time(schedule, base.by, work, most)
-    )
-    groups = -(-schedule.phases // pair.every)
-    opened = terms["setup"]  # merging does not save it
-    least, upper = serial_steps(
-        base.steps,
-        groups,
-        schedule.pattern.ranks - 1,
-        base.barrier_s,
-        base.message_s,
-        first_barrier=costs.first_barrier,
-    )
-    return CurvePoint(
-        pair.contention,
-        pair.every,
-        schedule.phases,
-        groups,
-        pair.node,
-        pair.link,
-        time_s,
-        untimed,
-        terms["synchronization"],
-        opened,
-        terms["transfer"],
-        bound_schedule(schedule).time_s,
-        least + opened,
-        upper + opened,
-        costs.outstanding_receives is None or pair.receives <= costs.outstanding_receives,
-    )
+    return points

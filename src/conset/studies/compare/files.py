@@ -32,7 +32,7 @@ from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
 from conset.schedule.manifest import Manifest, sha256_of
 from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
-from conset.studies.compare.times import Timing, time_schedule
+from conset.studies.times import Timing, time_schedule
 from conset.verification import verify_document, verify_program
 from conset.verification.timeline.check import check_timeline
 

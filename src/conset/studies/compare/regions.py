@@ -16,11 +16,12 @@ synchronization on the Intel Paragon (1997), Figure 11.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,9 @@ from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.studies.compare.rows import Watch, contention_of, quiet
-from conset.studies.compare.times import deciding
+from conset.studies.compare.comparison import Watch, quiet
+from conset.studies.contender import Entry
+from conset.studies.times import deciding
 
 SIZES = tuple(1 << k for k in range(4, 18))
 """Message sizes [B]: 16 B to 128 KiB, the axes of the text's figures."""
@@ -133,29 +135,57 @@ class Regions:
         return {name if key == "time_s" else key: value for key, value in asdict(cell).items()}
 
 
-Timed = tuple[float, float, str, "int | None"]
-"""Time and predicted time with barriers [s], policy, contention."""
+class Timed(NamedTuple):
+    """Time of a method at one size.
+
+    Attributes:
+        time_s: mean over drawings, with its share of the compile [s].
+        waiting_s: predicted with a barrier after every phase [s].
+        sync: the policy of the first drawing.
+        contention: the limit of a link of the first drawing; None without one.
+    """
+
+    time_s: float
+    waiting_s: float
+    sync: str
+    contention: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row of the chart: its name, messages of a rank, the machine, a factory of its drawings."""
+
+    name: str
+    degree: int
+    machine: Machine
+    draw: Callable[[], list[Pattern]]
 
 
 @dataclass(frozen=True)
 class RegionOptions:
-    """How one method is compiled and timed; attributes as the arguments of `chart_regions`.
+    """How one method is compiled and timed.
 
-    With `own` the machine's model of each method says its times.
+    Attributes:
+        options: options of its compile.
+        policies: the only ones to take; without any those that can be the best.
+        rank_by: `formula` or a model; None: the machine's model of each method.
+        reuse: uses of a schedule for each compile.
+        sweep_link_limit: whether every limit of contention that is worth a try is compiled.
     """
 
     options: CompileOptions
     policies: Sequence[str]
-    rank_by: str
+    rank_by: str | None
     reuse: float
-    own: bool = False
-    sweep_link_limit: bool = False
+    sweep_link_limit: bool
 
 
 def degrees_of(ranks: int) -> tuple[int, ...]:
-    """Powers of two from 4 (or 1, where ranks are few) to half the ranks, and three quarters.
+    """Return powers of two from 4 (or 1, where ranks are few) to half the ranks.
 
-    The text's densities.
+    And three quarters.
+
+    These are the densities of the paper.
     """
     first = 4 if ranks >= 16 else 1
     powers = [1 << k for k in range(ranks.bit_length()) if first <= 1 << k <= ranks // 2]
@@ -172,9 +202,9 @@ def chart_regions(
     rank_by: str | None = None,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
-    watch: Watch | None = None,
+    watch: Watch = quiet,
 ) -> Regions:
-    """The best of `methods` for patterns of `generator` over degrees and sizes.
+    """Return the best of `methods` for patterns of `generator` over degrees and sizes.
 
     Args:
         generator: a pattern with an argument `degree`, by its name.
@@ -188,32 +218,27 @@ def chart_regions(
             pattern is too large.
         reuse: uses of a schedule for each compile.
         sizes: [B].
-        watch: called with what is done next.
+        watch: progress callback.
 
     Raises:
         UsageError: an unknown model, or more messages than the one that was asked for ranks.
         InputError: none of the methods applies to a pattern; says why the first does not.
     """
-    check_ranking(rank_by)
     ranks = machine.topology.endpoints * options.ranks_per_node
-    degrees = degrees_of(ranks)
-    if not degrees:
-        raise InputError(f"{machine.name}: a map needs at least 2 ranks, given {ranks}")
-    densest = _drawings(generator, machine, options, degrees[-1])[0]
-    require_affordable(densest, rank_by, options.effort)
-    model, stands_in = deciding(machine, rank_by, densest.messages, options.effort)
 
-    def drawn() -> Iterator[Row]:
-        for degree in counted(degrees):
-            yield Row(
-                f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree)
-            )
+    def drawings(degree: int) -> list[Pattern]:
+        spec = f"{generator}:degree={degree},size=1"
+        return [
+            parse_pattern(spec, topology=machine.topology, ranks=ranks, seed=options.seed + k)
+            for k in range(SAMPLES)
+        ]
 
-    common = RegionOptions(options, (), model, reuse, own=rank_by is None and model != FORMULA)
-    return replace(
-        _chart(drawn(), methods, common, policies, tuple(sizes), watch or quiet),
-        stands_in=stands_in,
-    )
+    rows = [
+        Row(f"degree {degree}", degree, machine, partial(drawings, degree))
+        for degree in degrees_of(ranks)
+    ]
+    how = RegionOptions(options, (), rank_by, reuse, sweep_link_limit=False)
+    return _chart(rows, machine, methods, how, policies, tuple(sizes), watch)
 
 
 def chart_exchanges(
@@ -225,187 +250,162 @@ def chart_exchanges(
     rank_by: str | None = None,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
-    watch: Watch | None = None,
+    watch: Watch = quiet,
 ) -> Regions:
-    """The best of `methods` for complete exchanges over machines and sizes.
+    """Return the best of `methods` for complete exchanges over machines and sizes.
 
     Arguments and errors as `chart_regions`.
     """
-    check_ranking(rank_by)
-    largest = machines[-1]
-    ranks = largest.topology.endpoints * options.ranks_per_node
-    if ranks < 2:
-        raise InputError(f"{largest.name}: a map needs at least 2 ranks, given {ranks}")
-    whole = parse_pattern("alltoall:size=1", topology=largest.topology, ranks=ranks)
-    require_affordable(whole, rank_by, options.effort)
-    model, stands_in = deciding(largest, rank_by, whole.messages, options.effort)
 
-    def exchanges() -> Iterator[Row]:
-        for machine in counted(machines):
-            count = machine.topology.endpoints * options.ranks_per_node
-            pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
-            yield Row(machine.name, count - 1, machine, [pattern])
+    def exchange(machine: Machine, ranks: int) -> list[Pattern]:
+        return [parse_pattern("alltoall:size=1", topology=machine.topology, ranks=ranks)]
 
-    own = rank_by is None and model != FORMULA
-    common = RegionOptions(
-        options, (), model, reuse, own, sweep_link_limit=not options.has_user_limits
-    )
-    regions = _chart(exchanges(), methods, common, policies, tuple(sizes), watch or quiet)
-    return replace(
-        regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Row:
-    """A row to be: what is done, messages of a rank, the machine, the drawings."""
-
-    name: str
-    degree: int
-    machine: Machine
-    patterns: Sequence[Pattern]
+    counts = [machine.topology.endpoints * options.ranks_per_node for machine in machines]
+    rows = [
+        Row(machine.name, ranks - 1, machine, partial(exchange, machine, ranks))
+        for machine, ranks in zip(machines, counts, strict=True)
+    ]
+    how = RegionOptions(options, (), rank_by, reuse, not options.has_user_limits)
+    rows_with_ranks = rows if counts[-1] > 1 else []
+    regions = _chart(rows_with_ranks, machines[-1], methods, how, policies, tuple(sizes), watch)
+    return replace(regions, machines=tuple(machine.name for machine in machines))
 
 
 def _chart(
-    rows: Iterable[Row],
+    rows: Sequence[Row],
+    largest: Machine,
     methods: Sequence[str],
-    common: RegionOptions,
+    how: RegionOptions,
     policies: PolicyChoice,
     sizes: tuple[int, ...],
-    watching: Watch,
+    watch: Watch,
 ) -> Regions:
-    left, skipped = list(methods), {}
-    done: list[tuple[Row, list[dict[str, Timed]]]] = []
-    for row in rows:
-        times: list[dict[str, Timed]] = [{} for _ in sizes]
-        for method in counted(tuple(left)):
-            options = replace(common.options, method=method)
-            ways = replace(common, options=options, policies=_policies_of(policies, method))
-            with watching(f"{row.name} by {method}"):
+    """Return the chart of rows, the last of which has most messages, on the largest machine."""
+    rank_by, effort = how.rank_by, how.options.effort
+    check_ranking(rank_by)
+    if not rows:
+        ranks = largest.topology.endpoints * how.options.ranks_per_node
+        raise InputError(f"{largest.name}: a map needs at least 2 ranks, given {ranks}")
+    most = rows[-1].draw()[0]
+    require_affordable(most, rank_by, effort)
+    model, stands_in = deciding(largest, rank_by, most.messages, effort)
+    own = {
+        method: () if AUTO in chosen else tuple(chosen)
+        for method in methods
+        for chosen in [policies.get(method, ()) if isinstance(policies, Mapping) else policies]
+    }
+    skipped: dict[str, str] = {}
+    times: list[dict[str, list[Timed]]] = []
+    for row in counted(rows):
+        patterns = row.draw()
+        times.append({})
+        for method in counted([method for method in methods if method not in skipped]):
+            ways = replace(
+                how,
+                options=replace(how.options, method=method),
+                policies=own[method],
+                rank_by=FORMULA if model == FORMULA else rank_by,
+            )
+            with watch(f"{row.name} by {method}"):
                 try:
-                    found = _times(row.patterns, row.machine, ways, sizes)
+                    times[-1][method] = _times(patterns, row.machine, ways, sizes)
                 except (InputError, NoScheduleError) as error:
-                    left.remove(method)
                     skipped[method] = str(error)
-                    continue
-            for column, timed in enumerate(found):
-                times[column][method] = timed
-        done.append((row, times))
+    left = tuple(method for method in methods if method not in skipped)
     if not left:
         raise InputError(next(iter(skipped.values())))
     cells = [
-        _cell(row, size, {method: times[column][method] for method in left})
-        for row, times in done
+        _cell(row, size, {method: timed[method][column] for method in left})
+        for row, timed in zip(rows, times, strict=True)
         for column, size in enumerate(sizes)
     ]
-    own = {method: tuple(_policies_of(policies, method)) for method in left}
-    refused = tuple({"method": method, "reason": reason} for method, reason in skipped.items())
-    degrees = tuple(row.degree for row, _ in done)
     return Regions(
-        degrees, sizes, tuple(left), common.reuse, tuple(cells), refused, common.rank_by, own
+        tuple(row.degree for row in rows),
+        sizes,
+        left,
+        how.reuse,
+        tuple(cells),
+        tuple({"method": method, "reason": reason} for method, reason in skipped.items()),
+        model,
+        {method: own[method] for method in left},
+        stands_in,
     )
-
-
-def _drawings(
-    generator: str, machine: Machine, options: CompileOptions, degree: int
-) -> list[Pattern]:
-    ranks = machine.topology.endpoints * options.ranks_per_node
-    return [
-        parse_pattern(
-            f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed
-        )
-        for seed in range(options.seed, options.seed + SAMPLES)
-    ]
-
-
-def _policies_of(policies: PolicyChoice, method: str) -> Sequence[str]:
-    chosen = policies.get(method, ()) if isinstance(policies, Mapping) else policies
-    return () if AUTO in chosen else chosen
 
 
 def _times(
     patterns: Sequence[Pattern], machine: Machine, ways: RegionOptions, sizes: Sequence[int]
 ) -> list[Timed]:
-    """What one method takes at each size, means over the patterns."""
-    each: list[list[Timed]] = []
+    """Return what one method takes at each size, means over the patterns."""
+    by_pattern: list[list[Timed]] = []
+    sweeps = [each for each in CANDIDATES if each.method == ways.options.method]
+    sweep = next((each for each in sweeps if each.sweep_link_limit), None)
     for pattern in patterns:
-        schedules = [
-            compile_pattern(pattern, machine, options)
-            for options in _options_of(pattern, machine, ways)
-        ]
-        each.append(
-            [min((_time(s, ways, size) for s in schedules), key=_rounded) for size in sizes]
+        tried = [ways.options]
+        if ways.sweep_link_limit and sweep is not None:
+            limits = contentions(sweep, pattern, machine)
+            tried = [replace(ways.options, contention=contention) for contention in limits]
+        schedules = [compile_pattern(pattern, machine, options) for options in tried]
+        # sums in another order are one time: the first of equals
+        by_pattern.append(
+            [
+                min(
+                    (_time(schedule, ways, size) for schedule in schedules),
+                    key=lambda timed: float(f"{timed.time_s:.9g}"),
+                )
+                for size in sizes
+            ]
         )
     return [
-        (
-            float(np.mean([t[0] for t in column])),
-            float(np.mean([t[1] for t in column])),
-            *column[0][2:],
+        column[0]._replace(
+            time_s=float(np.mean([timed.time_s for timed in column])),
+            waiting_s=float(np.mean([timed.waiting_s for timed in column])),
         )
-        for column in zip(*each, strict=True)
+        for column in zip(*by_pattern, strict=True)
     ]
-
-
-def _rounded(timed: Timed) -> float:
-    """Sums in another order are one time: the first of equals."""
-    return float(f"{timed[0]:.9g}")
-
-
-def _options_of(pattern: Pattern, machine: Machine, ways: RegionOptions) -> list[CompileOptions]:
-    """One for each limit of contention that is worth a try, where a map is to find it."""
-    listed = [
-        candidate
-        for candidate in CANDIDATES
-        if candidate.method == ways.options.method and candidate.sweep_link_limit
-    ]
-    if not ways.sweep_link_limit or not listed:
-        return [ways.options]
-    tried = contentions(listed[0], pattern, machine)
-    return [replace(ways.options, contention=contention) for contention in tried]
 
 
 def _time(schedule: Schedule, ways: RegionOptions, size: int) -> Timed:
-    share = (
-        0.0
-        if ways.reuse == inf or schedule.report is None
-        else schedule.report.compile_s / ways.reuse
+    share = 0.0
+    if ways.reuse != inf and schedule.report is not None:
+        share = schedule.report.compile_s / ways.reuse
+    sent = replace(
+        schedule.pattern, size=np.broadcast_to(np.int64(size), schedule.pattern.messages)
     )
-    schedule = _resized(schedule, ways.options, size)
-    effort = ways.options.effort
-    rank_by = None if ways.own else ways.rank_by
+    if schedule.parts is not None or schedule.timetable is not None:  # phases depend on sizes
+        schedule = compile_pattern(sent, schedule.machine, ways.options)
+    else:
+        schedule = replace(schedule, pattern=sent)
     trials = [
-        best_trial(schedule, sync, rank_by=rank_by, effort=effort)
+        best_trial(schedule, sync, rank_by=ways.rank_by, effort=ways.options.effort)
         for sync in ways.policies or (None,)
     ]
     best = min(trials, key=lambda trial: trial.time_s)
-    waiting = predict(schedule, sync="barrier").time_s
-    return best.time_s + share, waiting + share, best.sync, contention_of(schedule)
+    waiting_s = predict(schedule, sync="barrier").time_s
+    contention = Entry(schedule).contention
+    return Timed(best.time_s + share, waiting_s + share, best.sync, contention)
 
 
-def _resized(schedule: Schedule, options: CompileOptions, size: int) -> Schedule:
-    """The same phases with messages of `size` bytes.
-
-    Compiled again where the phases depend on sizes.
-    """
-    pattern = schedule.pattern
-    pattern = replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
-    if schedule.parts is not None or schedule.timetable is not None:
-        return compile_pattern(pattern, schedule.machine, options)
-    return replace(schedule, pattern=pattern)
-
-
-def _cell(row: Row, size: int, times: dict[str, Timed]) -> Cell:
-    least = min(timed[0] for timed in times.values()) * REL_TOL
-    equals = [method for method in times if times[method][0] <= least]
-    best = min(equals, key=lambda method: times[method][1])
+def _cell(row: Row, size: int, times: Mapping[str, Timed]) -> Cell:
+    least = min(timed.time_s for timed in times.values()) * REL_TOL
+    equals = [method for method in times if times[method].time_s <= least]
+    best = min(equals, key=lambda method: times[method].waiting_s)
     others = sorted(
         (method for method in times if method != best), key=lambda method: times[method][:2]
     )
-    time, _, sync, contention = times[best]
+    chosen = times[best]
     second = others[0] if others else ""
-    margin = max(times[second][0] / time - 1, 0.0) if others and time > 0 else 0.0
-    margin = 0.0 if margin < REL_TOL - 1 else margin
-    spread = {method: times[method][0] for method in times}
+    margin = 0.0
+    if others and chosen.time_s > 0:
+        margin = max(times[second].time_s / chosen.time_s - 1, 0.0)
     return Cell(
-        row.degree, size, best, sync, time, second, margin, spread, contention, row.machine.name
+        row.degree,
+        size,
+        best,
+        chosen.sync,
+        chosen.time_s,
+        second,
+        0.0 if margin < REL_TOL - 1 else margin,
+        {method: timed.time_s for method, timed in times.items()},
+        chosen.contention,
+        row.machine.name,
     )

@@ -28,8 +28,8 @@ from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
-from conset.studies.compare.rows import Watch, quiet
-from conset.studies.compare.times import check_by, time_schedule
+from conset.studies.compare.comparison import Watch, quiet
+from conset.studies.times import check_by, time_schedule
 
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 65536)
 """Of messages [B], where none are asked for."""
@@ -76,7 +76,7 @@ def compare_stages(
     sizes: Sequence[int] = (),
     combines: Sequence[str] = ("mixed",),
     by: str | None = None,
-    watch: Watch | None = None,
+    watch: Watch = quiet,
 ) -> list[StageRow]:
     """A row for every size and number of stages, both ascending, then `combines`.
 
@@ -100,15 +100,14 @@ def compare_stages(
             "has no messages" if not pattern.messages else "has an order, which stages do not keep"
         )
         raise InputError(f"compare in stages: {pattern.name} {what}")
-    watching = watch or quiet
-    with watching("placing"):
+    with watch("placing"):
         placement = placement_of(pattern, machine, options)
     rows = []
     for size in counted(sorted(set(sizes)) or SIZES):
         resized = with_largest(pattern, size)
         bound_s = bound_stages(resized, machine, placement=placement).time_s
         for name, combine, paths in _ways(resized, machine, placement, combines):
-            with watching(f"{size:,} B: {name}"):
+            with watch(f"{size:,} B: {name}"):
                 try:
                     _, whole = compile_along(
                         paths, machine, options, placement, Manifest(seed=options.seed)

@@ -49,23 +49,19 @@ def tidy(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[dict[str, C
     flat = [dict(_cells("", row)) for row in rows]
     values: dict[str, list[Cell]] = {}
     for name in dict.fromkeys(name for row in flat for name in row):
-        column = [row.get(name) for row in flat]
+        column: list[Cell] = [row.get(name) for row in flat]
         nested = any(other.startswith(f"{name}_") for row in flat for other in row)
         if nested and not any(cell is not None for cell in column):
             continue  # a structure that other rows have
-        values[name] = _of_one_kind(column)
+        if any(isinstance(cell, str) for cell in column):
+            # numbers beside words as words: in flight are `all` in one row and `4` in another
+            column = [None if cell is None else str(cell) for cell in column]
+        values[name] = column
     columns = [
         *(name for name in FIRST if name in values),
         *(name for name in values if name not in FIRST),
     ]
     return columns, [{name: values[name][k] for name in columns} for k in range(len(flat))]
-
-
-def _of_one_kind(column: list[Cell]) -> list[Cell]:
-    """Numbers beside words as words: sends in flight are `all` in one row and `4` in another."""
-    if not any(isinstance(cell, str) for cell in column):
-        return column
-    return [None if cell is None else str(cell) for cell in column]
 
 
 def _cells(path: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
@@ -101,8 +97,11 @@ def check_table_path(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{path}: a table ends in {' or '.join(SUFFIXES)}, given '{path.suffix}'")
-    if suffix == PARQUET:
-        _require_parquet()
+    for library in ("pandas", "pyarrow") if suffix == PARQUET else ():
+        try:
+            import_module(library)
+        except ImportError:
+            raise MissingExtraError(library, EXTRA) from None
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -123,11 +122,3 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(cells)
-
-
-def _require_parquet() -> None:
-    for library in ("pandas", "pyarrow"):
-        try:
-            import_module(library)
-        except ImportError:
-            raise MissingExtraError(library, EXTRA) from None

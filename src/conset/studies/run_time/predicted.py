@@ -1,7 +1,7 @@
 """Predicted: what run-time scheduling would cost on more ranks than can be started.
 
 The scheduling is really computed, by the code that every rank runs, and timed on this processor.
-What crosses the network is timed by the machine's model (`conset.studies.compare.times`):
+What crosses the network is timed by the machine's model (`conset.studies.times`):
 executions under every policy; the exchange of rows, as a concatenation in log2(ranks) steps, each
 twice as long as the one before (Wang and Ranka, Section 4.2), or, where one rank computes, as a
 gather of the rows and a scatter of each rank's part. Planning is left out: a rank makes its
@@ -29,8 +29,8 @@ from conset.machine.machine import Machine
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.studies.compare.times import time_schedule
 from conset.studies.run_time.costs import POSTING, SYNCS, RunTimeCosts, RunTimeRow
+from conset.studies.times import time_schedule
 
 HEAD_B, ENTRY_B = 8, 12
 """Of a row: how many entries it has; target and bytes of each [B]."""

@@ -1,0 +1,429 @@
+"""Comparison: one pattern on one machine by several methods under several policies.
+
+One row of figures for each.
+
+Rows are sorted by the time that decides: by the machine's model, by another one, or by the formula.
+Effort is counted: a simulation takes no more work than a whole choice by `auto` may; methods that
+search are left out above `LARGE` messages unless they are named. A row without a time has the
+reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from conset.base.errors import ConsetError, InputError, NoScheduleError, UsageError
+from conset.base.progress import counted
+from conset.compilation.candidates import LARGE
+from conset.compilation.options import AUTO, FORMULA, CompileOptions
+from conset.compilation.ranking import allowed_work, ranking_of, require_affordable
+from conset.machine.machine import Machine
+from conset.methods.phases.table import find_method
+from conset.pattern.pattern import Pattern
+from conset.schedule.policy import parse_sync
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+from conset.studies.compare.tidy import to_pandas
+from conset.studies.contender import Contender, Entry
+from conset.studies.times import (
+    Simulated,
+    check_by,
+    deciding,
+    errors_of,
+    reference_of,
+    simulate_by,
+    time_by,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Watch = Callable[[str], AbstractContextManager[None]]
+"""Progress callback: called with the next step, and entered for as long as that takes."""
+SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
+"""Methods that search for long.
+
+They are compared up to `LARGE` messages per unit of effort, unless they are named.
+"""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """Policies that each method takes.
+
+    Attributes:
+        common: of every method that has none of its own; () for its best or its default.
+        own: method → its own.
+    """
+
+    common: tuple[str, ...] = ()
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def of(self, method: str) -> tuple[str, ...]:
+        """Return the policies of a method."""
+        return self.own.get(method, self.common)
+
+    def spread(self, methods: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Return method → policies.
+
+        Raises:
+            UsageError: a method has its own policy but is none of `methods`.
+        """
+        spread = {method: self.of(method) for method in methods}
+        for method, policies in self.own.items():
+            if method not in spread:
+                text = f"sync {method}={policies[0]}: {method} is not compared: {', '.join(spread)}"
+                raise UsageError(text, options=["sync"])
+        return spread
+
+
+def parse_policies(text: str | None) -> Policies:
+    """Parse `ready`, `none,barrier`, `auto,naive=none`.
+
+    A policy without a method is for all methods that have none of their own; `auto`: the best.
+
+    Raises:
+        UsageError: an unknown policy or method.
+    """
+    policies: dict[str, dict[str, None]] = {"": {}}
+    for word in [] if text is None else text.split(","):
+        name, equals, policy = (part.strip() for part in word.rpartition("="))
+        method = name if not equals or name == AUTO else find_method(name).name
+        policies.setdefault(method, {})[AUTO if policy == AUTO else str(parse_sync(policy))] = None
+    common, *own = ((method, tuple(unique)) for method, unique in policies.items())
+    return Policies(common[1], MappingProxyType(dict(own)))
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonRow:
+    """Figures of one method under one policy, or of one way to combine messages.
+
+    Attributes:
+        entry: what was compiled.
+        method: its name; of a program that of its stages and the way to combine them.
+        figures: the keys of `compile --json`.
+        by_auto: whether the method was chosen, not only its policy.
+        by: what gives `time_s`: a model or `formula`.
+        time_s: the time that decides [s]; None: there is none.
+        untimed: the reason, or "".
+        simulated: figures by each model; None: no models were asked for.
+        not_simulated: the reasons of models that have none.
+        place: `pattern_name` and `machine`, where there may be several of them.
+        measured: what a job over MPI took here, and where it ran; None: it was not run.
+        errors: error of each time relative to a reference; None: nothing stands beside the
+            prediction.
+    """
+
+    entry: Entry
+    method: str
+    figures: Mapping[str, Any]
+    by_auto: bool
+    by: str = FORMULA
+    time_s: float | None = None
+    untimed: str = ""
+    simulated: Mapping[str, Simulated] | None = None
+    not_simulated: Mapping[str, str] = field(default_factory=dict)
+    place: Mapping[str, str] = field(default_factory=dict)
+    measured: Mapping[str, Any] | None = None
+    errors: Mapping[str, float] | None = None
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Key to sort by: sums in another order are one time."""
+        time_s = inf if self.time_s is None else self.time_s
+        return float(f"{time_s:.9g}"), float(f"{self.entry.prediction.time_s:.9g}")
+
+    def timed(
+        self, by: str | None, models: Sequence[str], effort: int, watching: Watch, place: str
+    ) -> ComparisonRow:
+        """Return the row with its time by `by` (None: the machine's model of its method) and by
+        models.
+        """  # noqa: D205
+        row, schedule = self, self.entry.whole
+        what = f"{schedule.method} under {schedule.sync} ({place})"
+        if models:
+            with watching(f"simulating {what} by {', '.join(models)}"):
+                simulated, refused = simulate_by(schedule, models, effort=effort)
+            row = replace(row, simulated=simulated, not_simulated=refused)
+        model = ranking_of(schedule.machine, by, schedule.method)
+        with watching(f"simulating {what} by {model}"):
+            if row.simulated and model in row.simulated:
+                return replace(row, by=model, time_s=row.simulated[model].time_s)
+            time_s, reason = None, row.not_simulated.get(model, "")
+            if not reason:
+                most = 0 if model == FORMULA else allowed_work(schedule.pattern, model, effort)
+                time_s, reason = time_by(schedule, model, most)
+        return replace(row, by=model, time_s=time_s, untimed=reason)
+
+    def to_object(self) -> dict[str, Any]:
+        """Return the row as `compare --json` prints it."""
+        beside: dict[str, Any] = {}
+        if self.simulated is not None or self.errors is not None:
+            simulated = (self.simulated or {}).items()
+            beside["simulated"] = {model: asdict(figures) for model, figures in simulated}
+            beside["not_simulated"] = dict(self.not_simulated)
+        in_flight = self.entry.whole.machine.costs_for(self.entry.whole.method).in_flight
+        return {
+            **self.figures,
+            "method": self.method,
+            "method_by_auto": self.by_auto,
+            **beside,
+            "by": self.by,
+            "time_s": self.time_s,
+            "untimed": self.untimed or None,
+            "contention": self.entry.contention,
+            "machine_in_flight": "all" if in_flight is None else in_flight,
+            **self.place,
+            **(
+                {}
+                if self.errors is None
+                else {"measured": self.measured, "errors": dict(self.errors)}
+            ),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods beside each other, by rising time, those without one last.
+
+    Attributes:
+        entries: rows as they were computed.
+        skipped: `method` and `reason` of each method that does not apply.
+        by: what decides.
+        stands_in: why that is the formula and not the machine's model, if so.
+        reference: what errors are relative to; "" where nothing stands beside the prediction.
+    """
+
+    entries: Sequence[ComparisonRow] = ()
+    skipped: Sequence[Mapping[str, str]] = ()
+    by: str = FORMULA
+    stands_in: str = ""
+    reference: str = ""
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The keys of `compile --json`, one row for each method and policy, and further keys.
+
+        `by` (what gives `time_s`: a model or `formula`), `time_s` (None where there is none; [s]),
+        `untimed` (why, or None), `contention` (the limit of a link, None without one),
+        `machine_in_flight` (sends a rank keeps open where the schedule has no number, or `all`);
+        with models also `simulated` {model: {time_s, …}} and `not_simulated` {model: why}.
+        """
+        return [row.to_object() for row in self.entries]
+
+    @property
+    def terms(self) -> list[dict[str, float]]:
+        """Terms of the predicted time of each row [s]."""
+        return [dict(row.entry.prediction.terms) for row in self.entries]
+
+    @property
+    def schedules(self) -> list[Schedule]:
+        """Schedule of each row, under its policy; a program as one."""
+        return [row.entry.whole for row in self.entries]
+
+    @property
+    def programs(self) -> list[Program | None]:
+        """Program of each row that combines messages, else None."""
+        return [row.entry.program for row in self.entries]
+
+    def with_errors(
+        self, machine: Machine, measure: Callable[[Entry], Mapping[str, Any] | None]
+    ) -> Comparison:
+        """Return the rows with what `measure` returns of each.
+
+        And the errors of all times beside it.
+        """
+        rows = [replace(row, measured=measure(row.entry), errors={}) for row in self.entries]
+        found = [row.to_object() for row in rows]
+        reference = reference_of(found, machine)
+        rows = [
+            replace(row, errors=errors_of(each, reference))
+            for row, each in zip(rows, found, strict=True)
+        ]
+        return replace(self, entries=rows, reference=reference)
+
+    def to_pandas(self) -> DataFrame:
+        """Return the rows as a tidy frame: one row for each method and policy, one value a cell.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        return to_pandas(self.rows)
+
+
+def quiet(what: str) -> AbstractContextManager[None]:
+    """Do nothing: the progress callback of callers that show no progress."""
+    return nullcontext()
+
+
+def compare(
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    methods: Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = (),
+    by: str | None = None,
+    named: bool = True,
+    combines: Sequence[str] = (),
+    watch: Watch = quiet,
+) -> Comparison:
+    """Return a row for each method that applies and each policy, and each way to combine.
+
+    The fastest first.
+
+    Args:
+        pattern: what is sent.
+        machine: what it costs.
+        options: options of every compile; its `rank_by` chooses where the method or a policy is
+            `auto`.
+        methods: method → its policies, `auto` for its best; without any its default.
+        models: that simulate every row.
+        by: what gives a row's time: a model, or `formula`; None: the machine's model, or the
+            formula where the pattern is too large for it.
+        named: whether the user named these methods, so that none is left out for its effort.
+        combines: values of `--combine`: programs of stages, which are scheduled by `auto`.
+        watch: progress callback.
+
+    Raises:
+        UsageError: an unknown model, or more messages than `rank_by` may rank. InputError: no
+            method applies; says why the first does not. VerificationError: a method made a schedule
+            that breaks a rule.
+    """
+    check_by(by)
+    require_affordable(pattern, options.rank_by, options.effort)
+    model, stands_in = deciding(machine, by, pattern.messages, options.effort)
+    rows: list[ComparisonRow] = []
+    skipped: list[dict[str, str]] = []
+    first: ConsetError | None = None
+    most = LARGE * options.effort
+    for k, (name, policies) in enumerate(counted(methods.items()), 1):
+        if not named and name in SEARCHING and pattern.messages > most:
+            reason = (
+                f"searches too long for {pattern.messages:,} messages, at most {most:,}; "
+                f"--methods {name} or --effort allows"
+            )
+            skipped.append({"method": name, "reason": reason})
+            continue
+        own = replace(options, method=name, rank_by=options.rank_by if name == AUTO else None)
+        with watch(f"scheduling by {name} ({k} of {len(methods)})"):
+            try:
+                entry = Contender(name, own).compile(pattern, machine)
+                versions = [entry.under(policy, options) for policy in policies] or [entry]
+            except (InputError, NoScheduleError) as error:
+                first = first or error
+                skipped.append({"method": name, "reason": str(error)})
+                continue
+        with watch(f"verifying, bounding, predicting {name} ({k} of {len(methods)})"):
+            verified = None
+            for version in versions:
+                figures = version.summary(verified)
+                verified = True  # the policy does not change what is verified
+                rows.append(ComparisonRow(version, version.whole.method, figures, name == AUTO))
+    for word in combines:
+        with watch(f"combining by {word}"):
+            try:
+                entry = Contender(word, replace(options, method=AUTO), combine=word).compile(
+                    pattern, machine
+                )
+            except (InputError, NoScheduleError) as error:
+                skipped.append({"method": word, "reason": str(error)})
+                continue
+            figures, method = entry.summary(), entry.whole.method
+            combine = figures["combine"]
+            rows.append(
+                ComparisonRow(
+                    entry, method if combine == "none" else f"{method} {combine}", figures, True
+                )
+            )
+    if first is not None and not rows:
+        raise first
+    decides = None if by is None and model != FORMULA else model
+    timed = [
+        row.timed(decides, models, options.effort, watch, f"{k} of {len(rows)}")
+        for k, row in enumerate(counted(rows), 1)
+    ]
+    decided = ", ".join(dict.fromkeys(row.by for row in timed)) or model
+    return Comparison(sorted(timed, key=lambda row: row.rank), skipped, decided, stands_in)
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Pattern, Machine]],
+    options: CompileOptions,
+    methods: Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = (),
+    by: str | None = None,
+    named: bool = True,
+    combines: Sequence[str] = (),
+    watch: Watch = quiet,
+) -> list[Comparison]:
+    """Return `compare` for several patterns and machines, pair after pair.
+
+    Args:
+        pairs: patterns, each on its machine.
+        options: as for `compare`, and what follows.
+        methods: method → its policies.
+        models: that simulate every row.
+        by: what gives a row's time; None: each machine's model.
+        named: whether the user named these methods.
+        combines: values of `--combine`.
+        watch: progress callback.
+
+    Returns:
+        One for each pair, in their order; rows and skipped methods name it by `pattern_name` and
+        `machine`. Where no method applies there are no rows, and `skipped` has the reason.
+
+    Raises:
+        As `compare`; InputError, NoScheduleError: where no method applies to any pair.
+    """
+    results = []
+    first: ConsetError | None = None
+    for k, (pattern, machine) in enumerate(pairs, 1):
+        place = {"pattern_name": pattern.name, "machine": machine.name}
+        where = (
+            f"{pattern.name} on {machine.name} ({k} of {len(pairs)}): " if len(pairs) > 1 else ""
+        )
+
+        def within(what: str, where: str = where) -> AbstractContextManager[None]:
+            return watch(f"{where}{what}")
+
+        try:
+            result = compare(
+                pattern,
+                machine,
+                options,
+                methods,
+                models=models,
+                by=by,
+                named=named,
+                combines=combines,
+                watch=within,
+            )
+        except (InputError, NoScheduleError) as error:
+            first = first or error
+            result = Comparison(skipped=[{"method": ", ".join(methods), "reason": str(error)}])
+        rows = [replace(row, place=place) for row in result.entries]
+        skipped = [{**place, **refused} for refused in result.skipped]
+        results.append(replace(result, entries=rows, skipped=skipped))
+    if first is not None and not any(result.entries for result in results):
+        raise first
+    return results
+
+
+def merged(results: Sequence[Comparison]) -> Comparison:
+    """Return all rows of several, one after the other; `by` and `stands_in` name all that occur."""
+    timed = [result for result in results if result.entries]
+    return Comparison(
+        [row for result in results for row in result.entries],
+        [refused for result in results for refused in result.skipped],
+        ", ".join(dict.fromkeys(result.by for result in timed)) or FORMULA,
+        "; ".join(dict.fromkeys(result.stands_in for result in timed if result.stands_in)),
+        ", ".join(dict.fromkeys(result.reference for result in results if result.reference)),
+    )

@@ -1,0 +1,389 @@
+"""Times of schedules.
+
+Predicted by formula, or simulated by a model within a counted amount of work.
+
+A machine names the model that each method follows on it (`Costs.model`). By it a schedule is
+simulated as `conset simulate` does, up to a counted size: `MAX_MESSAGES` of
+`conset.compilation.ranking`, and as much counted work as is allowed. Beyond it the formula stands
+in, which does not model blocking between messages; the result says so.
+
+A model that does not apply, or would have more to do than `LARGEST` allows, is left out with its
+reason. Errors are relative to the measured time where there is one, else to the most detailed model
+that has a time: `flit` where its routers are all that the machine charges a message, else
+`connections`, or `wormhole` or `circuit`, which pay overheads too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.arrays import ValueObject
+from conset.base.errors import InputError, NoScheduleError, UsageError, unknown_name
+from conset.compilation.options import FORMULA
+from conset.compilation.ranking import (
+    ALLOWANCES,
+    MAX_MESSAGES,
+    allowed_work,
+    is_affordable,
+    ranking_of,
+    settings_of,
+)
+from conset.machine.machine import Machine
+from conset.models.flit import flits_of
+from conset.models.formula import Prediction, predict
+from conset.models.formula.evaluate import retarget
+from conset.models.table import find_model
+from conset.models.timeline import Timeline
+from conset.models.workload import Workload
+from conset.schedule.schedule import Schedule
+
+WORK = 100_000_000
+"""Counted work that one schedule may take where no model was asked for: some seconds."""
+COMPUTATION = ("computation_s", "hidden_s", "with_computation_s")
+"""Further times of a machine that is to compute during the exchange."""
+LARGEST: Mapping[str, int] = MappingProxyType(
+    {"flow": 1 << 17, "wormhole": 1 << 20, "circuit": 1 << 20, "packet": 1 << 17}
+)
+"""Maximum number of messages that a model simulates here; `conset simulate` has no limit."""
+LARGEST_FLITS = 1 << 24
+"""Maximum number of flits that `flit` and `connections` simulate here.
+
+Messages do not determine their work.
+"""
+ROUTER_CYCLES = 5
+"""Cycles that `flit` takes for a message beside its hops and flits."""
+CYCLES_ONLY = "cycles of routers and links alone, without the machine's overheads of a message"
+MEASURED = "measured"
+PREDICTED = "predicted"
+
+Row = Mapping[str, Any]
+"""Keys of `compile --json`, with `simulated` {model.
+
+{time_s, …}} and `measured` {median_s, …} or None.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Timing(ValueObject):
+    """Time of a schedule.
+
+    Attributes:
+        by: the model that gives `time_s`, or `formula`.
+        time_s: [s].
+        phase_s: shape=(phases), float64 [s]: by formula as in `Prediction`; by a model the time
+            from the last delivery of the phases before to that of each phase. They add up to
+            `time_s`.
+        terms: `synchronization`, `setup` and `transfer` [s], which add up to `time_s`. By a model
+            the first two are what the formula charges (nothing is under way in a barrier), and
+            `transfer` is the rest.
+        prediction: by formula.
+        stands_in: why the formula is in place of a model, if so.
+        computation: of a machine that is to compute meanwhile, as in `Prediction`.
+    """
+
+    by: str
+    time_s: float
+    phase_s: NDArray[np.float64]
+    terms: dict[str, float]
+    prediction: Prediction
+    stands_in: str = ""
+    computation: dict[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        self._freeze()
+
+    @property
+    def sync(self) -> str:
+        """Policy that the time holds for."""
+        return self.prediction.sync
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Uses that the machine's numbers were not made for, a line each."""
+        return self.prediction.warnings
+
+    def to_object(self) -> dict[str, Any]:
+        """Return the keys of `predict --json`.
+
+        Those of a prediction, `by`, `formula_s` and `stands_in`.
+        """
+        return {
+            **self.prediction.to_object(),
+            "time_s": self.time_s,
+            "by": self.by,
+            "phase_s": self.phase_s.tolist(),
+            "terms": dict(self.terms),
+            "formula_s": self.prediction.time_s,
+            "stands_in": self.stands_in or None,
+            **(self.computation or {}),
+        }
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Figures of one simulation.
+
+    Attributes:
+        time_s: end of the last message [s].
+        mean_latency_s: delivery minus release, over messages [s].
+        sync: the policy.
+        in_flight: sends a rank keeps open, or `all`.
+        elapsed_s: how long the simulation took [s].
+        note: what the model leaves out, if anything.
+    """
+
+    time_s: float
+    mean_latency_s: float
+    sync: str
+    in_flight: int | str
+    elapsed_s: float
+    note: str | None
+
+
+def check_by(by: str | None) -> None:
+    """Raise `UsageError` where `by` is neither None nor `formula` nor a model of the network in
+    seconds.
+    """  # noqa: D205
+    if by is not None and by != FORMULA and by not in MAX_MESSAGES:
+        raise unknown_name("by", by, (FORMULA, *MAX_MESSAGES), options=["by"])
+
+
+def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -> tuple[str, str]:
+    """Return (what gives the times of patterns of so many messages, why the formula stands in
+    for it or "").
+    """  # noqa: D205
+    model = ranking_of(machine, by)
+    most = MAX_MESSAGES.get(model, messages) * effort
+    if messages <= most:
+        return model, ""
+    return FORMULA, f"the formula stands in for {model} above {most:,} messages, given {messages:,}"
+
+
+def time_schedule(
+    schedule: Schedule,
+    *,
+    sync: str | None = None,
+    machine: Machine | None = None,
+    by: str | None = None,
+) -> Timing:
+    """Return the time of a schedule.
+
+    Args:
+        schedule: phases of transfers, with sends in flight and a posting order.
+        sync: policy; None: its own.
+        machine: another machine.
+        by: `formula` or a model, which then simulates whatever that takes; None: the machine's
+            model, for which the formula stands in where the schedule is too large or cannot run.
+
+    Raises:
+        UsageError: an unknown policy or model.
+        InputError: a rank lives on a node that the other machine does not have; by a model that was
+            asked for, a node has no room for its receives. NoScheduleError: by such a model it
+            deadlocks.
+    """
+    check_by(by)
+    prediction = predict(schedule, sync=sync, machine=machine)
+    schedule = schedule if machine is None else retarget(schedule, machine)
+    model, stands_in = ranking_of(schedule.machine, by, schedule.method), ""
+    timeline = None
+    if by is None and not is_affordable(schedule.pattern, model, 1):
+        stands_in = deciding(schedule.machine, by, schedule.pattern.messages)[1]
+    elif model != FORMULA:
+        most = WORK if by is None else None
+        settings = settings_of(schedule, prediction.sync, schedule.in_flight, max_work=most)
+        try:
+            timeline = find_model(model).simulate(
+                Workload.of_schedule(schedule), schedule.machine, settings
+            )
+        except (InputError, NoScheduleError) as reason:
+            if by is not None:
+                raise
+            stands_in = f"the formula stands in for {model}, by which it cannot run: {reason}"
+    if timeline is not None and not isfinite(timeline.time_s):
+        timeline = None
+        stands_in = (
+            f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by "
+            f"{model}: all of them)"
+        )
+    if timeline is None:
+        return Timing(
+            FORMULA,
+            prediction.time_s,
+            prediction.phase_s,
+            prediction.terms,
+            prediction,
+            stands_in,
+            prediction.computation,
+        )
+    time_s, charged = timeline.time_s, prediction.terms
+    synchronization = min(charged["synchronization"], time_s)
+    setup = min(charged["setup"], time_s - synchronization)
+    terms = {
+        "synchronization": synchronization,
+        "setup": setup,
+        "transfer": time_s - synchronization - setup,
+    }
+    ends = timeline.phase_end_s if schedule.phases else np.zeros(0)
+    computation = {
+        key: float(timeline.figures[key]) for key in COMPUTATION if key in timeline.figures
+    }
+    return Timing(model, time_s, np.diff(ends, prepend=0.0), terms, prediction, "", computation)
+
+
+def simulate(
+    schedule: Schedule, model: str, max_work: int | None, workload: Workload | None = None
+) -> tuple[Timeline | None, str]:
+    """Return (the timeline of a schedule under its own policy, "") or (None, the reason why
+    there is none).
+
+    Args:
+        schedule: with its sends in flight, else those of its machine.
+        model: what simulates it.
+        max_work: counted work after which the simulation ends without a time.
+        workload: of the schedule, where the caller has it already.
+    """  # noqa: D205
+    settings = settings_of(schedule, schedule.sync, schedule.in_flight, max_work=max_work)
+    played = Workload.of_schedule(schedule) if workload is None else workload
+    try:
+        timeline = find_model(model).simulate(played, schedule.machine, settings)
+    except (InputError, NoScheduleError, UsageError) as reason:
+        return None, str(reason)
+    if not isfinite(timeline.time_s):
+        return None, f"cut after {max_work or 0:,} steps of simulation; --effort allows more"
+    return timeline, ""
+
+
+def time_by(
+    schedule: Schedule, by: str, max_work: int, workload: Workload | None = None
+) -> tuple[float | None, str]:
+    """Return (the time by a model or by `formula` [s], "") or (None, the reason why there is
+    none).
+    """  # noqa: D205
+    if by == FORMULA:
+        return predict(schedule).time_s, ""
+    timeline, reason = simulate(schedule, by, max_work, workload)
+    return None if timeline is None else timeline.time_s, reason
+
+
+def simulate_by(
+    schedule: Schedule, models: Sequence[str], *, effort: int = 1
+) -> tuple[dict[str, Simulated], dict[str, str]]:
+    """Return (figures by each model under the schedule's policy, the reasons of models that have
+    none).
+
+    Each simulation takes at most the counted work that `allowed_work` allows, times `effort`.
+    """  # noqa: D205
+    workload = Workload.of_schedule(schedule)
+    simulated: dict[str, Simulated] = {}
+    refused: dict[str, str] = {}
+    for model in models:
+        refused[model] = too_large(workload, schedule.machine, model)
+        if refused[model]:
+            continue
+        most = allowed_work(schedule.pattern, model, effort) if model in ALLOWANCES else None
+        timeline, refused[model] = simulate(schedule, model, most, workload)
+        if timeline is not None:
+            del refused[model]
+            figures = timeline.to_object()
+            note = (
+                CYCLES_ONLY if model == "flit" and not routers_are_all(schedule.machine) else None
+            )
+            keys = ("time_s", "mean_latency_s", "sync", "in_flight", "elapsed_s")
+            simulated[model] = Simulated(**{key: figures[key] for key in keys}, note=note)
+    return simulated, refused
+
+
+def too_large(workload: Workload, machine: Machine, model: str) -> str:
+    """Return why a model would have too much to do, with both numbers; "" where it would not."""
+    if model in ("flit", "connections"):
+        flits = int(
+            flits_of(workload.bytes, machine.costs_for(workload.method).flit_B).sum(dtype=np.int64)
+        )
+        return (
+            ""
+            if flits <= LARGEST_FLITS
+            else f"{flits:,} flits, at most {LARGEST_FLITS:,} are simulated here"
+        )
+    if workload.messages <= LARGEST[model]:
+        return ""
+    return f"{workload.messages:,} messages, at most {LARGEST[model]:,} are simulated here"
+
+
+def default_models(machine: Machine) -> tuple[str, ...]:
+    """Return fair sharing, and the model that shows blocking on this machine."""
+    return ("flow", next((model for model in machine.models if model != "flow"), "wormhole"))
+
+
+def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:
+    """Return the models of `--models A,B`, each known; without a text the default ones.
+
+    Raises:
+        UsageError: an unknown model, or none.
+    """
+    if text is None:
+        return default_models(machine)
+    names = tuple(
+        dict.fromkeys(find_model(word.strip()).name for word in text.split(",") if word.strip())
+    )
+    if not names:
+        raise UsageError("models: at least one model required", options=["models"])
+    return names
+
+
+def reference_of(rows: Sequence[Row], machine: Machine) -> str:
+    """Return what errors are relative to.
+
+    `measured`, a model, or "" where there is only the prediction.
+    """
+    if any(row.get(MEASURED) for row in rows):
+        return MEASURED
+    detailed = ("connections", "packet", "wormhole", "circuit", "flow", "flit")
+    if routers_are_all(machine):
+        detailed = ("flit", *detailed[:-1])
+    return next((model for model in detailed if any(model in row["simulated"] for row in rows)), "")
+
+
+def routers_are_all(machine: Machine) -> bool:
+    """Return whether the overheads of a message are at most twice the cycles that routers of
+    `flit` take anyway.
+    """  # noqa: D205
+    costs = machine.costs
+    if costs.has_overheads or not isfinite(costs.link_Bps):
+        return False
+    return costs.overhead.at(0) <= 2 * ROUTER_CYCLES * costs.flit_B / costs.link_Bps
+
+
+def time_of(row: Row, what: str) -> float | None:
+    """Return the time of a row: `predicted`, by a model, or `measured` [s].
+
+    None where there is none.
+    """
+    if what == PREDICTED:
+        return float(row["predicted_s"])
+    if what == MEASURED:
+        return float(row[MEASURED]["median_s"]) if row.get(MEASURED) else None
+    simulated = row["simulated"].get(what)
+    return None if simulated is None else float(simulated["time_s"])
+
+
+def errors_of(row: Row, reference: str) -> dict[str, float]:
+    """Return the error of every time of a row relative to the reference.
+
+    Nothing without a reference.
+    """
+    against = time_of(row, reference) if reference else None
+    if not against:
+        return {}
+    times = {
+        what: time_of(row, what)
+        for what in (PREDICTED, *row["simulated"], MEASURED)
+        if what != reference
+    }
+    return {what: time / against - 1 for what, time in times.items() if time is not None}
