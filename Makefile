@@ -104,7 +104,7 @@ test-cpp: ## the C++ tests, without Python (needs cmake and GoogleTest)
 	ctest --test-dir build/cpp --output-on-failure
 
 test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
-	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCONSET_UNITY=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	cmake --build build/cpp-sanitized -j2
 	ctest --test-dir build/cpp-sanitized --output-on-failure
 
@@ -112,7 +112,7 @@ test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
 # extension that is not sanitized.
 test-core-sanitized: $(LINT) ## malformed arguments, nouns and plan files, with the extension built with sanitizers
 	$(BIN)/cmake -S cpp -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCONSET_PYTHON=ON \
-		-DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
+		-DCONSET_UNITY=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
 	$(BIN)/cmake --build $(SANITIZED)
 	@rm -rf $(SANITIZED)/packages && mkdir $(SANITIZED)/packages
 	@cp -r src/conset $(SANITIZED)/packages && cp $(SANITIZED)/_core*.so $(SANITIZED)/packages/conset
@@ -123,7 +123,13 @@ test-core-sanitized: $(LINT) ## malformed arguments, nouns and plan files, with 
 		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py \
 		tests/properties/test_plan_files.py tests/properties/test_connection_files.py
 
-core: $(READY) ## build the C++ extension again after an edit (incremental)
+core: ## compile the C++ extension again after an edit, file by file (incremental)
+	@test -x $(BIN)/cmake || $(MAKE) setup
+	@$(BIN)/cmake -S cpp -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCONSET_PYTHON=ON -DSKBUILD=2 \
+		-DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
+	$(BIN)/cmake --build build/core
+	@$(BIN)/cmake --install build/core --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" >/dev/null
+	@touch $(READY)
 
 stubs: $(LINT) ## write src/conset/_core.pyi again from the bindings
 	$(BIN)/python -m nanobind.stubgen -m conset._core -o src/conset/_core.pyi

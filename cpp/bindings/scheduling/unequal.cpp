@@ -92,7 +92,7 @@ auto anneal(const BoundResources& resources, In<double> duration, double opening
     return give(std::move(better));
 }
 
-double least(const BoundResources& resources, In<double> duration, double opening) {
+double least_of(const BoundResources& resources, In<double> duration, double opening) {
     nb::gil_scoped_release released;
     check_size("duration", duration.shape(0), resources.size());
     check_finite("duration", view(duration));
@@ -166,7 +166,7 @@ void bind_unequal(nb::module_& module) {
                nb::arg("steps"), nb::arg("hot"), nb::arg("cold"), nb::arg("seed"));
     module.def("phases_length", &length, nb::arg("phase").noconvert(), nb::arg("duration").noconvert(),
                nb::arg("opening"));
-    module.def("least_length", &least, nb::arg("resources"), nb::arg("duration").noconvert(), nb::arg("opening"));
+    module.def("least_length", &least_of, nb::arg("resources"), nb::arg("duration").noconvert(), nb::arg("opening"));
     nb::class_<BoundWork>(module, "TransferWork")
         .def(
             "__init__",

@@ -116,8 +116,8 @@ BoundOpenTransfers checked(const BoundOpenTransfers& given) {
     return given;
 }
 
-OpenTimes simulate(const BoundOpenTables& tables, const BoundOpenTransfers& transfers, std::int64_t until,
-                   std::int64_t work, std::int64_t delivered) {
+OpenTimes run_connections(const BoundOpenTables& tables, const BoundOpenTransfers& transfers, std::int64_t until,
+                          std::int64_t work, std::int64_t delivered) {
     nb::gil_scoped_release released;
     check_count("until", until, -1, std::int64_t{1} << 62);
     check_ids("connection", view(transfers.connection), static_cast<std::int64_t>(tables.first.shape(0)), -1);
@@ -170,7 +170,7 @@ void bind_open_tables(nb::module_& module) {
         .def_ro("moves", &OpenTimes::moves)
         .def_ro("late", &OpenTimes::late)
         .def_ro("cut", &OpenTimes::cut);
-    module.def("simulate_connections", &simulate, nb::arg("tables"), nb::arg("transfers"), nb::kw_only(),
+    module.def("simulate_connections", &run_connections, nb::arg("tables"), nb::arg("transfers"), nb::kw_only(),
                nb::arg("until"), nb::arg("work"), nb::arg("delivered"));
 }
 

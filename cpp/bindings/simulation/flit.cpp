@@ -97,7 +97,7 @@ void check_clock(const BoundWorkload& workload, const BoundFlits& flits, const E
     require(all < 0x1p62, "release, barrier, setup, signal, send, receive, copy", "must be below 2^62 cycles together");
 }
 
-FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
+FlitTimes run_flit(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
                    const BoundRouters& given, const BoundFlits& flits, const FlitWatch& watch, double until,
                    std::int64_t work) {
     nb::gil_scoped_release released;
@@ -151,7 +151,7 @@ void bind_flit(nb::module_& module) {
                 new (self) FlitWatch{first, last, limit};
             },
             nb::kw_only(), nb::arg("first"), nb::arg("last"), nb::arg("limit"));
-    module.def("simulate_flit", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("routers"),
+    module.def("simulate_flit", &run_flit, nb::arg("workload"), nb::arg("execution"), nb::arg("routers"),
                nb::arg("flits"), nb::arg("watch"), nb::kw_only(), nb::arg("until"), nb::arg("work"));
 }
 

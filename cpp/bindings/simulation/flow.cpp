@@ -6,7 +6,7 @@ namespace conset::bindings {
 
 namespace {
 
-Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
+Simulated run_flow(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
                    bool rtt, double rtt_latency, double until, std::int64_t work, bool detailed, bool record) {
     nb::gil_scoped_release released;
     return simulate_flow(workload.routes(), workload.messages<double>(view(workload.time)),
@@ -17,7 +17,7 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
 }  // namespace
 
 void bind_flow(nb::module_& module) {
-    module.def("simulate_flow", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"), nb::kw_only(),
+    module.def("simulate_flow", &run_flow, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"), nb::kw_only(),
                nb::arg("rtt"), nb::arg("rtt_latency"), nb::arg("until"), nb::arg("work"), nb::arg("detailed"),
                nb::arg("record"));
 }

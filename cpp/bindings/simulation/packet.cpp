@@ -6,9 +6,9 @@ namespace conset::bindings {
 
 namespace {
 
-Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
-                   In<std::uint8_t> dateline, std::int32_t pools, double packet, double buffer, double window,
-                   double until, std::int64_t work, bool detailed) {
+Simulated run_packets(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
+                      In<std::uint8_t> dateline, std::int32_t pools, double packet, double buffer, double window,
+                      double until, std::int64_t work, bool detailed) {
     nb::gil_scoped_release released;
     if (dateline.shape(0) > 0)
         check_size("dateline", dateline.shape(0), static_cast<std::size_t>(workload.network->link_slots()));
@@ -26,7 +26,7 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
 }  // namespace
 
 void bind_packet(nb::module_& module) {
-    module.def("simulate_packets", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"),
+    module.def("simulate_packets", &run_packets, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"),
                nb::kw_only(), nb::arg("dateline").noconvert(), nb::arg("pools"), nb::arg("packet"), nb::arg("buffer"),
                nb::arg("window"), nb::arg("until"), nb::arg("work"), nb::arg("detailed"));
 }

@@ -6,9 +6,9 @@ namespace conset::bindings {
 
 namespace {
 
-Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
-                   In<std::uint8_t> dateline, std::int32_t lanes, std::int32_t pools, double until, std::int64_t work,
-                   bool detailed, bool record) {
+Simulated run_wormhole(const BoundWorkload& workload, const BoundExecution<double>& execution, const BoundRates& rates,
+                       In<std::uint8_t> dateline, std::int32_t lanes, std::int32_t pools, double until,
+                       std::int64_t work, bool detailed, bool record) {
     nb::gil_scoped_release released;
     if (dateline.shape(0) > 0)
         check_size("dateline", dateline.shape(0), static_cast<std::size_t>(workload.network->link_slots()));
@@ -23,7 +23,7 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
 }  // namespace
 
 void bind_wormhole(nb::module_& module) {
-    module.def("simulate_wormhole", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"),
+    module.def("simulate_wormhole", &run_wormhole, nb::arg("workload"), nb::arg("execution"), nb::arg("rates"),
                nb::kw_only(), nb::arg("dateline").noconvert(), nb::arg("lanes"), nb::arg("pools"), nb::arg("until"),
                nb::arg("work"), nb::arg("detailed"), nb::arg("record"));
 }

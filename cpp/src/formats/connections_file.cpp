@@ -12,9 +12,6 @@ namespace conset {
 
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
-
 // The rules, one after the other; thrown as words.
 class Check {
 public:

@@ -14,9 +14,6 @@ namespace conset {
 
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();  // a count of MPI is an int
-
 struct NamedType {
     std::string_view name;
     ItemType type;

@@ -15,23 +15,23 @@ namespace {
 enum Keeps : std::uint8_t { kNothing = 0, kLinks = 1, kDuplex = 2, kAny = 4 };
 
 // Rows of conset/methods/table.py: its own limits, and those it keeps at other values.
-struct Row {
+struct MethodRow {
     std::string_view name;
     Limits own;
     std::uint8_t keeps;
 };
 
 constexpr std::array kRows{
-    Row{"lp", {1, 1, 0, 0, false}, kDuplex},      Row{"rs-n", {1, 1, 0, 0, false}, kNothing},
-    Row{"rs-nl", {1, 1, 1, 0, false}, kLinks},    Row{"coloring", {1, 1, 0, 0, false}, kNothing},
-    Row{"first-fit", {1, 1, 1, 0, false}, kAny},  Row{"decreasing", {1, 1, 1, 0, false}, kAny},
-    Row{"negotiated", {1, 1, 1, 0, false}, kAny}, Row{"event-list", {0, 0, 0, 0, false}, kNothing},
-    Row{"naive", {0, 0, 0, 0, false}, kNothing},
+    MethodRow{"lp", {1, 1, 0, 0, false}, kDuplex},      MethodRow{"rs-n", {1, 1, 0, 0, false}, kNothing},
+    MethodRow{"rs-nl", {1, 1, 1, 0, false}, kLinks},    MethodRow{"coloring", {1, 1, 0, 0, false}, kNothing},
+    MethodRow{"first-fit", {1, 1, 1, 0, false}, kAny},  MethodRow{"decreasing", {1, 1, 1, 0, false}, kAny},
+    MethodRow{"negotiated", {1, 1, 1, 0, false}, kAny}, MethodRow{"event-list", {0, 0, 0, 0, false}, kNothing},
+    MethodRow{"naive", {0, 0, 0, 0, false}, kNothing},
 };
 
-const Row& row_of(std::string_view method) {
+const MethodRow& row_of(std::string_view method) {
     std::string known;
-    for (const Row& row : kRows) {
+    for (const MethodRow& row : kRows) {
         if (row.name == method) return row;
         known += std::string(row.name) + " ";
     }
@@ -44,12 +44,12 @@ std::int32_t stricter(std::int32_t one, std::int32_t other) {
 
 std::string number(std::int32_t limit) { return limit == 0 ? "unlimited" : std::to_string(limit); }
 
-[[noreturn]] void refuse(const Row& row, const char* limit, const std::string& kept, const std::string& given) {
+[[noreturn]] void refuse(const MethodRow& row, const char* limit, const std::string& kept, const std::string& given) {
     throw Failure(Code::schedule, "method " + std::string(row.name) + " keeps " + limit + " " + kept + ": " + limit +
                                       "=" + given + " was asked; first-fit keeps any");
 }
 
-void check(const Row& row, const char* limit, std::int32_t kept, std::int32_t given, bool adjustable) {
+void check(const MethodRow& row, const char* limit, std::int32_t kept, std::int32_t given, bool adjustable) {
     if (given == kept || given == 0 || adjustable) return;
     refuse(row, limit, number(kept), std::to_string(given));
 }
@@ -82,7 +82,7 @@ Array<std::int32_t> by_xor(const RankMessages& messages) {
 }  // namespace
 
 Limits method_limits(std::string_view method, const MachineData& machine, std::int32_t link) {
-    const Row& row = row_of(method);
+    const MethodRow& row = row_of(method);
     const bool has_links = machine.network.link_slots() > 0, any = (row.keeps & kAny) != 0;
     Limits own = row.own;
     if (row.name == "lp" && machine.shape == Shape::hypercube) own.link = 1;
@@ -112,7 +112,7 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
 std::vector<std::string> method_names() {
     std::vector<std::string> names;
     names.reserve(std::size(kRows) + 1);
-    for (const Row& row : kRows) names.emplace_back(row.name);
+    for (const MethodRow& row : kRows) names.emplace_back(row.name);
     names.emplace_back("auto");
     return names;
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@
 #include "conset/array.hpp"
 
 namespace conset {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();     // of a number in a file
+constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();  // of a count of MPI, which is an int
 
 // What is asked for and is not there, or is of another type or size, throws Failure (Code::file) that names the file.
 class FlatFile {

@@ -7,9 +7,9 @@ namespace conset {
 
 namespace {
 
-class Search {
+class TransversalSearch {
 public:
-    Search(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most, std::uint64_t seed)
+    TransversalSearch(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most, std::uint64_t seed)
         : n_(n),
           symbol_(symbol),
           most_(most),
@@ -113,7 +113,7 @@ private:
 
 Array<std::int32_t> find_transversal(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most,
                                      std::uint64_t seed) {
-    return Search(n, symbol, most, seed).run();
+    return TransversalSearch(n, symbol, most, seed).run();
 }
 
 }  // namespace conset
