@@ -22,7 +22,7 @@ from conset.methods.phases.complete_exchange.chooser import choose_exchange
 from conset.methods.phases.problem import Problem
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def run(case: Case, *, quiet: bool) -> bool:
         choose_exchange(box, effort=1, seed=0).name if pattern.messages < 10**6 else "construction"
     )
     schedule = Schedule(pattern, on, "bounded", limits, phases.offsets, phases.message)
-    verified = "verified" if verify_schedule(schedule).ok else "WRONG"
+    verified = "verified" if verify(schedule).ok else "WRONG"
     late = case.seconds is not None and min(spent) > case.seconds
     more = case.phases is not None and count > case.phases
     missed = f"goal {case.phases} phases" * more + f"goal {case.seconds} s" * late

@@ -26,7 +26,7 @@ from conset.methods.phases.problem import Problem, SearchOptions
 from conset.methods.placements.place import place
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def compiled(row: Row) -> tuple[Task, Schedule, float]:
 def report(row: Row) -> bool:
     """One line; whether everything is reached."""
     task, schedule, seconds = compiled(row)
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     if not verification.ok:
         raise SystemExit(f"{row}: {verification.violations[0].text}")
     load = verification.figures["load"]

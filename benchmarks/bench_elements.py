@@ -30,7 +30,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import find_launcher
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 
@@ -138,7 +138,7 @@ def times(folder: Path) -> dict[int, np.ndarray]:
     machine = parse_machine("crossbar:2")
     pattern = parse_pattern("alltoall:size=64KiB", topology=machine.topology)
     schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
-    write_plan_file(plan_schedule(schedule), plan, connections=connection_entries(schedule))
+    write_plan_file(make_plan(schedule), plan, connections=connection_entries(schedule))
     arguments = [str(plan), str(ROUNDS), str(PACKET_BYTES), *map(str, ELEMENTS)]
     command = [*find_launcher(), "-n", "2", str(program), *arguments]
     printed = subprocess.run(

@@ -16,7 +16,7 @@ from conset.methods.phases.problem import Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 CASES = [
     ("alltoall", "mesh:8x8", 0.1, 139, 1),
@@ -49,7 +49,7 @@ def main() -> int:
         bound = max(int(np.bincount(ids).max()) for ids in (pattern.source, pattern.target, links))
         schedule = Schedule(pattern, on, "first-fit", limits, phases.offsets, phases.message)
         start = time.perf_counter()
-        verified = verify_schedule(schedule).ok
+        verified = verify(schedule).ok
         checking = time.perf_counter() - start
         late = seconds is not None and statistics.median(spent) > seconds
         missed += late or (most is not None and count > most) or not verified

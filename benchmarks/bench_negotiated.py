@@ -25,7 +25,7 @@ from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 CUBE, IWARP, TORUS = (
     parse_machine("hypercube:6"),
@@ -87,7 +87,7 @@ def compiled(
         route_nodes=phases.route_nodes,
         limits_asked=True,
     )
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     if not verification.ok:
         raise SystemExit(f"{spec} by {method}: {verification.violations[0].text}")
     return schedule, seconds

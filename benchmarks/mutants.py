@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from conset.verification import verify_document, verify_program
+from conset.verification import verify
 from conset.verification.timeline.check import check_timeline
 from make_mutants import Mutant, program_mutants, schedule_mutants, timeline_mutants
 from slow_verifier import broken_rule
@@ -32,12 +32,9 @@ def verdict_on(mutant: Mutant, what: str) -> tuple[bool, str]:
         return not check_timeline(
             played.timeline, played.workload, mutant.machine, played.settings
         ), mutant.kind
-    verify = verify_document if what == "schedules" else verify_program
-    if what == "schedules":
-        return verify(mutant.changed, machine=mutant.machine).ok, broken_rule(
-            mutant.changed, mutant.machine
-        )
-    return verify(mutant.changed).ok, broken_rule(mutant.changed, mutant.machine)
+    machine = mutant.machine if what == "schedules" else None
+    verdict = verify(mutant.changed, machine=machine)
+    return verdict.ok, broken_rule(mutant.changed, mutant.machine)
 
 
 def run(what: str, mutants: Iterator[Mutant]) -> int:

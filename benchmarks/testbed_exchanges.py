@@ -29,7 +29,7 @@ import conset_testbed
 from conset.cli.config import find_c_library
 from conset.cli.main import run as run_command
 from conset.execution.launcher import find_launcher, start_job
-from conset.execution.run import RunResult, run_program, run_schedule
+from conset.execution.run import RunResult, run_compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -71,7 +71,7 @@ def schedule(sync: str) -> Callable[[Place], str]:
         made = conset.compile(
             "alltoall:size=4KiB", NETWORK, contention=1, objective="phases", sync=sync
         )
-        return described(run_schedule(made, repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S))
+        return described(run_compiled(made, repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S))
 
     return execute
 
@@ -80,12 +80,12 @@ def forwarding(place: Place) -> str:
     """Small messages that travel together over two stages."""
     file = str(place.folder / "forwarding.json")
     command(["compile", "alltoall:size=256", "--on", NETWORK, "--combine", "4x4", "-o", file])
-    return described(run_program(file, repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S))
+    return described(run_compiled(file, repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S))
 
 
 def blocks(place: Place) -> str:
     """A transpose, a halo and a reduction, as one schedule and through connections."""
-    result = run_program(_blocks(place), repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S)
+    result = run_compiled(_blocks(place), repeat=3, mpiexec=place.mpiexec, timeout=TIMEOUT_S)
     if result.unopened is not None:
         raise AssertionError(f"not through connections: {result.unopened}")
     return described(result)

@@ -17,8 +17,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import BundlesDocument, ProgramDocument
-from conset.schedule.files.program import document_of_program
-from conset.schedule.files.schedule import document_of
+from conset.schedule.files.compiled import document_of
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
@@ -79,7 +78,7 @@ def forwarding(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
             if rng.integers(3) == 0
             else None
         )
-        yield document_of_program(replace(program, staging_limit_B=limit)), machine
+        yield document_of(replace(program, staging_limit_B=limit)), machine
 
 
 def bundles_of_rows(rows: Rows) -> BundlesDocument:

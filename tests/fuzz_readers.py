@@ -44,7 +44,7 @@ from conset.compilation.programs.spec import read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.core_program import read_part
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_program, plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.file import read_machine
 from conset.machine.flat_file import write_machine
 from conset.machine.network.graph_files import GRAPH_READERS
@@ -61,20 +61,15 @@ from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    read_program_file,
-    write_program_document,
-)
-from conset.schedule.files.schedule import read_schedule, write_schedule
+from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import sniff
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
 from conset.studies.calibrate.measurements import read_measurements
 from conset.studies.campaign.campaign import read_campaign
-from conset.verification import verify_program
+from conset.verification import verify
 from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 
 Found = TypeVar("Found")
@@ -207,30 +202,30 @@ def seeds(folder: Path) -> dict[str, bytes]:
     program = compile_program(
         read_program(folder / "p.toml", MESH, CompileOptions()), MESH, CompileOptions()
     )
-    write_program_document(document_of_program(program), folder / "program.json")
-    write_program_document(document_of_program(forwarding_program()), folder / "forwards.json")
+    write_compiled(document_of(program), folder / "program.json")
+    write_compiled(document_of(forwarding_program()), folder / "forwards.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
     small = compile_pattern(
         parse_pattern("alltoall:ranks=4,size=8"), MESH, CompileOptions(method="first-fit")
     )
-    write_plan_file(plan_schedule(small), folder / "core.plan")
+    write_plan_file(make_plan(small), folder / "core.plan")
     write_machine(folder / "torus.machine", parse_machine("torus:2x3"))
     write_machine(
         folder / "graph.machine", parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,routing=ecmp")
     )
     for suffix in (".json", ".npz"):
-        write_schedule(schedule, folder / f"schedule{suffix}")
+        write_compiled(schedule, folder / f"schedule{suffix}")
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
     (folder / "links.toml").write_text(TEXTS["links.toml"])
     graph = read_machine(folder / "links.toml")
     own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, CompileOptions("connections"))
-    write_schedule(
+    write_compiled(
         replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json"
     )
     rows, columns, part = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]), np.array([0, 1, 1, 2])
     ghost_layout(rows, columns, part, 3, 8).write(folder / "layout.npz")
-    write_plan_file(plan_program(forwarding_program()), folder / "flat.plan")
+    write_plan_file(make_plan(forwarding_program()), folder / "flat.plan")
     write_plan_file(None, folder / "opened.plan", connections=connection_entries(program))
     for name in (
         "layout.npz",
@@ -265,8 +260,8 @@ def forwarding_program() -> Program:
 
 def verified(path: Path) -> Program:
     """The program in a file, after the verifier has said what is wrong with it."""
-    verify_program(read_program_document(path))
-    return read_program_file(path)
+    verify(read_document(path))
+    return read_compiled(path)
 
 
 def of_core(call: Callable[[], Found]) -> Found:
@@ -333,9 +328,9 @@ def read(path: Path) -> object:
         "blocks.toml": lambda: read_program(path, MESH, CompileOptions()),
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
-        "program.json": lambda: read_program_file(path),
+        "program.json": lambda: read_compiled(path),
         "forwards.json": lambda: verified(path),
-        "machine.json": lambda: read_schedule(path),
+        "machine.json": lambda: read_compiled(path),
         "demands.json": lambda: parse_pattern(str(path)),
         "layout.npz": lambda: read_layout(path),
         "flat.plan": lambda: read_flat(path, PLAN_FILE),
@@ -347,8 +342,8 @@ def read(path: Path) -> object:
         "graph.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
         "campaign.toml": lambda: read_campaign(path),
         "data.json": lambda: read_measurements(path),
-        "schedule.json": lambda: read_schedule(path),
-        "schedule.npz": lambda: read_schedule(path),
+        "schedule.json": lambda: read_compiled(path),
+        "schedule.npz": lambda: read_compiled(path),
         "timeline.json": lambda: read_record(path),
         "timeline.npz": lambda: read_record(path),
     }

@@ -25,8 +25,7 @@ from conset.models.table import MODELS
 from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import Document, ProgramDocument
-from conset.schedule.files.program import document_of_program
-from conset.schedule.files.schedule import document_of
+from conset.schedule.files.compiled import document_of
 from conset.schedule.policy import POSTINGS
 from conset.verification.program import true_program_figures
 
@@ -294,7 +293,7 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
             for k in range(rng.integers(2, 5))
         ]
         try:
-            yield document_of_program(compile_program(words, machine, request)), machine
+            yield document_of(compile_program(words, machine, request)), machine
         except ConsetError:
             continue
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from conset.compilation.combining.choose import Combination, compile_combined
 from conset.compilation.options import CompileOptions
 from conset.execution.plan import Plan
-from conset.execution.planner import plan_program
+from conset.execution.planner import make_plan
 from conset.inputs import load_machine
 from conset.pattern.pattern import Pattern
 
@@ -65,7 +65,7 @@ def compile_word(pattern: Pattern, word: str, machine: Path | None = None) -> Co
 
 def plan_word(pattern: Pattern, word: str, machine: Path | None = None) -> Plan:
     """The plan of `compile_word`."""
-    return plan_program(compile_word(pattern, word, machine).program)
+    return make_plan(compile_word(pattern, word, machine).program)
 
 
 def plans_of(pattern: Pattern, machine: Path | None, words: list[str]) -> Combined:
@@ -77,10 +77,10 @@ def plans_of(pattern: Pattern, machine: Path | None, words: list[str]) -> Combin
     plans: dict[str, tuple[str, Plan]] = {"conset direct": ("direct", plan_word(pattern, "none"))}
     for word in words:
         made = compile_word(pattern, word, machine)
-        plans[f"conset {made.combine}"] = ("combined", plan_program(made.program))
+        plans[f"conset {made.combine}"] = ("combined", make_plan(made.program))
     if machine is None:
         return Combined(plans)
     found = compile_word(pattern, "auto", machine)
     if found.combine != "none":
-        plans.setdefault(f"conset {found.combine}", ("combined", plan_program(found.program)))
+        plans.setdefault(f"conset {found.combine}", ("combined", make_plan(found.program)))
     return Combined(plans, found.combine, {each.name: each.time_s for each in found.tried})

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import conset
-from conset.verification import verify_schedule
+from conset.verification import verify
 from conset_papers.item import Item
 from conset_papers.table import WANG_RANKA
 from conset_papers.wang_ranka import (
@@ -159,7 +159,7 @@ def test_wins_of_ac_are_counted_by_hand() -> None:
 def test_every_algorithm_is_compiled_as_stated() -> None:
     for algorithm in (*TEXT, AC_RANDOM, AC_ROTATED):
         schedule = resized(compiled(algorithm, 8, 1), 4096)
-        assert verify_schedule(schedule).ok
+        assert verify(schedule).ok
         assert (schedule.method, schedule.sync) == (algorithm.method, algorithm.sync)
         assert np.all(schedule.size == 4096)
     rotated = compiled(AC_ROTATED, 8, 1)

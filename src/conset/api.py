@@ -17,36 +17,48 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.base.errors import UsageError, python_interface
+from conset.base.errors import UsageError, python_interface, with_fields
 from conset.base.stopping import keyboard_interrupts
+from conset.bounds import Bounds, bound_schedule
+from conset.bounds import bound as bound_pattern
+from conset.bounds.problem import OrderKept, Routes
+from conset.compilation.combining.choose import compile_combined
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import compile_pattern
+from conset.execution.comm_plan import CommPlan, plan_on
+from conset.execution.plan import Plan
+from conset.execution.planner import make_plan
+from conset.execution.run import RunResult, run_compiled
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.methods.phases.table import find_method
+from conset.models import Timeline, Workload
+from conset.models.formula.evaluate import retarget
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.trace import read_trace
 from conset.pattern.pattern import Pattern
+from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
+from conset.schedule.linkage import Guarantees, program_guarantees
+from conset.schedule.linkage import guarantees as schedule_guarantees
 from conset.schedule.policy import InFlight
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
+from conset.verification import Verification
+from conset.verification import verify as verify_document
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from conset.bounds import Bounds
-    from conset.bounds.problem import OrderKept, Routes
-    from conset.execution.comm_plan import CommPlan
-    from conset.execution.plan import Plan
-    from conset.execution.run import RunResult
-    from conset.models import Timeline, Workload
-    from conset.schedule.linkage import Guarantees
-    from conset.schedule.program import Program
     from conset.studies.compare import Comparison, Timing
     from conset.studies.run_time.job import RunTimeResult
-    from conset.verification import Verification
 
 __all__ = [
     "bound",
@@ -66,80 +78,33 @@ __all__ = [
 
 
 @overload
-def compile(  # type: ignore[overload-overlap]  # any other text gives a program
+def compile(
     pattern: PatternLike,
     machine: MachineLike,
+    options: CompileOptions | None = None,
     *,
-    method: str = AUTO,
-    contention: int | None = None,
-    channels: int | None = None,
-    limits: Limits | str | None = None,
-    placement: str | Path = "identity",
-    ranks_per_node: int = 1,
-    sync: str | None = None,
-    seed: int = 0,
-    effort: int = 1,
-    timetable: str | None = None,
-    router: str | None = None,
-    phases: int | None = None,
-    posting: str = "schedule",
-    objective: str = "time",
-    min_bandwidth: str | Path | None = None,
-    max_latency: str | Path | None = None,
-    routes: str = "fixed",
-    rank_by: str | None = None,
     combine: Literal["none"] = "none",
+    **changes: Any,
 ) -> Schedule: ...
 @overload
 def compile(
     pattern: PatternLike,
     machine: MachineLike,
+    options: CompileOptions | None = None,
     *,
-    method: str = AUTO,
-    contention: int | None = None,
-    channels: int | None = None,
-    limits: Limits | str | None = None,
-    placement: str | Path = "identity",
-    ranks_per_node: int = 1,
-    sync: str | None = None,
-    seed: int = 0,
-    effort: int = 1,
-    timetable: str | None = None,
-    router: str | None = None,
-    phases: int | None = None,
-    posting: str = "schedule",
-    objective: str = "time",
-    min_bandwidth: str | Path | None = None,
-    max_latency: str | Path | None = None,
-    routes: str = "fixed",
-    rank_by: str | None = None,
     combine: str,
+    **changes: Any,
 ) -> Program: ...
 @python_interface
 @keyboard_interrupts()
+@with_fields(CompileOptions)
 def compile(
     pattern: PatternLike,
     machine: MachineLike,
+    options: CompileOptions | None = None,
     *,
-    method: str = AUTO,
-    contention: int | None = None,
-    channels: int | None = None,
-    limits: Limits | str | None = None,
-    placement: str | Path = "identity",
-    ranks_per_node: int = 1,
-    sync: str | None = None,
-    seed: int = 0,
-    effort: int = 1,
-    timetable: str | None = None,
-    router: str | None = None,
-    phases: int | None = None,
-    posting: str = "schedule",
-    objective: str = "time",
-    min_bandwidth: str | Path | None = None,
-    max_latency: str | Path | None = None,
-    routes: str = "fixed",
-    rank_by: str | None = None,
     combine: str = "none",
+    **changes: Any,
 ) -> Schedule | Program:
     """A schedule of a pattern on a machine.
 
@@ -149,33 +114,11 @@ def compile(
     Args:
         pattern: what is sent.
         machine: what it runs on.
-        method: a name of `conset methods`; `auto`: the one with the least time, as `rank_by` says.
-        contention: limit of messages on a link in a phase, per unit of its width; None: the
-            method's own.
-        channels: limit of routes through a node; None: the method's own.
-        limits: all limits of a phase, or words as `send=1,link=2` for some; None: the method's own.
-        placement: `identity`, `gray`, `random`, `bisection`, `annealed`, `auto`, or a file of node
-            ids.
-        ranks_per_node: ranks on each node.
-        sync: `none`, `local`, `ready`, `barrier`, `barrier:K`; `auto`: the one with the least time;
-            None: with method `auto` as `auto`, else `none` for one phase and `barrier` for several.
-        seed: of every random choice.
-        effort: sweeps of search.
-        timetable: `as` or `event-list`: transfers of a phase one after the other.
-        router: of method `connections`; None: the best of those that apply.
-        phases: exactly so many, of method `connections`.
-        posting: the order of the lists of method `naive`: `schedule` (by index), `ascending`,
-            `rotated`, `random`, `longest-first`, `pairwise`, `dimension`.
-        objective: `time`, or `phases`: fewest phases, then the least sum of loads.
-        min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
-        max_latency: what an element of every connection may take at most, as `5us`, or a file of
-            times.
-        routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
+        options: what the arguments below change; None: their defaults.
         combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`,
             `radix:2`, `node-aware`, `virtual-grid:4x4`, `mixed`; then the result is a program, of
             one stage where messages go directly.
-        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit`, `packet` or
-            `formula`; None: the machine's model.
+        **changes: {changes}
 
     Raises:
         UsageError: an unknown method, placement, policy, ranking or way to combine, or a limit that
@@ -183,41 +126,23 @@ def compile(
         InputError: pattern, machine and method do not fit each other.
         NoScheduleError: none exists, or none was found, within the limits.
     """
-    options = CompileOptions(
-        method=method,
-        contention=contention,
-        channels=channels,
-        limits=inputs.format_limits(limits),
-        placement=str(placement),
-        ranks_per_node=ranks_per_node,
-        sync=sync,
-        seed=seed,
-        effort=effort,
-        timetable=timetable,
-        router=router,
-        phases=phases,
-        posting=posting,
-        objective=objective,
-        routes=routes,
-        rank_by=rank_by,
-        min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
-        max_latency=None if max_latency is None else str(max_latency),
-    )
+    options = (options or CompileOptions()).changed(changes)
     target = load_machine(machine)
-    traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)
+    traffic = inputs.pattern_on(pattern, target, options.ranks_per_node, options.seed)
     if combine == "none":
         return compile_pattern(traffic, target, options)
-    from conset.compilation.combining.choose import compile_combined
-
     return compile_combined(traffic, target, options, combine).program
+
+
+def _read(what: Schedule | Program | str | Path) -> Schedule | Program:
+    """What was given, or what is in the file that was named."""
+    return read_compiled(what) if isinstance(what, str | Path) else what
 
 
 @python_interface
 def read(path: str | Path) -> Schedule | Program:
     """The schedule or program in a file; raises InputError where there is none."""
-    from conset.schedule.files.program import read_schedule_or_program
-
-    return read_schedule_or_program(path)
+    return read_compiled(path)
 
 
 @python_interface
@@ -226,13 +151,7 @@ def write(schedule: Schedule | Program, path: str | Path) -> None:
 
     Raises UsageError otherwise.
     """
-    from conset.schedule.files.program import document_of_program, write_program_document
-    from conset.schedule.files.schedule import write_schedule
-
-    if isinstance(schedule, Schedule):
-        write_schedule(schedule, Path(path))
-    else:
-        write_program_document(document_of_program(schedule), Path(path))
+    write_compiled(schedule, path)
 
 
 @python_interface
@@ -249,23 +168,10 @@ def verify(schedule: Schedule | Program | str | Path, *, window: int | None = No
         UsageError: the window is below 1, or that of a program.
         InputError: no such file, or its machine cannot be built.
     """
-    from conset.schedule.files.program import document_of_program, read_program_document
-    from conset.schedule.files.schedule import read_document
-    from conset.schedule.files.sniff import sniff
-    from conset.schedule.program import Program
-    from conset.verification import verify_document, verify_program, verify_schedule
-
     if isinstance(schedule, Schedule):
-        return verify_schedule(schedule, window=window)
-    if window is not None and (
-        isinstance(schedule, Program) or sniff(Path(schedule)).form == "program"
-    ):
-        raise UsageError(f"window {window}: is for schedules", options=["window"])
-    if isinstance(schedule, Program):
-        return verify_program(document_of_program(schedule))
-    if sniff(Path(schedule)).form == "program":
-        return verify_program(read_program_document(Path(schedule)))
-    return verify_document(read_document(Path(schedule)), window=window)
+        return verify_document(schedule, window=window)
+    found = document_of(schedule) if isinstance(schedule, Program) else read_document(schedule)
+    return verify_document(found, window=window)
 
 
 @overload
@@ -291,13 +197,9 @@ def guarantees(schedule: Schedule | Program | str | Path) -> Guarantees | list[G
     Raises:
         InputError: no such file, or not one of a schedule or program.
     """
-    from conset.schedule.linkage import guarantees as of_schedule
-    from conset.schedule.linkage import program_guarantees
-    from conset.schedule.program import Program
-
-    found = read(schedule) if isinstance(schedule, str | Path) else schedule
-    if not isinstance(found, Program):
-        return of_schedule(found)
+    found = _read(schedule)
+    if isinstance(found, Schedule):
+        return schedule_guarantees(found)
     given = program_guarantees(found)
     return [given[stage.schedule] for stage in found.stages]
 
@@ -344,10 +246,6 @@ def bound(
             for a schedule.
         InputError: a rank has no node on the machine; a linear program would be too large.
     """
-    from conset.bounds import bound as bound_pattern
-    from conset.bounds import bound_schedule
-    from conset.methods.phases.table import find_method
-
     if isinstance(pattern, Schedule):
         if machine is not None:
             raise UsageError(
@@ -380,7 +278,7 @@ def bound(
 
 @python_interface
 def predict(
-    schedule: Schedule | Program,
+    schedule: Schedule | Program | str | Path,
     *,
     sync: str | None = None,
     machine: MachineLike | None = None,
@@ -390,7 +288,7 @@ def predict(
 
     Args:
         schedule: phases of transfers, or a program, which counts as one schedule of all that it
-            sends.
+            sends; or its file.
         sync: policy; None: its own.
         machine: another machine.
         by: `formula` or a model; None: the machine's, or the formula where that fails
@@ -400,13 +298,10 @@ def predict(
         UsageError: an unknown policy or model. InputError: the schedule does not fit the other
             machine.
     """
-    from conset.schedule.program import Program, chained
     from conset.studies.times import time_schedule
 
-    whole = chained(schedule) if isinstance(schedule, Program) else schedule
-    return time_schedule(
-        whole, sync=sync, machine=None if machine is None else load_machine(machine), by=by
-    )
+    target = None if machine is None else load_machine(machine)
+    return time_schedule(_read(schedule).whole, sync=sync, machine=target, by=by)
 
 
 @python_interface
@@ -457,18 +352,9 @@ def simulate(
         UsageError: no machine, an unknown model or policy, a number out of range.
         InputError: what is sent does not fit machine or model. NoScheduleError: it would never end.
     """
-    from conset.models import Workload
-    from conset.models.formula.evaluate import retarget
-    from conset.models.settings import Settings
-    from conset.models.table import find_model
-    from conset.models.trace import read_trace
-    from conset.schedule.program import Program, chained
-
     target = None if machine is None else load_machine(machine)
-    if isinstance(what, Program):
-        what = chained(what)
-    if isinstance(what, Schedule):
-        schedule = what if target is None else retarget(what, target)
+    if isinstance(what, Schedule | Program):
+        schedule = what.whole if target is None else retarget(what.whole, target)
         work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
         in_flight = schedule.in_flight if in_flight is None else in_flight
     elif target is None:
@@ -556,7 +442,7 @@ def compare(
     options = CompileOptions(
         contention=contention,
         channels=channels,
-        limits=inputs.format_limits(limits),
+        limits=limits.to_text() if isinstance(limits, Limits) else limits,
         placement=str(placement),
         ranks_per_node=ranks_per_node,
         seed=seed,
@@ -628,25 +514,14 @@ def plan(
             not plan the same. What is wrong on one rank is an error on all.
     """
     if comm is None:
-        return _plan(schedule, sync, in_flight)
-    from conset.execution.comm_plan import plan_on
-
+        return make_plan(_read(schedule), sync, in_flight=in_flight)
     file = Path(schedule) if isinstance(schedule, str | Path) else None
     return plan_on(
-        comm, lambda: _plan(schedule, sync, in_flight), file, f"sync {sync}, in_flight {in_flight}"
+        comm,
+        lambda: make_plan(_read(schedule), sync, in_flight=in_flight),
+        file,
+        f"sync {sync}, in_flight {in_flight}",
     )
-
-
-def _plan(
-    schedule: Schedule | Program | str | Path, sync: str | None, in_flight: InFlight | None
-) -> Plan:
-    from conset.execution.planner import plan_program, plan_schedule
-    from conset.schedule.program import Program
-
-    found = read(schedule) if isinstance(schedule, str | Path) else schedule
-    if isinstance(found, Program):
-        return plan_program(found, sync, in_flight=in_flight)
-    return plan_schedule(found, sync, in_flight=in_flight)
 
 
 @python_interface
@@ -679,16 +554,13 @@ def run(
             ranks do not fit.
         VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
     """
-    from conset.execution.run import run_program, run_schedule
-    from conset.schedule.program import Program
-
-    found = read(schedule) if isinstance(schedule, str | Path) else schedule
-    if isinstance(found, Program):
-        return run_program(
-            found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout
-        )
-    return run_schedule(
-        found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout
+    return run_compiled(
+        _read(schedule),
+        sync=sync,
+        in_flight=in_flight,
+        repeat=repeat,
+        mpiexec=mpiexec,
+        timeout=timeout,
     )
 
 

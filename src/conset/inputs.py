@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from conset.base.arrays import check_range, frozen_ints
 from conset.base.errors import InputError, UsageError, python_interface
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_topology, parse_machine
@@ -149,15 +148,6 @@ def pattern_on(
     if isinstance(pattern, Pattern):
         return pattern
     return load_pattern(pattern, machine, ranks_per_node=ranks_per_node, seed=seed)
-
-
-def format_limits(limits: Limits | str | None) -> str | None:
-    """Limits as options say them: `send=1,receive=1,link=none,…`."""
-    if not isinstance(limits, Limits):
-        return limits
-    return ",".join(
-        f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items()
-    )
 
 
 def placed_nodes(

@@ -22,7 +22,7 @@ from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 def compile_exchange(spec: str, contention: int = 1, *, effort: int = 1) -> tuple[Problem, Phases]:
@@ -47,7 +47,7 @@ def count(spec: str, contention: int = 1, *, effort: int = 1) -> int:
     assert phase_loads(schedule).largest.max(initial=0) <= contention
     assert phase_loads(schedule).send.max(initial=0) <= 1
     assert phase_loads(schedule).receive.max(initial=0) <= 1
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     return schedule.phases
 
 

@@ -29,7 +29,7 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import number_channels
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 # pattern → (count bound, endpoint bound, phases): result_phases_patterns_8x8_12channels.csv, column
 # pathfinder; the 24-neighbour stencil is 7 by orbits there (a fill of exactly 100 %), all others
@@ -83,7 +83,7 @@ def verified(problem: Problem, phases: Phases) -> Schedule:
         channels=phases.channels,
         limits_asked=True,
     )
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
 

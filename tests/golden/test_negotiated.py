@@ -21,7 +21,7 @@ from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 CUBE, IWARP, TORUS = (
     parse_machine("hypercube:6"),
@@ -58,7 +58,7 @@ def schedule(
         route_nodes=phases.route_nodes,
         limits_asked=True,
     )
-    verification = verify_schedule(result)
+    verification = verify(result)
     assert verification.ok, verification.violations[:3]
     return result
 

@@ -24,7 +24,7 @@ from conset.methods.phases.pairwise_exchange import (
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 POWERS_OF_TWO = [(4, 4), (8, 8), (16, 8), (16, 16), (16, 32)]
 OTHERS = [(4, 5), (6, 8), (16, 9), (16, 14), (16, 30)]
@@ -34,7 +34,7 @@ def exchange(method: str, rows: int, columns: int) -> Schedule:
     machine = parse_machine(f"delta:{rows}x{columns}")
     pattern = parse_pattern("alltoall", topology=machine.topology)
     schedule = compile_pattern(pattern, machine, CompileOptions(method=method))
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     return schedule
 
 

@@ -23,7 +23,7 @@ from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import find_launcher
 from conset.execution.plan import Plan
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -73,7 +73,7 @@ def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(
 ) -> None:
     machine = parse_machine("crossbar:4")
     pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
-    plan = plan_schedule(compile_pattern(pattern, machine, CompileOptions(method="lp")))
+    plan = make_plan(compile_pattern(pattern, machine, CompileOptions(method="lp")))
     write_plan_file(plan, tmp_path / "x.plan")
     sources = [str(SOURCES / name) for name in ("library.c", "exchanges.c", "faults.c")]
     run(
@@ -109,7 +109,7 @@ def ordered_alltoall(sync: str) -> Plan:
     ]
     source, target = np.array(rows).T
     pattern = Pattern.from_messages(source, target, np.full(len(rows), 1000), 4, before=before)
-    plan = plan_schedule(
+    plan = make_plan(
         compile_pattern(pattern, parse_machine("crossbar:4"), CompileOptions(method="connections")),
         sync,
     )
@@ -126,7 +126,7 @@ def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(
     pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
     schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
     write_plan_file(
-        plan_schedule(schedule), tmp_path / "x.plan", connections=connection_entries(schedule)
+        make_plan(schedule), tmp_path / "x.plan", connections=connection_entries(schedule)
     )
     run(
         compiler("mpicc"),

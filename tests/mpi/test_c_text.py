@@ -65,7 +65,7 @@ def blocks() -> Program:
 def test_messages_of_all_sizes_in_parts(
     make_schedule: Callable[..., Schedule], tmp_path: Path
 ) -> None:
-    program = Program.of_schedule(make_schedule(ranks=6, phases=5))
+    program = Program.of(make_schedule(ranks=6, phases=5))
     assert program.schedules[0].size.max() > 4 * 4096  # more than a connection holds
     out = run_text(program, 3, tmp_path)
     assert out.startswith(f"p: 6 ranks, 15 phases, {3 * 5 - 1} switches, ")
@@ -83,6 +83,6 @@ def test_contexts_stay_open_and_phases_turn(tmp_path: Path) -> None:
 
 def test_ranks_that_say_nothing_take_part(tmp_path: Path) -> None:
     pattern = Pattern.from_messages(np.array([0, 0]), np.array([2, 3]), np.array([5000, 70_000]), 5)
-    program = Program.of_schedule(conset.compile(pattern, "crossbar:5", method="lp"))
+    program = Program.of(conset.compile(pattern, "crossbar:5", method="lp"))
     out = run_text(program, 2, tmp_path)
     assert out.endswith(f"  {2 * program.figures()['bytes']} bytes checked, 0 wrong\n")

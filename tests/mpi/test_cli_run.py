@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import run
-from conset.schedule.files.schedule import write_schedule
+from conset.schedule.files.compiled import write_compiled
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -32,7 +32,7 @@ KEYS = (
 def test_json_is_one_object(
     schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_schedule(schedule, tmp_path / "s.json")
+    write_compiled(schedule, tmp_path / "s.json")
     assert (
         run(["run", str(tmp_path / "s.json"), "--sync", "barrier:2", "--repeat", "2", "--json"])
         == 0
@@ -50,7 +50,7 @@ def test_sends_in_flight_are_those_of_the_schedule(
     schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.json"
-    write_schedule(replace(schedule, in_flight=2), file)
+    write_compiled(replace(schedule, in_flight=2), file)
     for words, found, said in (
         ([], 2, " --in-flight 2"),
         (["--in-flight", "all"], "all", " --in-flight all"),
@@ -65,7 +65,7 @@ def test_a_schedule_that_does_not_verify_is_not_run(
     schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.json"
-    write_schedule(schedule, file)
+    write_compiled(schedule, file)
     edited = json.loads(file.read_text())
     edited["phases"][0].pop()
     file.write_text(json.dumps(edited))
@@ -90,7 +90,7 @@ def test_wrong_words(
     code: int,
     text: str,
 ) -> None:
-    write_schedule(schedule, tmp_path / "s.json")
+    write_compiled(schedule, tmp_path / "s.json")
     assert run(["run", str(tmp_path / "s.json"), *words]) == code
     assert text in capsys.readouterr().err
     assert run(["run", str(tmp_path / "missing.json")]) == 3

@@ -22,9 +22,9 @@ from conset.execution.launcher import (
     processes_under,
     remove_files,
 )
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.execution.run import run_plan
-from conset.schedule.files.schedule import write_schedule
+from conset.schedule.files.compiled import write_compiled
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -50,7 +50,7 @@ class Running:
     """`conset run` of a schedule that would take for ever, once all its ranks are there."""
 
     def __init__(self, schedule: Schedule, folder: Path) -> None:
-        write_schedule(schedule, folder / "s.json")
+        write_compiled(schedule, folder / "s.json")
         self.temporary = folder / "temporary"
         self.temporary.mkdir()
         command = [sys.executable, "-c", "from conset.cli.main import main; main()"]
@@ -94,7 +94,7 @@ def test_the_files_of_a_job_that_died_are_removed(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(ExecutionError, match=r"(a rank|rank 2) died \(SIGKILL\)"):
-        run_plan(plan_schedule(schedule), repeat=1, timeout=60, entry=(str(programs / "dies.py"),))
+        run_plan(make_plan(schedule), repeat=1, timeout=60, entry=(str(programs / "dies.py"),))
     assert [path.name for path in tmp_path.iterdir()] == ["noted"]
     (tmp_path / "noted").rename(tmp_path / "held-2")
     assert not any(Path(file.path).exists() for file in noted_files(tmp_path))

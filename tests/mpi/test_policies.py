@@ -13,7 +13,7 @@ import conset
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.plan import Plan
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
@@ -71,7 +71,7 @@ def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
     topology = Topology.crossbar(6)
     machine = Machine("crossbar:6", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 1, 4], [0, 1, 2, 3])  # type: ignore[arg-type]
-    plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
+    plans = {sync: make_plan(schedule, sync) for sync in WAITING}
     late = who_ended_late(plans, 0, programs, tmp_path)
     assert {sync: tuple(late[rank][sync] for rank in (1, 3, 5)) for sync in WAITING} == WAITING
     assert all(late[2].values())  # it receives from rank 0
@@ -84,7 +84,7 @@ def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) 
     topology = Topology.crossbar(3)
     machine = Machine("crossbar:3", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 2], [0, 1])  # type: ignore[arg-type]
-    plans = {str(n): plan_schedule(schedule, "none", in_flight=n) for n in (None, 1, 2)}
+    plans = {str(n): make_plan(schedule, "none", in_flight=n) for n in (None, 1, 2)}
     late = who_ended_late(plans, 1, programs, tmp_path)
     assert late[2] == {"None": False, "1": True, "2": False}
 
@@ -93,7 +93,7 @@ def test_any_send_that_ends_makes_place_for_the_next(programs: Path, tmp_path: P
     # of two slots the first is held by rank 1, which is late; the others follow each other through
     # the second
     pattern = Pattern.from_messages([0] * 4, [1, 2, 3, 4], [4 << 20, 8, 8, 8], 5)
-    plans = {str(n): plan_schedule(one_phase(pattern), "none", in_flight=n) for n in (1, 2)}
+    plans = {str(n): make_plan(one_phase(pattern), "none", in_flight=n) for n in (1, 2)}
     late = who_ended_late(plans, 1, programs, tmp_path)
     assert [late[rank]["1"] for rank in (2, 3, 4)] == [True] * 3
     assert [late[rank]["2"] for rank in (2, 3, 4)] == [False] * 3
@@ -112,7 +112,7 @@ def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
         (limited, "all", None, None),
         (limited, 1, None, 1),
     ):
-        plan = plan_schedule(replace(schedule, machine=machine, in_flight=said), in_flight=asked)  # type: ignore[arg-type]
+        plan = make_plan(replace(schedule, machine=machine, in_flight=said), in_flight=asked)  # type: ignore[arg-type]
         assert plan.in_flight == found
 
 
@@ -122,7 +122,7 @@ def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: P
     # has posted it
     pattern = Pattern.from_messages([0, 1], [2, 2], [8, 4 << 20], 3)
     schedule = replace(one_phase(pattern), phase_offsets=[0, 1, 2])  # type: ignore[arg-type]
-    plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
+    plans = {sync: make_plan(schedule, sync) for sync in WAITING}
     late = who_ended_late(plans, 0, programs, tmp_path)
     assert late[1] == {
         "none": False,
@@ -141,7 +141,7 @@ def test_no_more_receives_are_posted_than_those_of_a_group(
     assert schedule.phases > 4
     for sync in WAITING:
         write_plan_file(
-            plan_schedule(schedule, sync, in_flight=flight or "all"), tmp_path / f"{sync}.plan"
+            make_plan(schedule, sync, in_flight=flight or "all"), tmp_path / f"{sync}.plan"
         )
     program = ["-m", "mpi4py", str(programs / "posted.py"), str(tmp_path)]
     ended = start_job(find_launcher(), 6, program, folder=tmp_path, timeout_s=60)
@@ -187,7 +187,7 @@ def test_an_order_is_kept_inside_a_phase(
         pattern = Pattern.from_messages(source, target, size, 4, before=before)
         schedule = replace(one_phase(pattern), message=np.array(order, np.int32))
         assert conset.verify(schedule).ok
-        plans |= {sync + name: plan_schedule(schedule, sync) for sync in WAITING}
+        plans |= {sync + name: make_plan(schedule, sync) for sync in WAITING}
     late = who_ended_late(plans, who, programs, tmp_path)
     for sync in WAITING:
         assert [late[rank][sync] for rank in (2, 3)] == [True, True], sync

@@ -17,8 +17,8 @@ from conset.base.errors import ExecutionError, UsageError
 from conset.base.progress import share_of, works
 from conset.execution.job import Given
 from conset.execution.launcher import explain_end, find_launcher, start_job
-from conset.execution.planner import plan_schedule
-from conset.execution.run import VARIANTS, run_plan, run_schedule
+from conset.execution.planner import make_plan
+from conset.execution.run import VARIANTS, run_compiled, run_plan
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -28,7 +28,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'cons
 @pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:3"])
 def test_every_byte_arrives(schedule: Schedule, sync: str) -> None:
     assert schedule.transfers > schedule.pattern.messages  # some are split
-    result = run_schedule(schedule, sync=sync, repeat=3, timeout=60)
+    result = run_compiled(schedule, sync=sync, repeat=3, timeout=60)
     assert result.wrong == ()
     assert result.mismatches == 0
     # four variants, three repetitions and the one that is dropped
@@ -45,7 +45,7 @@ def test_more_ranks_than_cores(make_schedule: Callable[..., Schedule]) -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})  # the job inherits it
     try:
-        result = run_schedule(make_schedule(6), sync="barrier", repeat=2, timeout=60)
+        result = run_compiled(make_schedule(6), sync="barrier", repeat=2, timeout=60)
     finally:
         os.sched_setaffinity(0, cores)
     assert result.mismatches == 0
@@ -66,13 +66,13 @@ def test_a_pattern_without_messages(make_schedule: Callable[..., Schedule]) -> N
         message=[],
         parts=None,
     )
-    result = run_schedule(empty, repeat=1, timeout=60)
+    result = run_compiled(empty, repeat=1, timeout=60)
     assert (result.bytes_checked, result.mismatches, result.phases) == (0, 0, 0)
 
 
 @pytest.mark.openmpi
 def test_a_wrong_byte_is_named(schedule: Schedule, programs: Path) -> None:
-    plan = plan_schedule(schedule)
+    plan = make_plan(schedule)
     result = run_plan(plan, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),))
     assert result.mismatches == 2
     _, receives = plan.pair_ranges(2)
@@ -89,7 +89,7 @@ def test_a_killed_rank_ends_the_others(schedule: Schedule, programs: Path) -> No
         ExecutionError, match=r"(a rank|rank 2) died \(SIGKILL\), the others were ended"
     ) as error:
         run_plan(
-            plan_schedule(schedule, "local"),
+            make_plan(schedule, "local"),
             repeat=1,
             timeout=60,
             entry=(str(programs / "killed.py"),),
@@ -118,7 +118,7 @@ def test_a_deadline_names_who_is_missing(
     began = time.monotonic()
     with pytest.raises(ExecutionError, match=line):
         run_plan(
-            plan_schedule(schedule, sync),
+            make_plan(schedule, sync),
             repeat=1,
             timeout=60,
             entry=(str(programs / "absent.py"),),
@@ -129,7 +129,7 @@ def test_a_deadline_names_who_is_missing(
 def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
     began = time.monotonic()
     with pytest.raises(ExecutionError, match="did not end within 1 s"):
-        run_plan(plan_schedule(schedule), repeat=1, timeout=1, entry=(str(programs / "hangs.py"),))
+        run_plan(make_plan(schedule), repeat=1, timeout=1, entry=(str(programs / "hangs.py"),))
     assert time.monotonic() - began < 6
 
 
@@ -137,7 +137,7 @@ def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
 def test_job_and_plan_of_different_sizes(schedule: Schedule, tmp_path: Path) -> None:
     orders = {"baselines": [], "staged": False, "fixed": [], "ordered": False, "timeout_s": 10}
     orders["stopping"] = {"least": 1, "most": 1}
-    Given(orders, {"schedule": plan_schedule(schedule)}).write(tmp_path)
+    Given(orders, {"schedule": make_plan(schedule)}).write(tmp_path)
     task = "conset.execution.measure:measure_plans"
     program = ["-m", "mpi4py", "-m", "conset.execution.rank", task, str(tmp_path)]
     ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=30)
@@ -179,19 +179,19 @@ def test_inside_a_running_job_no_other_is_started(programs: Path, tmp_path: Path
 def test_another_launcher(schedule: Schedule) -> None:
     own, *options = find_launcher()
     assert (
-        run_schedule(
+        run_compiled(
             schedule, repeat=1, mpiexec=f"'{own}' {' '.join(options)} -wdir .", timeout=60
         ).mismatches
         == 0
     )
     with pytest.raises(UsageError, match="launcher 'no-such-launcher': No such file or directory"):
-        run_schedule(schedule, repeat=1, mpiexec="no-such-launcher --x")
+        run_compiled(schedule, repeat=1, mpiexec="no-such-launcher --x")
 
 
 def test_a_launcher_that_starts_nothing(schedule: Schedule) -> None:
     # its status is 0, and no rank ever ran
     with pytest.raises(ExecutionError, match="left no result"):
-        run_schedule(schedule, repeat=1, mpiexec="true", timeout=30)
+        run_compiled(schedule, repeat=1, mpiexec="true", timeout=30)
 
 
 def test_a_run_tells_how_far_it_is() -> None:
@@ -203,7 +203,7 @@ def test_a_run_tells_how_far_it_is() -> None:
 
     looker = threading.Thread(target=look)
     looker.start()
-    run_schedule(conset.compile("alltoall:size=4MiB", "crossbar:2"), repeat=60)
+    run_compiled(conset.compile("alltoall:size=4MiB", "crossbar:2"), repeat=60)
     over.set()
     looker.join()
     assert any(0 < share < 1 for share in seen)
@@ -212,6 +212,6 @@ def test_a_run_tells_how_far_it_is() -> None:
 
 def test_words_out_of_range(schedule: Schedule) -> None:
     with pytest.raises(UsageError, match="repeat 0"):
-        run_schedule(schedule, repeat=0)
+        run_compiled(schedule, repeat=0)
     with pytest.raises(UsageError, match="timeout -1 s"):
-        run_schedule(schedule, timeout=-1)
+        run_compiled(schedule, timeout=-1)

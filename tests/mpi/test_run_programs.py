@@ -14,12 +14,12 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
 from conset.execution.launcher import find_launcher, start_job
-from conset.execution.planner import plan_baseline, plan_program
-from conset.execution.run import VARIANTS, run_plan, run_program
+from conset.execution.planner import make_plan, plan_baseline
+from conset.execution.run import VARIANTS, run_compiled, run_plan
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.program import Program, chained
 from hand_made_programs import box, forwarding, random_paths, random_pattern
 
@@ -55,11 +55,11 @@ def blocks() -> Program:
 def test_every_forwarded_byte_arrives(sync: str, split: bool) -> None:
     program = wandering(4, split=split)
     assert program.paths is not None
-    result = run_program(program, sync=sync, repeat=3, timeout=60)
+    result = run_compiled(program, sync=sync, repeat=3, timeout=60)
     assert (result.wrong, result.mismatches) == ((), 0)
     assert result.bytes_checked == 4 * 4 * program.paths.pattern.bytes
     assert (result.ranks, result.sync, result.stages, result.phases) == (4, sync, 3, program.phases)
-    plan = plan_program(program)
+    plan = make_plan(program)
     assert plan.work_bytes is not None
     assert 0 < result.work_bytes == plan.work_bytes.max()
     assert sorted(result.times_s) == sorted(VARIANTS)
@@ -71,19 +71,19 @@ def test_sixteen_ranks_forward() -> None:
     source, target = np.divmod(np.arange(256), 16)
     pattern = Pattern.from_messages(source, target, np.full(256, 8), 16)
     for program in (forwarding(box(pattern, (4, 4))), wandering(16)):
-        result = run_program(program, repeat=2, timeout=120)
+        result = run_compiled(program, repeat=2, timeout=120)
         assert (result.ranks, result.mismatches, result.sync) == (16, 0, "none")
 
 
 @pytest.mark.openmpi
 def test_few_sends_in_flight() -> None:
-    assert run_program(wandering(4), in_flight=1, repeat=2, timeout=60).mismatches == 0
+    assert run_compiled(wandering(4), in_flight=1, repeat=2, timeout=60).mismatches == 0
 
 
 @pytest.mark.parametrize("sync", ["none", "local", "barrier"])
 def test_every_byte_of_every_repetition_arrives(sync: str) -> None:
     program = blocks()
-    result = run_program(program, sync=sync, repeat=2, timeout=60)
+    result = run_compiled(program, sync=sync, repeat=2, timeout=60)
     assert (result.wrong, result.mismatches) == ((), 0)
     assert result.bytes_checked == 5 * 3 * (3 * 12 * 3000 + 2 * 4 * 9000)
     assert (result.stages, result.work_bytes) == (5, 0)
@@ -92,7 +92,7 @@ def test_every_byte_of_every_repetition_arrives(sync: str) -> None:
 
 def test_blocks_run_through_connections_and_count_their_switches() -> None:
     program = blocks()
-    result = run_program(program, repeat=3, timeout=60)
+    result = run_compiled(program, repeat=3, timeout=60)
     assert result.mismatches == 0
     assert list(result.variants) == [
         "schedule",
@@ -132,7 +132,7 @@ def test_a_context_that_blocks_share_stays_open() -> None:
         specs.append(BlockSpec(f"to {target}", pattern, repeat, options))
     program = compile_program(specs, machine, options)
     assert program.figures()["contexts"] == 2
-    result = run_program(program, repeat=2, timeout=60)
+    result = run_compiled(program, repeat=2, timeout=60)
     assert (result.mismatches, result.bytes_checked) == (0, 5 * 3 * 7 * 20_000)
     assert result.switch is not None
     assert result.switch.count == 1
@@ -140,7 +140,7 @@ def test_a_context_that_blocks_share_stays_open() -> None:
 
 def test_a_byte_changed_in_a_connection_is_named(programs: Path) -> None:
     program = blocks()
-    plan, direct = plan_program(program), plan_baseline(program)
+    plan, direct = make_plan(program), plan_baseline(program)
     entry = (str(programs / "wrong_byte.py"), "connections")
     result = run_plan(plan, direct=direct, opened=program, repeat=2, timeout=60, entry=entry)
     assert result.mismatches == 1
@@ -149,7 +149,7 @@ def test_a_byte_changed_in_a_connection_is_named(programs: Path) -> None:
 
 def test_a_byte_changed_on_the_way_is_named(programs: Path) -> None:
     program = wandering(4)
-    plan, direct = plan_program(program), plan_baseline(program)
+    plan, direct = make_plan(program), plan_baseline(program)
     result = run_plan(
         plan, direct=direct, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),)
     )
@@ -163,7 +163,7 @@ def test_the_command_takes_program_files(
     make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:  # type: ignore[no-untyped-def]
     program = make(4)
-    write_program_document(document_of_program(program), tmp_path / "p.json")
+    write_compiled(document_of(program), tmp_path / "p.json")
     assert run(["run", str(tmp_path / "p.json"), "--sync", "local", "--repeat", "2", "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
@@ -183,7 +183,7 @@ def test_a_program_that_does_not_verify_is_not_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "p.json"
-    write_program_document(document_of_program(wandering(4)), file)
+    write_compiled(document_of(wandering(4)), file)
     edited = json.loads(file.read_text())
     edited["figures"]["bytes"] += 1
     file.write_text(json.dumps(edited))
@@ -194,12 +194,12 @@ def test_a_program_that_does_not_verify_is_not_run(
 
 def test_the_python_interface_takes_programs(tmp_path: Path) -> None:
     program = wandering(4)
-    write_program_document(document_of_program(program), tmp_path / "p.json")
-    assert conset.plan(program) == plan_program(program)
+    write_compiled(document_of(program), tmp_path / "p.json")
+    assert conset.plan(program) == make_plan(program)
     again = conset.plan(tmp_path / "p.json")
     assert (again.transfers, again.bytes) == (
-        plan_program(program).transfers,
-        plan_program(program).bytes,
+        make_plan(program).transfers,
+        make_plan(program).bytes,
     )
     assert conset.run(tmp_path / "p.json", repeat=1, timeout=60).mismatches == 0
 

@@ -17,7 +17,7 @@ import pytest
 from c_programs import compile_program, run_program
 from conset.cli.main import run
 from conset.execution.launcher import find_launcher, start_job
-from conset.schedule.files.program import read_program_file
+from conset.schedule.files.compiled import read_compiled
 from conset.schedule.program import Program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def program(folder: Path) -> Program:
-    return read_program_file(folder / "program.json")
+    return read_compiled(folder / "program.json")
 
 
 def switches_of(program: Program, runs: int) -> int:
@@ -164,7 +164,7 @@ def test_a_phase_without_the_connection_is_named(folder: Path) -> None:
 
 
 def test_the_command_runs_it_through_connections(folder: Path, program: Program) -> None:
-    from conset.execution.run import run_program as run_through_mpi
+    from conset.execution.run import run_compiled as run_through_mpi
 
     result = run_through_mpi(program, repeat=3, timeout=LIMIT_S)
     assert (result.mismatches, result.bytes_checked) == (0, 5 * 4 * program.figures()["bytes"])

@@ -24,7 +24,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 MACHINES = {
     spec: parse_machine(spec)
@@ -122,7 +122,7 @@ def test_no_bound_is_above_any_schedule_of_its_class(
         schedule = compile_pattern(
             pattern, machine, CompileOptions(method, limits=limits, timetable=request.timetable)
         )
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     for policy in POLICIES:
         under = replace(schedule, sync=policy)
         hold(bound_schedule(under), under)

@@ -16,13 +16,9 @@ import pytest
 import conset.verification.forwarding as forwarding_check
 import conset.verification.program as program_check
 from conset.machine.spec import parse_machine
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    to_program,
-    write_program_document,
-)
-from conset.verification import verify_program
+from conset.schedule.files.compiled import document_of, to_program, write_compiled
+from conset.schedule.files.documents import read_document
+from conset.verification import verify
 from forwarding import forwarding, forwarding_mutants, paths_of, program_of
 from make_mutants import Mutant
 from slow_verifier import broken_rule
@@ -38,7 +34,7 @@ def made() -> list[tuple[Mutant, str]]:
 
 
 def test_no_mutant_is_judged_wrongly(made: list[tuple[Mutant, str]]) -> None:
-    wrong = [(m.kind, rule) for m, rule in made if verify_program(m.changed).ok == bool(rule)]
+    wrong = [(m.kind, rule) for m, rule in made if verify(m.changed).ok == bool(rule)]
     assert wrong == []
     assert sum(bool(rule) for _, rule in made) > COUNT / 2
 
@@ -108,7 +104,7 @@ def accepted(mutant: Mutant) -> bool:
     """By a verifier one of whose checks is gone, so that the others may trip over what it looked
     for."""
     try:
-        return verify_program(mutant.changed).ok
+        return verify(mutant.changed).ok
     except (IndexError, ValueError):
         return False
 
@@ -118,14 +114,14 @@ def test_ends_of_paths_that_are_no_message_s_are_refused() -> None:
     rng = np.random.default_rng(11)
     for _ in range(60):
         paths = paths_of(6, rng)
-        document = document_of_program(program_of(paths, CROSSBAR))
+        document = document_of(program_of(paths, CROSSBAR))
         m, ranks = int(rng.integers(paths.pattern.messages)), paths.pattern.ranks
         end = "source" if rng.integers(2) else "target"
         ends = np.array(getattr(paths.pattern, end))
         ends[m] = (ends[m] + rng.integers(1, ranks)) % ranks
         assert document.messages is not None
         other = replace(document, messages=replace(document.messages, **{end: ends}))
-        rules = {v.rule for v in verify_program(other).violations}
+        rules = {v.rule for v in verify(other).violations}
         assert rules & {"program-path", "program-delivery", "program-message"}
 
 
@@ -133,27 +129,27 @@ def test_what_is_mutated_is_right_and_its_file_says_the_same_again(tmp_path: Pat
     made = forwarding(np.random.default_rng(3))
     for k in range(40):
         document, machine = next(made)
-        assert verify_program(document).ok
+        assert verify(document).ok
         assert broken_rule(document, machine) == ""
         one, other = tmp_path / f"{k}.json", tmp_path / "again.json"
-        write_program_document(document, one)
-        again = read_program_document(one)
-        verdict = verify_program(again)
+        write_compiled(document, one)
+        again = read_document(one)
+        verdict = verify(again)
         assert verdict.ok
         program = to_program(again)
         assert program.figures() == dict(verdict.figures) == dict(document.figures)
-        write_program_document(document_of_program(program), other)
+        write_compiled(document_of(program), other)
         assert other.read_bytes() == one.read_bytes()
         turned = dict(reversed(json.loads(one.read_text()).items()))
         other.write_text(json.dumps(turned))
-        assert to_program(read_program_document(other)) == program
+        assert to_program(read_document(other)) == program
 
 
 def test_a_program_is_what_its_file_says() -> None:
     rng = np.random.default_rng(5)
     for _ in range(40):
         program = program_of(paths_of(6, rng), CROSSBAR)
-        again = to_program(document_of_program(program))
+        again = to_program(document_of(program))
         assert again == program
         assert again.figures() == program.figures()
 

@@ -35,13 +35,9 @@ from conset.models.timeline_file import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import machine_of
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    write_program_document,
-)
-from conset.schedule.files.schedule import read_schedule, write_schedule
-from conset.verification import verify_program
+from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
+from conset.verification import verify
 from hand_made import machine_on
 
 GRAPH = {
@@ -278,8 +274,8 @@ def test_a_schedule_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> Non
         schedule = conset.compile(
             "alltoall,size=64", machine, method="coloring" if machine.limits.send else "first-fit"
         )
-        write_schedule(schedule, path)
-        again = read_schedule(path)
+        write_compiled(schedule, path)
+        again = read_compiled(path)
         assert same_machine(again.machine, machine)
         assert conset.predict(again).to_object() == conset.predict(schedule).to_object()
 
@@ -304,11 +300,9 @@ def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
     machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
     request = CompileOptions("connections")
     block = BlockSpec("shift", parse_pattern("shift", topology=machine.topology), 2, request)
-    write_program_document(
-        document_of_program(compile_program([block], machine, request)), tmp_path / "p.json"
-    )
-    document = read_program_document(tmp_path / "p.json")
-    assert verify_program(document).ok
+    write_compiled(document_of(compile_program([block], machine, request)), tmp_path / "p.json")
+    document = read_document(tmp_path / "p.json")
+    assert verify(document).ok
     assert same_machine(machine_of_record(document.machine), machine)
     assert same_machine(machine_of(document.schedules[0]), machine)
 

@@ -27,10 +27,10 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.pattern.pattern import Pattern
 from conset.report.html import schedule_html
-from conset.schedule.files.schedule import document_of
+from conset.schedule.files.compiled import document_of
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 from malformed import NUMBERS, spoiled
 
 MACHINES = ["mesh:4x4", "torus:3x3,lanes=2", "crossbar:9", "hypercube:3", "iwarp:4x4"]
@@ -72,7 +72,7 @@ def used(schedule: Schedule) -> list[Callable[[], Any]]:
         lambda: conset.predict(schedule, sync="local"),
         lambda: phase_loads(schedule),
         lambda: document_of(schedule),
-        lambda: verify_schedule(schedule),
+        lambda: verify(schedule),
         lambda: schedule_html(schedule),
         lambda: MODELS["flow"].simulate(
             Workload.of_schedule(schedule), schedule.machine, Settings(max_work=10**6)

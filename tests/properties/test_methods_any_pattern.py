@@ -22,7 +22,7 @@ from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 from splitmix import Splitmix
 
 MACHINES = {
@@ -80,7 +80,7 @@ def check(problem: Problem, method: str, phases: Phases) -> None:
         timetable=phases.timetable,
         limits_asked=True,
     )
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
 
 

@@ -14,7 +14,7 @@ import pytest
 import conset.verification.program as program_check
 import conset.verification.schedule.check as schedule_check
 import conset.verification.timeline.check as timeline_check
-from conset.verification import verify_document, verify_program
+from conset.verification import verify
 from conset.verification.timeline.check import check_timeline
 from make_mutants import (
     Mutant,
@@ -49,8 +49,8 @@ def accepts(mutant: Mutant, what: str) -> bool:
         played = mutant.changed
         return not check_timeline(played.timeline, played.workload, mutant.machine, played.settings)
     if what == "programs":
-        return verify_program(mutant.changed).ok
-    return verify_document(mutant.changed, machine=mutant.machine).ok
+        return verify(mutant.changed).ok
+    return verify(mutant.changed, machine=mutant.machine).ok
 
 
 @pytest.mark.parametrize("what", list(COUNT))

@@ -21,7 +21,7 @@ from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.check import check_plan
 from conset.execution.plan import Plan
 from conset.execution.plan_file import read_plan_file, write_plan_file
-from conset.execution.planner import plan_program, plan_schedule
+from conset.execution.planner import make_plan
 from conset.execution.rank_plan import RankPlan
 from hand_made_orders import ordered_schedule
 from hand_made_programs import forwarding, random_paths, random_pattern
@@ -65,14 +65,14 @@ def test_schedules(tmp_path: Path, seed: int, sync: str, flight: int | None, met
     schedule = conset.compile(
         random_pattern(ranks, rng, largest=40), f"crossbar:{ranks}", method=method
     )
-    same_parts(plan_schedule(schedule, sync, in_flight=flight), tmp_path / "x.plan")
+    same_parts(make_plan(schedule, sync, in_flight=flight), tmp_path / "x.plan")
 
 
 @examples(FILES, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), phases=st.integers(1, 3))
 def test_schedules_with_an_order(tmp_path: Path, seed: int, sync: str, phases: int) -> None:
     schedule = ordered_schedule(seed, phases)
-    same_parts(plan_schedule(schedule, sync), tmp_path / "x.plan")
+    same_parts(make_plan(schedule, sync), tmp_path / "x.plan")
 
 
 @examples(FILES, max_examples=15)
@@ -81,13 +81,13 @@ def test_programs(tmp_path: Path, seed: int, sync: str, split: bool) -> None:
     rng = np.random.default_rng(seed)
     pattern = random_pattern(int(rng.integers(2, 8)), rng, largest=40)
     paths = random_paths(pattern, int(rng.integers(1, 5)), rng, cut=split)
-    same_parts(plan_program(forwarding(paths, rng, split=split), sync), tmp_path / "x.plan")
+    same_parts(make_plan(forwarding(paths, rng, split=split), sync), tmp_path / "x.plan")
 
 
 def program_file(path: Path) -> dict[str, Any]:
     """The entries of a plan with packs, unpacks and needs."""
     rng = np.random.default_rng(5)
-    plan = plan_program(forwarding(random_paths(random_pattern(7, rng), 3, rng), rng), "barrier:2")
+    plan = make_plan(forwarding(random_paths(random_pattern(7, rng), 3, rng), rng), "barrier:2")
     assert all(part is not None for part in (plan.packs, plan.unpacks, plan.needs))
     write_plan_file(plan, path)
     return dict(read_flat(path, PLAN_FILE))
@@ -95,7 +95,7 @@ def program_file(path: Path) -> dict[str, Any]:
 
 def order_file(path: Path) -> dict[str, Any]:
     """The entries of a plan whose sends wait for signals; of 7 ranks, too."""
-    plan = plan_schedule(ordered_schedule(5, 2), "none")
+    plan = make_plan(ordered_schedule(5, 2), "none")
     assert plan.signals is not None
     write_plan_file(plan, path)
     return dict(read_flat(path, PLAN_FILE))
@@ -121,7 +121,7 @@ def refusal(path: Path, rank: int) -> str | None:
 def test_another_plan_is_another(tmp_path: Path) -> None:
     """The comparison of the properties above sees a byte, a policy and a phase."""
     one, *others = (
-        plan_schedule(conset.compile(spec, "crossbar:4", method=method), sync)
+        make_plan(conset.compile(spec, "crossbar:4", method=method), sync)
         for spec, method, sync in (
             ("alltoall:size=8", "coloring", "local"),
             ("alltoall:size=9", "coloring", "local"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from conset.base.errors import VerificationError
 from conset.execution.delivery import check_delivery
 from conset.execution.plan import Plan
-from conset.execution.planner import plan_baseline, plan_program
+from conset.execution.planner import make_plan, plan_baseline
 from conset.pattern.pattern import Pattern
 from conset.schedule.program import Program
 from hand_made_programs import forwarding, random_paths, random_pattern
@@ -53,7 +53,7 @@ def test_every_byte_arrives(
     made: tuple[Program, Pattern, Any], sync: str, flight: int | None
 ) -> None:
     program, pattern, rng = made
-    plan = plan_program(program, sync, in_flight=flight)
+    plan = make_plan(program, sync, in_flight=flight)
     check_delivery(plan, pattern)
     assert delivers(plan, pattern, rng)
     assert plan.bytes == pattern.bytes
@@ -82,7 +82,7 @@ def test_what_the_replay_lets_pass_delivers(
     The replay says whether that is right.
     """
     program, pattern, rng = made
-    plan = plan_program(program)
+    plan = make_plan(program)
     side = data.draw(st.sampled_from(["sends", "receives", "packs", "unpacks"]))
     noun = getattr(plan, side)
     if noun is None or noun.count < 2:
@@ -110,7 +110,7 @@ def changed(plan: Plan, side: str, name: str, values: Any) -> Plan:
 def test_the_slow_exchange_sees_what_is_wrong() -> None:
     rng = np.random.default_rng(1)
     pattern = random_pattern(7, rng)
-    plan = plan_program(forwarding(random_paths(pattern, 3, rng)))
+    plan = make_plan(forwarding(random_paths(pattern, 3, rng)))
     assert plan.packs is not None
     assert delivers(plan, pattern, rng)
     mutant = changed(

@@ -25,11 +25,11 @@ from conset.models.connections import simulate_connections
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.program import document_of_program
+from conset.schedule.files.compiled import document_of
 from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_program
+from conset.verification import verify
 
 MACHINES = (
     "iwarp:4x4",
@@ -130,7 +130,7 @@ def all_at_once(machine: Machine, rows: list[Row], size: int) -> Schedule:
 @given(programs(), st.sampled_from([4, 200, 800]))
 @examples(max_examples=25, deadline=None)
 def test_a_context_in_use_keeps_its_contracts(program: Program, size: int) -> None:
-    assert verify_program(document_of_program(program)).ok
+    assert verify(document_of(program)).ok
     costs = program.machine.costs_for("connections")
     network = Costs(
         port_out_Bps=costs.port_out_Bps,

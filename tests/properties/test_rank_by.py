@@ -22,7 +22,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 MACHINES = (
     "mesh:2x3",
@@ -87,7 +87,7 @@ def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject)
         chosen = compile_pattern(pattern, machine, CompileOptions())
     except NoScheduleError:
         return  # everything deadlocks
-    assert verify_schedule(chosen).ok
+    assert verify(chosen).ok
     assert chosen.report.simulated_s == time_of(chosen)
     naive = compile_pattern(pattern, machine, CompileOptions("naive"))
     try:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
-from conset.verification import verify_document
+from conset.verification import verify
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.walks import BoxWalk, CubeWalk
 from hand_made import document, figures, graph_of, greedy, loads, machine_on, route
@@ -131,13 +131,13 @@ def test_loads_are_those_of_a_walk_hop_by_hop(data: st.DataObject) -> None:
     place = placement or list(range(ranks))
     routes = [[route(machine, place[s], place[t]) for s, t, *_ in phase] for phase in phases]
 
-    result = verify_document(stated, machine=machine)
+    result = verify(stated, machine=machine)
 
     assert result.figures == figures(machine, phases, routes)
     explicit = document(
         machine, messages, phases, limits, ranks=ranks, placement=placement, routes=routes
     )
-    again = verify_document(explicit, machine=machine)
+    again = verify(explicit, machine=machine)
     assert again == result  # the machine's routes written out are the same schedule
     expected = excesses(machine, routes, limits)
     found = sorted(
@@ -176,18 +176,16 @@ def test_a_greedy_schedule_passes_and_its_windows_are_its_merged_phases(
     limits = data.draw(LIMITS)
     phases = greedy(machine, messages, limits, placement or list(range(ranks)))
     stated = document(machine, messages, phases, limits, ranks=ranks, placement=placement)
-    assert verify_document(stated, machine=machine).violations == ()
+    assert verify(stated, machine=machine).violations == ()
 
     window = data.draw(st.integers(2, 4))
-    windowed = verify_document(stated, machine=machine, window=window)
+    windowed = verify(stated, machine=machine, window=window)
     found = {v.rule.removeprefix("window-") for v in windowed.violations}
     merged = set()
     for p in range(max(1, len(phases) - window + 1)):
         rows = [row for phase in phases[p : p + window] for row in phase]
         alone = document(machine, messages, [rows], limits, ranks=ranks, placement=placement)
         merged |= {
-            v.rule
-            for v in verify_document(alone, machine=machine).violations
-            if v.rule != "message-missing"
+            v.rule for v in verify(alone, machine=machine).violations if v.rule != "message-missing"
         }
     assert found == merged

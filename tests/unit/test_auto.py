@@ -30,9 +30,9 @@ from conset.methods.phases.table import table
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.schedule import read_schedule
+from conset.schedule.files.compiled import read_compiled
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 CHEAP = ("naive", "lp", "gen", "pex-gen-shift", "coloring", "rs-n", "rs-nl", "first-fit")
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2", "barrier:8")
@@ -46,7 +46,7 @@ def setting(spec: str, on: str) -> tuple[Pattern, Machine]:
 def chosen(spec: str, on: str, **options: Any) -> Schedule:
     request = CompileOptions(method="auto", **{"rank_by": "formula", **options})
     schedule = compile_pattern(*setting(spec, on), request)
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     assert schedule.report.reason
     return schedule
@@ -293,7 +293,7 @@ def test_an_order_leaves_the_methods_that_can_wait(rank_by: str | None) -> None:
     machine = parse_machine("mesh:2x2")
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [9, 9, 9], 4, before=[(0, 1), (1, 2)])
     schedule = compile_pattern(pattern, machine, CompileOptions(rank_by=rank_by))
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     assert table()[schedule.method].ordered
 
 
@@ -380,7 +380,7 @@ def test_summary_and_file_say_what_was_chosen(
         "wormhole",
         "wormhole",
     )
-    schedule = read_schedule(path)
+    schedule = read_compiled(path)
     own = schedule.machine.costs_for(schedule.method).in_flight
     assert (answer["in_flight"], answer["posting"]) == (
         schedule.in_flight or own or "all",

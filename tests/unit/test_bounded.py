@@ -26,7 +26,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 SIDES = [*range(1, 18), 20, 23]
 
@@ -62,7 +62,7 @@ def checked(given: Problem, phases: Phases) -> int:
     assert loads.send.max(initial=0) <= 1
     assert loads.receive.max(initial=0) <= 1
     assert limits.link is None or loads.link.max(initial=0) <= limits.link
-    result = verify_schedule(schedule)
+    result = verify(schedule)
     assert result.ok, result
     return schedule.phases
 

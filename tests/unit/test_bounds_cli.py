@@ -16,7 +16,7 @@ from conset.cli import bound, predict
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.schedule import write_schedule
+from conset.schedule.files.compiled import write_compiled
 from conset.schedule.schedule import Schedule
 
 
@@ -39,7 +39,7 @@ def schedule_file(tmp_path: Path) -> Path:
         pattern, machine, "first-fit", Limits(1, 1, 1), np.array([0, 1, 2]), np.array([0, 1])
     )
     path = tmp_path / "line.json"
-    write_schedule(schedule, path)
+    write_compiled(schedule, path)
     return path
 
 

@@ -156,7 +156,7 @@ def test_bounds_of_building_blocks() -> None:
     schedule = compile_placed(
         alltoall(16), machine, CompileOptions(method="first-fit"), None, Manifest()
     )
-    bounds = bound_program(Program.of_schedule(schedule))
+    bounds = bound_program(Program.of(schedule))
     assert bounds.any_number is None
     assert bounds.whole.phases == bounds.stages[0].phases
 

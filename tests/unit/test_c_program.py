@@ -26,7 +26,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import MAX_REPEAT
-from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.program import Program
 
 HEAD = CProgramHead("p.json", "conset plan p.json --c -o p.c", "1.0", "mesh:2x2", 3)
@@ -226,7 +226,7 @@ def compile_text(text: str, source: Path, *, main: bool) -> None:
 
 def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program, file = blocks(("all", "alltoall", 2)), tmp_path / "prog.json"
-    write_program_document(document_of_program(program), file)
+    write_compiled(document_of(program), file)
     assert run(["plan", str(file), "--c", "-o", str(tmp_path / "a.c"), "--json"]) == 0
     assert '"connections": 12' in capsys.readouterr().out
     assert run(["plan", str(file), "-o", str(tmp_path / "b.c")]) == 0
@@ -252,7 +252,7 @@ def test_what_does_not_fit_is_refused(
     options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "prog.json"
-    write_program_document(document_of_program(blocks(("all", "alltoall", 1))), file)
+    write_compiled(document_of(blocks(("all", "alltoall", 1))), file)
     assert run(["plan", str(file), *options]) == 2
     assert said in capsys.readouterr().err
 
@@ -262,7 +262,7 @@ def test_a_program_that_forwards_has_none(
 ) -> None:
     program = conset.compile("alltoall:size=8", "mesh:2x2", combine="2x2")
     assert isinstance(program, Program)
-    write_program_document(document_of_program(program), tmp_path / "prog.json")
+    write_compiled(document_of(program), tmp_path / "prog.json")
     assert run(["plan", str(tmp_path / "prog.json"), "--c", "-o", str(tmp_path / "p.c")]) == 2
     assert "--c: the program forwards messages" in capsys.readouterr().err
     assert not (tmp_path / "p.c").exists()
@@ -290,7 +290,7 @@ def test_an_order_between_messages_is_kept_by_using_one_connection_after_the_oth
     machine, options = parse_machine("mesh:2x2"), CompileOptions(method="first-fit")
     for sent, function in ((ordered, "move_all"), (pattern, "move_pieces")):
         program = compile_program([BlockSpec("chain", sent, 2, options)], machine, options)
-        write_program_document(document_of_program(program), tmp_path / "prog.json")
+        write_compiled(document_of(program), tmp_path / "prog.json")
         assert run(["plan", str(tmp_path / "prog.json"), "--c", "-o", str(tmp_path / "p.c")]) == 0
         text = (tmp_path / "p.c").read_text()
         assert function in text

@@ -163,9 +163,9 @@ def test_the_verifier_needs_no_core(tmp_path: Path) -> None:
         "for name in ('conset._core', 'conset.methods', 'conset.bounds', "
         "'conset.machine.network.routes', 'scipy'):\n"
         "    sys.modules[name] = None\n"
-        "from conset.schedule.files.schedule import read_document\n"
-        "from conset.verification import verify_document\n"
-        f"print(verify_document(read_document({str(file)!r})).ok)\n"
+        "from conset.schedule.files.documents import read_document\n"
+        "from conset.verification import verify\n"
+        f"print(verify(read_document({str(file)!r})).ok)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -20,12 +20,12 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_program, plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program, Stage
 from conset.schedule.schedule import Schedule
@@ -81,7 +81,7 @@ def rows_of(entries: ConnectionEntries) -> list[list[tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize(
-    "program", [program_of_blocks(), Program.of_schedule(split_schedule())], ids=["blocks", "split"]
+    "program", [program_of_blocks(), Program.of(split_schedule())], ids=["blocks", "split"]
 )
 def test_entries_are_those_of_a_count_by_hand(program: Program) -> None:
     entries = connection_entries(program)
@@ -128,7 +128,7 @@ def test_order_is_that_of_the_plan() -> None:
     """Of each rank and phase, sends by posting order are the sends of the plan, and so are
     receives."""
     for schedule in (*program_of_blocks().schedules, split_schedule()):
-        entries, plan = connection_entries(schedule), plan_schedule(schedule)
+        entries, plan = connection_entries(schedule), make_plan(schedule)
         for flag, operations in ((1, plan.sends), (0, plan.receives)):
             for rank, rows in enumerate(rows_of(entries)):
                 mine = sorted((row[0], row[4], row[2]) for row in rows if row[1] == flag)
@@ -198,7 +198,7 @@ def test_nodes_must_agree() -> None:
 def test_plan_file(tmp_path: Path) -> None:
     program = program_of_blocks()
     entries = connection_entries(program)
-    write_plan_file(plan_program(program), tmp_path / "x.plan", connections=entries)
+    write_plan_file(make_plan(program), tmp_path / "x.plan", connections=entries)
     write_plan_file(None, tmp_path / "y.plan", connections=entries)
     both, alone = (read_flat(tmp_path / name, PLAN_FILE) for name in ("x.plan", "y.plan"))
     assert set(alone) == {"ranks", *entries.to_flat()}
@@ -223,7 +223,7 @@ def test_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program = program_of_blocks()
-    write_program_document(document_of_program(program), "prog.json")
+    write_compiled(document_of(program), "prog.json")
     said = ""
 
     def run(*words: str) -> int:
@@ -243,7 +243,7 @@ def test_command(
     long = replace(
         program, stages=(*program.stages[:-1], replace(program.stages[-1], repeat=2**24))
     )
-    write_program_document(document_of_program(long), "prog.json")
+    write_compiled(document_of(long), "prog.json")
     assert run("-o", "z.plan") == 3
     assert "as one schedule at most" in said
     assert run("--connections", "-o", "z.plan") == 0
@@ -257,7 +257,7 @@ def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> Non
         source, target = (np.array(ends) for ends in zip(*messages, strict=True))
         size, order = np.full(len(messages), 64), np.array(before, np.int32)
         pattern = Pattern.from_messages(source, target, size, 4, before=order)
-        return Program.of_schedule(compile_pattern(pattern, MESH, CompileOptions(method="naive")))
+        return Program.of(compile_pattern(pattern, MESH, CompileOptions(method="naive")))
 
     assert keeps_order(posted([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2)]))
     # 0 to 1, back, and to 1 again: what goes to 1 is one connection
@@ -268,4 +268,4 @@ def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> Non
     plain = compile_pattern(
         parse_pattern("neighbor", topology=MESH.topology), MESH, CompileOptions(method="naive")
     )
-    assert not keeps_order(Program.of_schedule(plain))
+    assert not keeps_order(Program.of(plain))

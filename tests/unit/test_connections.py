@@ -38,7 +38,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import guarantees
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 ROUTER_NAMES = [row.name for row in ROUTERS]
 MACHINES = (
@@ -84,7 +84,7 @@ def as_schedule(given: Problem, phases: Phases) -> Schedule:
 def compiled(pattern: str | Pattern, on: str | Machine, **options: Any) -> Schedule:
     given = problem(pattern, on, **options)
     schedule = as_schedule(given, schedule_connections(given))
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
 
@@ -261,7 +261,7 @@ def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
     ):  # nothing is shared, nobody waits
         options = CompileOptions("connections", ranks_per_node=2, **asked)  # type: ignore[arg-type]
         schedule = compile_pattern(pair, parse_machine("iwarp:1x1"), options)
-        assert verify_schedule(schedule).ok
+        assert verify(schedule).ok
         assert bound_schedule(schedule).phases == schedule.phases == 1
 
 
@@ -368,9 +368,9 @@ def test_the_sequential_router_sends_no_more_than_fits_and_is_cheap_where_others
 def test_equal_minimum_bandwidths_become_limits_on_users() -> None:
     given = problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 20e6))
     schedule = as_schedule(given, schedule_connections(given))
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     assert guarantees(schedule).bandwidth_Bps.min() >= 20e6  # two share 40 MB/s
-    loads = verify_schedule(schedule).figures["load"]
+    loads = verify(schedule).figures["load"]
     assert max(loads["send"], loads["receive"], loads["link"]) <= 2
 
 
@@ -379,7 +379,7 @@ def test_minimum_bandwidths_that_differ_are_kept_one_by_one() -> None:
     demand[[3, 77, 130]] = 40e6, 20e6, 13e6
     given = problem("alltoall", "iwarp:4x4", min_bandwidth=demand)
     schedule = as_schedule(given, schedule_connections(given))
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     share = guarantees(schedule).bandwidth_Bps
     assert (share >= demand[schedule.message] * (1 - 1e-9)).all()
     assert schedule.phases < 15  # the others still share
@@ -418,7 +418,7 @@ def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.Monk
     exchange = parse_pattern("alltoall", topology=machine.topology)
     schedule = compile_pattern(exchange, machine, CompileOptions("connections", max_latency="3us"))
     assert schedule.phases == 64
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     # limits that keep 3 us allow one message a node and phase: as the closed form has it, in the
     # fewest phases
     assert asked == [("closed-form", None), ("closed-form", 1), ("orbits", None)]
@@ -431,7 +431,7 @@ def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.Monk
 def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> None:
     machine = parse_machine(f"{on},{slow}")
     exchange = parse_pattern("alltoall", topology=machine.topology)
-    assert verify_schedule(compile_pattern(exchange, machine, CompileOptions("connections"))).ok
+    assert verify(compile_pattern(exchange, machine, CompileOptions("connections"))).ok
 
 
 def test_a_score_is_what_the_prediction_says() -> None:
@@ -456,7 +456,7 @@ def test_unequal_sizes_are_balanced_and_split() -> None:
     given = problem(pattern, "iwarp:4x4", channels=6)
     task, best = Task(given), schedule_connections(given)
     schedule = replace(as_schedule(given, Phases(best.offsets, best.message)), **_arrays(best))
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     for router in ("sequential", "negotiated"):
         alone = schedule_connections(replace(given, search=replace(given.search, router=router)))
         assert score(task, best)[0] <= score(task, alone)[0] * (1 + 1e-9)

@@ -11,12 +11,12 @@ import conset
 from conset.base.errors import NoScheduleError, UsageError
 from conset.cli.main import run
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 def compiled(pattern: str, on: str = "iwarp:4x4", **options: Any) -> Schedule:
     schedule = conset.compile(pattern, on, method="connections", **options)
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations
     return schedule
 

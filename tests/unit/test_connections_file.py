@@ -15,7 +15,7 @@ from block_programs import program_of_blocks, split_schedule
 from conset import _core
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_program
+from conset.execution.planner import make_plan
 
 ARRAYS = (
     "node",
@@ -77,13 +77,13 @@ def test_a_plan_has_both_parts(tmp_path: Path) -> None:
     program = program_of_blocks()
     entries = connection_entries(program)
     path = tmp_path / "x.plan"
-    write_plan_file(plan_program(program), path, connections=entries)
+    write_plan_file(make_plan(program), path, connections=entries)
     assert _core.read_plan_file(str(path), 3, 8).ranks == 8
     assert _core.read_connections(str(path), 3, 8).names == list(entries.names)
     written(entries, path)
     with pytest.raises(RuntimeError, match="'phases' is missing"):
         _core.read_plan_file(str(path), 3, 8)
-    write_plan_file(plan_program(program), path)
+    write_plan_file(make_plan(program), path)
     with pytest.raises(_core.ProgramFailure, match="has no connections") as caught:
         _core.read_connections(str(path), 3, 8)
     code, text = caught.value.args

@@ -23,10 +23,11 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document, document_from
-from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
+from conset.schedule.files.compiled import read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.linkage import GATE, guarantees, linkage, number_channels
 from conset.schedule.schedule import Schedule
-from conset.verification import RULES, verify_document, verify_schedule
+from conset.verification import RULES, verify
 
 
 def by_hand(routes: list[list[list[int]]], on: str = "ring:5", channels: int = 3) -> Schedule:
@@ -66,7 +67,7 @@ def test_channels_of_a_node_are_numbered_in_the_order_of_transfers() -> None:
     # node 0: transfers 0, 2; node 1: 0, 1, 2; node 2: 0, 1; phase 1 starts anew
     assert schedule.channels is not None
     assert schedule.channels.tolist() == [0, 0, 0, 1, 1, 0, 0, 1, 2, 0, 0, 0, 0]
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
 
 
 def test_a_table_links_incoming_to_outgoing_channels_with_gates_at_the_ends() -> None:
@@ -175,7 +176,7 @@ def test_a_wrong_channel_is_exactly_one_story(
     at: int, value: int, found: list[tuple[str, int, int]]
 ) -> None:
     schedule = by_hand(TWO)
-    verification = verify_document(mutated(schedule, at, value), machine=schedule.machine)
+    verification = verify(mutated(schedule, at, value), machine=schedule.machine)
     assert [
         (v.rule, v.phase, v.transfer) for v in verification.violations if v.rule != "figures"
     ] == sorted(found, key=lambda entry: entry[2])
@@ -187,27 +188,25 @@ def test_too_few_channels_and_bad_routes_are_told_without_a_crash() -> None:
     document = document_from(schedule, {})
     assert schedule.channels is not None
     assert schedule.route_nodes is not None
-    short = verify_document(
-        replace(document, channels=schedule.channels[:-1]), machine=schedule.machine
-    )
+    short = verify(replace(document, channels=schedule.channels[:-1]), machine=schedule.machine)
     assert [v.rule for v in short.violations] == ["channel-number"]
     nodes = schedule.route_nodes.copy()
     nodes[1] = 99
-    outside = verify_document(replace(document, route_nodes=nodes), machine=schedule.machine)
+    outside = verify(replace(document, route_nodes=nodes), machine=schedule.machine)
     assert {v.rule for v in outside.violations} >= {"route-node"}
 
 
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 def test_channels_go_through_files(tmp_path: Path, suffix: str) -> None:
     schedule = by_hand(TWO)
-    write_schedule(schedule, tmp_path / f"a{suffix}")
-    again = read_schedule(tmp_path / f"a{suffix}")
+    write_compiled(schedule, tmp_path / f"a{suffix}")
+    again = read_compiled(tmp_path / f"a{suffix}")
     assert np.array_equal(again.channels, schedule.channels)
-    assert verify_document(read_document(tmp_path / f"a{suffix}")).ok
-    write_schedule(replace(schedule, channels=None), tmp_path / f"b{suffix}")
-    assert read_schedule(tmp_path / f"b{suffix}").channels is None
+    assert verify(read_document(tmp_path / f"a{suffix}")).ok
+    write_compiled(replace(schedule, channels=None), tmp_path / f"b{suffix}")
+    assert read_compiled(tmp_path / f"b{suffix}").channels is None
     assert (
-        linkage(read_schedule(tmp_path / f"b{suffix}"), 1).to_rows()
+        linkage(read_compiled(tmp_path / f"b{suffix}"), 1).to_rows()
         == linkage(schedule, 1).to_rows()
     )
 
@@ -217,9 +216,9 @@ def test_a_file_without_channels_says_nothing_of_them_and_wrong_shapes_are_refus
 ) -> None:
     schedule = by_hand(TWO)
     path = tmp_path / "a.json"
-    write_schedule(replace(schedule, channels=None), path)
+    write_compiled(replace(schedule, channels=None), path)
     assert "channels" not in json.loads(path.read_text()).keys() - {"limits"}
-    write_schedule(schedule, path)
+    write_compiled(schedule, path)
     whole: dict[str, Any] = json.loads(path.read_text())
     assert whole["channels"] == [[[0, 0, 0], [1, 1, 0], [0, 1, 2]], [[0, 0], [0, 0]]]
     for wrong, words in (

@@ -28,6 +28,8 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.timeline_file import read_record, write_timeline
 from conset.pattern.pattern import Pattern
+from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.models import (
     ProgramFile,
     ScheduleEntries,
@@ -36,20 +38,13 @@ from conset.schedule.files.models import (
     checked,
     json_schema,
 )
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    write_program_document,
-)
-from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
 from conset.schedule.files.sniff import Sniffed, sniff
 from conset.schedule.schedule import Schedule
 
 MESH = parse_machine("mesh:2x2")
-READERS: dict[str, Callable[[Path], object]] = {
-    "schedule": read_document,
-    "program": read_program_document,
-    "timeline": read_record,
+READERS: dict[tuple[str, ...], Callable[[Path], object]] = {
+    ("schedule", "program"): read_document,
+    ("timeline",): read_record,
 }
 
 
@@ -69,12 +64,12 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit")
     )
     for container in ("json", "npz"):
-        write_schedule(schedule, tmp_path / f"schedule.{container}")
+        write_compiled(schedule, tmp_path / f"schedule.{container}")
         write_timeline(
             timeline, tmp_path / f"timeline.{container}", machine=MESH, settings=settings
         )
     program = compile_program([block], MESH, CompileOptions("first-fit"))
-    write_program_document(document_of_program(program), tmp_path / "program.json")
+    write_compiled(document_of(program), tmp_path / "program.json")
     return {path.name: path for path in tmp_path.iterdir()}
 
 
@@ -155,12 +150,12 @@ def test_a_file_of_another_form_is_named(
     for name, path in files.items():
         form = name.partition(".")[0]
         for wanted, read in READERS.items():
-            if wanted == form:
+            if form in wanted:
                 read(path)
                 continue
             with pytest.raises(
                 InputError,
-                match=rf"is a {form}, a {wanted} is required: schema is 'conset/{form}@1'",
+                match=rf"is a {form}, a {wanted[0]} is required: schema is 'conset/{form}@1'",
             ):
                 read(path)
     for words in (["simulate", "timeline.npz"], ["predict", "timeline.json"]):
@@ -292,10 +287,10 @@ def test_the_schema_accepts_the_schedules_that_are_written(
         made(**options),
         replace(made(**options), in_flight=2, min_bandwidth_Bps=np.arange(3.0)),
     ):
-        write_schedule(schedule, path)
+        write_compiled(schedule, path)
         found, schema = json.loads(path.read_text()), json_schema("schedule")
         jsonschema.Draft202012Validator(schema).validate(found)
-        assert read_schedule(path).pattern.messages == schedule.pattern.messages
+        assert read_compiled(path).pattern.messages == schedule.pattern.messages
 
 
 @pytest.mark.parametrize("form", ["schedule", "program", "timeline"])

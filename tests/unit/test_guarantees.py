@@ -31,17 +31,12 @@ from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_latencies
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    to_program,
-    write_program_document,
-)
-from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
+from conset.schedule.files.compiled import document_of, read_compiled, to_program, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.linkage import guarantees, number_channels, program_guarantees
 from conset.schedule.program import Program, Stage, chained
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_document, verify_program, verify_schedule
+from conset.verification import verify
 from hand_made import graph_of
 from slow_guarantees import slow_guarantees
 
@@ -121,7 +116,7 @@ def test_widths_ports_of_one_rate_and_what_has_no_limit() -> None:
     )
     assert guarantees(inside).bandwidth_Bps.tolist() == [inf, 16.0]
     assert guarantees(inside).latency_s.tolist() == [0.0, 0.5]
-    assert verify_schedule(replace(inside, max_latency_s=np.array([0.0, 0.5]))).ok
+    assert verify(replace(inside, max_latency_s=np.array([0.0, 0.5]))).ok
     free = routed(
         replace(machine, costs=replace(costs, link_Bps=inf, hop_s=0.0)), [[[0, 1], [0, 1, 2]]]
     )
@@ -228,7 +223,7 @@ def asked(program: Program, given: Any, more: float, less: float) -> Program:
 
 
 def demanded_rules(program: Program) -> set[str]:
-    found = {v.rule for v in verify_program(document_of_program(program)).violations}
+    found = {v.rule for v in verify(document_of(program)).violations}
     return {rule for rule in found if "bandwidth" in rule or "latency" in rule or "channel" in rule}
 
 
@@ -238,20 +233,20 @@ def test_channels_that_change_places_and_contexts_that_are_merged_are_found() ->
         BlockSpec(f"{b}", Pattern.from_messages([0], [b], [8], 16), 1, request) for b in (1, 4)
     ]
     program = compile_program(blocks, IWARP, request)
-    assert verify_program(document_of_program(program)).ok
+    assert verify(document_of(program)).ok
     assert program.contexts == (
         (0,),
         (1,),
     )  # 500 ns alone, a turn of 100 ns more at the port together
     merged = replace(program, contexts=((0,), (0,)))
     renumbered = number_contexts(merged.schedules, merged.contexts)
-    found = verify_program(document_of_program(replace(merged, schedules=renumbered))).violations
+    found = verify(document_of(replace(merged, schedules=renumbered))).violations
     assert {v.rule for v in found} == {"program-latency"}
     assert (
         found[0].text
         == "context 0: the connection 0 → 1 is guaranteed at most 6e-07 s, 5.5e-07 s were asked for"
     )
-    clash = verify_program(document_of_program(merged)).violations
+    clash = verify(document_of(merged)).violations
     assert "program-channel" in {v.rule for v in clash}
 
 
@@ -265,7 +260,7 @@ def test_latencies_are_kept_where_they_can_be() -> None:
                 guarantees(schedule).latency_s
                 <= schedule.max_latency_s[schedule.message] * (1 + 1e-9)
             ).all()
-            assert verify_schedule(schedule).ok
+            assert verify(schedule).ok
     free = conset.compile("alltoall", IWARP, method="connections")
     assert (
         conset.compile("alltoall", IWARP, max_latency="2.2us").phases == free.phases
@@ -304,7 +299,7 @@ def demanding(
         min_bandwidth_Bps=least,
         max_latency_s=most,
     )
-    verdict = verify_schedule(schedule)
+    verdict = verify(schedule)
     assert verdict.ok, verdict.violations[:3]
     return schedule
 
@@ -431,7 +426,7 @@ def test_blocks_share_a_context_only_where_it_keeps_what_is_asked(option: dict[s
             ).all()
         if schedule.max_latency_s is not None:
             assert (own.latency_s <= schedule.max_latency_s[schedule.message] * (1 + 1e-9)).all()
-    assert verify_program(document_of_program(kept)).ok
+    assert verify(document_of(kept)).ok
 
 
 def test_files_carry_latencies(tmp_path: Path) -> None:
@@ -447,10 +442,10 @@ def test_files_carry_latencies(tmp_path: Path) -> None:
         schedule = conset.compile(pattern, IWARP, max_latency=given)
         for suffix in (".json", ".npz"):
             path = tmp_path / f"a{suffix}"
-            write_schedule(schedule, path)
+            write_compiled(schedule, path)
             assert read_document(path).max_latency_s == stated
-            assert verify_document(read_document(path)).ok
-            again = read_schedule(path)
+            assert verify(read_document(path)).ok
+            again = read_compiled(path)
             assert again == schedule
             assert again.max_latency_s is not None
             np.testing.assert_array_equal(
@@ -462,9 +457,9 @@ def test_files_carry_latencies(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="max_latency_s"):
             read_document(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"max_latency_s": [1e-6] * 3}))
-    assert {v.rule for v in verify_document(read_document(path)).violations} == {"latency"}
+    assert {v.rule for v in verify(read_document(path)).violations} == {"latency"}
     with pytest.raises(InputError, match="max_latency_s: 16 times required, given 3"):
-        read_schedule(path)
+        read_compiled(path)
     with pytest.raises(InputError, match="max_latency_s: one time of at least 0 s for each of 16"):
         replace(schedule, max_latency_s=np.full(16, np.nan))
 
@@ -491,15 +486,15 @@ def test_programs_that_forward_carry_demands_whole_and_in_stages(tmp_path: Path)
         "alltoall:size=64", IWARP, combine="4x4", min_bandwidth="10MB/s", max_latency="3us"
     )
     whole = chained(program)
-    assert verify_schedule(whole).ok
+    assert verify(whole).ok
     for schedule in (whole, *program.schedules):
         assert schedule.min_bandwidth_Bps is not None
         assert schedule.max_latency_s is not None
         assert set(schedule.min_bandwidth_Bps) == {10e6}
         assert set(schedule.max_latency_s) == {3e-6}
     path = tmp_path / "p.json"
-    write_program_document(document_of_program(program), path)
-    again = to_program(read_program_document(path))
+    write_compiled(document_of(program), path)
+    again = to_program(read_document(path))
     assert again == program
 
 
@@ -581,7 +576,7 @@ def test_what_a_block_asks_for_itself(folder: Path, capsys: pytest.CaptureFixtur
         "9us",
     )
     assert run(capsys, *words, "-o", "q.json")[0] == 0
-    first, second, third = read_program_document("q.json").schedules
+    first, second, third = read_document("q.json").schedules
     assert (first.min_bandwidth_Bps, first.max_latency_s) == (1e6, 4e-6)
     assert (second.min_bandwidth_Bps, second.max_latency_s) == (5e6, [2e-6, *[None] * 15])
     assert (third.min_bandwidth_Bps, third.max_latency_s) == (1e6, 9e-6)

@@ -31,7 +31,8 @@ from conset.pattern.readers.matrix_market import checked_text
 from conset.pattern.readers.mesh_formats import MESHES
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.schedule import read_document, read_schedule
+from conset.schedule.files.compiled import read_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import Sniffed, sniff
 from fuzz_readers import BROKEN, COPIES, ODD, SOUND, fuzz, outcome, seeds
 from reading import messages, read, refused
@@ -551,7 +552,7 @@ def test_a_machine_nested_without_end(tmp_path: Path) -> None:
         deep = '{"a":' * depth + "1" + "}" * depth
         path.write_text(json.dumps(found).replace('"HERE"', deep))
         with pytest.raises(InputError):
-            read_schedule(path)
+            read_compiled(path)
 
 
 @pytest.mark.parametrize(
@@ -612,7 +613,7 @@ def test_columns_of_a_timeline_are_lists_of_numbers(
 def test_an_empty_pattern_is_written_and_read(tmp_path: Path, words: list[str]) -> None:
     path = tmp_path / "e.npz"
     assert run(["compile", "alltoall", "--on", *words, "-o", str(path)]) == 0
-    assert read_schedule(path).pattern.messages == 0
+    assert read_compiled(path).pattern.messages == 0
     assert run(["verify", str(path)]) == 0
 
 

@@ -31,9 +31,9 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.event_list import time_event_list
 from conset.methods.phases.problem import Phases, Problem
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.schedule import read_document
+from conset.schedule.files.documents import read_document
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_document, verify_schedule
+from conset.verification import verify
 
 SOURCE = Path(conset.__file__).parents[1]
 LONG = ("--method", "first-fit", "--effort", "100000000")
@@ -72,7 +72,7 @@ def test_the_best_so_far_is_written_and_verifies(
     assert summary["stopped_early"] is True
     assert summary["verified"] is True
     assert "stopped    early" in err
-    assert verify_document(read_document(path)).ok
+    assert verify(read_document(path)).ok
     assert not _core.stop_asked(), "the wish ends with the command"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -83,7 +83,7 @@ def test_auto_gives_the_best_of_what_it_tried(tmp_path: Path) -> None:
     code = run(["compile", "alltoall", "--on", "iwarp:6x6", *LONG[2:], "-o", str(path)])
     thread.join()
     assert code == 6
-    assert verify_document(read_document(path)).ok
+    assert verify(read_document(path)).ok
 
 
 def test_with_nothing_to_give_nothing_is_written(
@@ -158,7 +158,7 @@ def test_a_wish_that_was_there_before_still_lets_a_cheap_schedule_be_made() -> N
         for method in ("first-fit", "auto"):
             schedule = compile_pattern(pattern, machine, CompileOptions(method, effort=50))
             assert schedule.report.stopped_early
-            assert verify_schedule(schedule).ok
+            assert verify(schedule).ok
         placed = compile_pattern(pattern, machine, CompileOptions("first-fit", placement="auto"))
         assert placed.report.stopped_early
     finally:
@@ -184,7 +184,7 @@ def test_an_event_list_looks_while_it_runs() -> None:
     finally:
         _core.reset_search()
     assert schedule.report.stopped_early
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     assert schedule.timetable[schedule.size.argmax(), 0] == 0
 
 
@@ -342,7 +342,7 @@ def test_workers_of_a_choice_are_stopped_within_a_simulation() -> None:
     finally:
         _core.reset_search()
     assert any(looked)
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
 
 
 RUN = "from conset.cli.main import main; main()"
@@ -434,8 +434,8 @@ def write(*words):
     with conset.base.files.replacing("half.json") as path:
         type(path).unlink = unlink
         os.kill(os.getpid(), NUMBER)
-import conset.schedule.files.schedule
-conset.schedule.files.schedule.write_schedule = write
+import conset.schedule.files.compiled
+conset.schedule.files.compiled.write_compiled = write
 cli.main()
 """
 

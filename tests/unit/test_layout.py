@@ -17,7 +17,7 @@ from conset import Layout, Partition, _core
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.execution.plan_file import plan_items, write_plan_file
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from reading import PACK
 
 GRID = 6
@@ -311,7 +311,7 @@ def test_commands(
 
 def test_a_layout_of_another_pattern(tmp_path: Path) -> None:
     partition = conset.partition(graph_file(tmp_path), parts=3)
-    plan = plan_schedule(conset.compile(partition.pattern, "ring:3", method="first-fit"))
+    plan = make_plan(conset.compile(partition.pattern, "ring:3", method="first-fit"))
     write_plan_file(plan, tmp_path / "x.plan", plan_items(partition.pattern, partition.layout))
     sizes = partition.pattern.size.copy()
     sizes[1] += 8

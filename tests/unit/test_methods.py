@@ -22,7 +22,7 @@ from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 METHODS = list(table())
 
@@ -113,7 +113,7 @@ def refused(problem: Problem, method: str) -> bool:
 
 def checked(problem: Problem, method: str) -> Schedule:
     result = schedule(problem, method)
-    verification = verify_schedule(result)
+    verification = verify(result)
     assert verification.ok, verification.violations[:3]
     assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"
     return result

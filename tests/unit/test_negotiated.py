@@ -26,7 +26,7 @@ from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 ANY = Limits(send=1, receive=1, link=1)
 
@@ -75,7 +75,7 @@ def checked(problem: Problem, method: str = "negotiated", phases: Phases | None 
         route_nodes=phases.route_nodes,
         limits_asked=True,
     )
-    verification = verify_schedule(result)
+    verification = verify(result)
     assert verification.ok, verification.violations[:3]
     return result
 
@@ -276,5 +276,5 @@ def test_free_routes_never_close_a_cycle_where_the_machine_never_wraps(
         method=method,
         routes="free",
     )
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     assert conset.predict(schedule).time_s > 0

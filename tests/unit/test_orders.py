@@ -21,10 +21,10 @@ from conset.methods.phases.problem import Problem, SearchOptions
 from conset.models.formula import predict
 from conset.models.formula.terms import chain_busy
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.schedule import document_of
+from conset.schedule.files.compiled import document_of
 from conset.schedule.policy import depths, order_messages, order_of_transfers
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_document
+from conset.verification import verify
 from hand_made import document, machine_on
 from slow_verifier import broken_rule
 
@@ -153,10 +153,10 @@ def test_the_verifier_names_a_cycle_behind_a_long_chain(length: int) -> None:
         np.arange(messages + 1),
         np.arange(messages),
     )
-    assert verify_document(document_of(schedule)).ok
+    assert verify(document_of(schedule)).ok
     assert pattern.before is not None
     before = np.concatenate([pattern.before, [[length - 1, length - 3]]])
-    broken = verify_document(replace(document_of(schedule), before=before)).violations
+    broken = verify(replace(document_of(schedule), before=before)).violations
     texts = [violation.text for violation in broken if violation.rule == "pattern"]
     assert len(texts) == 1
     assert texts[0].startswith("before: the order is cyclic: message ")
@@ -196,7 +196,7 @@ def test_the_verifiers_agree_on_the_order_of_parts(
         before=[[0, 1], [1, 2]],
         timetable=times if timed else None,
     )
-    rules = {violation.rule for violation in verify_document(wrong, machine=machine).violations}
+    rules = {violation.rule for violation in verify(wrong, machine=machine).violations}
     assert ("order" in rules) == (broken_rule(wrong, machine) == "order")
 
 
@@ -231,7 +231,7 @@ def test_one_phase_of_all_messages_keeps_an_order_or_refuses_it(
     schedule = Schedule(
         pattern, machine, "naive", Limits(), phases.offsets, phases.message, posting=posting
     )
-    assert verify_document(document_of(schedule)).ok
+    assert verify(document_of(schedule)).ok
 
 
 @pytest.mark.parametrize("sync", ["none", "local", "barrier"])

@@ -17,7 +17,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 def compiled(spec: str, on: str, **options: object) -> Schedule:
@@ -28,7 +28,7 @@ def compiled(spec: str, on: str, **options: object) -> Schedule:
 
 def checked(pattern: Pattern, on: str, **options: object) -> Schedule:
     schedule = compile_pattern(pattern, parse_machine(on), CompileOptions(**options))  # type: ignore[arg-type]
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
 

@@ -22,16 +22,11 @@ from conset.models.settings import Settings
 from conset.models.timeline_file import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
+from conset.schedule.files.compiled import document_of, read_compiled, to_schedule, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.models import json_schema
-from conset.schedule.files.schedule import (
-    document_of,
-    read_document,
-    read_schedule,
-    to_schedule,
-    write_schedule,
-)
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_document
+from conset.verification import verify
 from conset.verification.timeline.check import check_timeline
 
 MACHINE = parse_machine("mesh:2x2,overhead=2us,copy=100MB/s")
@@ -112,13 +107,13 @@ def test_a_schedule_file_keeps_what_is_packed(
 ) -> None:
     made = schedule(packed)
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
-    write_schedule(made, paths[0])
-    found = read_schedule(paths[0])
+    write_compiled(made, paths[0])
+    found = read_compiled(paths[0])
     assert found.pattern == made.pattern
     assert predict(found).time_s == predict(made).time_s
-    write_schedule(found, paths[1])
+    write_compiled(found, paths[1])
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert verify_document(read_document(paths[0])).ok
+    assert verify(read_document(paths[0])).ok
     if suffix == "json":
         stated = json.loads(paths[0].read_text())["pattern"]
         assert stated.get("packed") == (None if packed is None else np.flatnonzero(packed).tolist())
@@ -155,7 +150,7 @@ def test_a_packed_message_that_is_none_is_refused(index: int) -> None:
     document = replace(document_of(schedule([True] * 4)), packed=np.array([0, index]))
     with pytest.raises(InputError, match=rf"^packed\[1\] = {index}: must be from 0 to 3"):
         to_schedule(document)
-    found = verify_document(document).violations
+    found = verify(document).violations
     assert [violation.text for violation in found] == [f"packed[1] = {index}: messages are 0 to 3"]
 
 

@@ -17,7 +17,7 @@ from conset.machine.spec import parse_machine
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 MACHINES = tuple(
     map(parse_machine, ("mesh:4x4", "iwarp:4x4", "ring:7", "crossbar:6", "paragon:3x4"))
@@ -48,7 +48,7 @@ def test_never_loses_what_the_identity_has(
     chosen = compile_pattern(
         pattern, machine, CompileOptions(**{**vars(request), "placement": "auto"})
     )
-    assert verify_schedule(chosen).ok
+    assert verify(chosen).ok
     assert chosen.phases <= numbered.phases
     assert predict(chosen).time_s <= predict(numbered).time_s * (1 + 1e-9)
 

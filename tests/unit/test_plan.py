@@ -13,14 +13,14 @@ from conset.base.errors import InputError, VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Needs
 from conset.execution.plan_file import read_plan_file, write_plan_file
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 from hand_made_orders import ordered_schedule
 from slow_exchange import buffers_of, slow_exchange
 
@@ -42,7 +42,7 @@ THREE = Pattern.from_messages([0, 0, 1, 2], [1, 2, 2, 0], [10, 20, 30, 40], 3)
 
 
 def test_buffers_follow_the_order_of_peers() -> None:
-    plan = plan_schedule(schedule_of(THREE, [[1, 2], [0], [3]]), "barrier")
+    plan = make_plan(schedule_of(THREE, [[1, 2], [0], [3]]), "barrier")
     assert (plan.ranks, plan.phases, plan.transfers, plan.bytes) == (3, 3, 4, 100)
     assert plan.send_bytes.tolist() == [30, 30, 40]
     assert plan.receive_bytes.tolist() == [40, 10, 50]
@@ -62,7 +62,7 @@ def test_parts_are_consecutive_ranges_in_phase_order() -> None:
     # message 1 (20 B) as 5 in phase 0, then 8 and 7 in phase 1; it starts at byte 10 of rank 0,
     # byte 0 of rank 2
     schedule = schedule_of(THREE, [[1, 0], [1, 2, 1], [3]], [5, 10, 8, 30, 7, 40])
-    plan = plan_schedule(schedule, "local")
+    plan = make_plan(schedule, "local")
     rows = plan.sends.of(0)
     assert plan.sends.peer[rows].tolist() == [2, 1, 2, 2]
     assert plan.sends.offset[rows].tolist() == [10, 0, 15, 23]
@@ -81,7 +81,7 @@ def test_parts_are_consecutive_ranges_in_phase_order() -> None:
 
 def test_several_messages_of_a_pair_are_one_range() -> None:
     pattern = Pattern.from_messages([0, 0, 1], [1, 1, 0], [3, 4, 5], 2, before=[[1, 0]])
-    plan = plan_schedule(schedule_of(pattern, [[1], [0, 2]]), "barrier")
+    plan = make_plan(schedule_of(pattern, [[1], [0, 2]]), "barrier")
     assert plan.sends.offset[plan.sends.of(0)].tolist() == [3, 0]
     assert plan.pair_ranges(0)[0].bytes.tolist() == [7]
 
@@ -89,12 +89,12 @@ def test_several_messages_of_a_pair_are_one_range() -> None:
 def test_timetable_orders_the_posting_at_both_ends() -> None:
     pattern = Pattern.from_messages([0, 0], [1, 2], [8, 8], 3)
     timetable = np.array([[1.0, 2.0], [0.0, 1.0]])
-    plan = plan_schedule(schedule_of(pattern, [[0, 1]], timetable=timetable), "none")
+    plan = make_plan(schedule_of(pattern, [[0, 1]], timetable=timetable), "none")
     assert plan.sends.peer.tolist() == [2, 1]
 
 
 def test_no_messages() -> None:
-    plan = plan_schedule(schedule_of(Pattern.from_messages([], [], [], 3), []), "barrier")
+    plan = make_plan(schedule_of(Pattern.from_messages([], [], [], 3), []), "barrier")
     assert (plan.ranks, plan.phases, plan.transfers, plan.bytes) == (3, 0, 0, 0)
     assert plan.pair_ranges(1)[0].peer.size == 0
 
@@ -109,7 +109,7 @@ def test_random_plans_cover_both_buffers_exactly() -> None:
             np.flatnonzero(p).tolist()
             for p in np.eye(4, dtype=bool)[rng.integers(0, 4, pattern.messages)].T
         ]
-        plan = plan_schedule(schedule_of(pattern, phases), "barrier:2")
+        plan = make_plan(schedule_of(pattern, phases), "barrier:2")
         for operations, size in (
             (plan.sends, plan.send_bytes),
             (plan.receives, plan.receive_bytes),
@@ -123,7 +123,7 @@ def test_random_plans_cover_both_buffers_exactly() -> None:
 
 
 def test_saved_plan_is_the_same(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    plan = plan_schedule(schedule_of(THREE, [[1, 2], [0, 3]]), "barrier:2")
+    plan = make_plan(schedule_of(THREE, [[1, 2], [0, 3]]), "barrier:2")
     write_plan_file(plan, tmp_path / "x.plan")
     again = read_plan_file(tmp_path / "x.plan")
     assert again.sync == plan.sync
@@ -142,15 +142,15 @@ def test_transfer_above_an_int_is_refused() -> None:
         InputError,
         match=r"transfer 0 \(message 0\) has 2147483648 bytes: MPI carries at most 2147483647",
     ):
-        plan_schedule(schedule_of(pattern, [[0]]))
-    assert plan_schedule(schedule_of(pattern, [[0, 0]], [2**31 - 1, 1])).transfers == 2
+        make_plan(schedule_of(pattern, [[0]]))
+    assert make_plan(schedule_of(pattern, [[0, 0]], [2**31 - 1, 1])).transfers == 2
 
 
 def test_parts_must_add_up() -> None:
     with pytest.raises(InputError, match="message 1 has 20 bytes, its transfers carry 19"):
-        plan_schedule(schedule_of(THREE, [[0, 1, 2, 3]], [10, 19, 30, 40]))
+        make_plan(schedule_of(THREE, [[0, 1, 2, 3]], [10, 19, 30, 40]))
     with pytest.raises(InputError, match="message 3 has 40 bytes, its transfers carry 0"):
-        plan_schedule(schedule_of(THREE, [[0, 1, 2]]))
+        make_plan(schedule_of(THREE, [[0, 1, 2]]))
 
 
 CASES = {
@@ -189,9 +189,7 @@ def test_what_a_policy_does_not_keep_is_waited_for(
     pattern = Pattern.from_messages([0, source], [1, target], [8, 8], 3, before=[[0, 1]])
     assert pattern.before is not None
     i, j = pattern.before[0].tolist()
-    plan = plan_schedule(
-        schedule_of(pattern, [[(i, j)[m] for m in phase] for phase in phases]), sync
-    )
+    plan = make_plan(schedule_of(pattern, [[(i, j)[m] for m in phase] for phase in phases]), sync)
     expected = kind if kind in waits else None
     assert [name for name in ("needs", "signals") if getattr(plan, name) is not None] == (
         [expected] if expected else []
@@ -216,7 +214,7 @@ def test_the_order_of_the_transfers_is_that_of_the_messages(
         InputError,
         match=r"before\[0\]: message 0 .* must end before message 1 .* or earlier in the same",
     ):
-        plan_schedule(schedule_of(pattern, phases), sync)
+        make_plan(schedule_of(pattern, phases), sync)
 
 
 @given(
@@ -230,8 +228,8 @@ def test_ranks_with_an_order_end_and_deliver(
 ) -> None:
     """Whatever goes first of what may go; `check_plan` has found no circle of waits."""
     schedule = ordered_schedule(seed, phases)
-    assert verify_schedule(schedule).ok
-    plan = plan_schedule(schedule, sync, in_flight=in_flight or "all")
+    assert verify(schedule).ok
+    plan = make_plan(schedule, sync, in_flight=in_flight or "all")
     send, due = buffers_of(schedule.pattern, np.random.default_rng(seed))
     found = slow_exchange(plan, send, np.random.default_rng(seed))
     assert all(map(np.array_equal, found, due))
@@ -244,10 +242,10 @@ def test_signals_that_wait_for_each_other_are_a_circle(sync: str) -> None:
     Where rank 0 needs the last before it sends the first, they wait for ever.
     """
     pattern = Pattern.from_messages([0, 2, 2], [1, 0, 1], [8] * 3, 3, before=[[0, 2]])
-    plan = plan_schedule(schedule_of(pattern, [[0, 1, 2]]), sync)
+    plan = make_plan(schedule_of(pattern, [[0, 1, 2]]), sync)
     assert plan.signals is not None
     check_plan(plan)
-    behind = plan_schedule(schedule_of(pattern, [[0, 2, 1]]), sync)
+    behind = make_plan(schedule_of(pattern, [[0, 2, 1]]), sync)
     # the first receive is that of rank 0, from rank 2: its send stands behind the one that rank 1
     # signals
     assert (behind.receives.rank[0], behind.receives.peer[0]) == (0, 2)
@@ -259,15 +257,15 @@ def test_signals_that_wait_for_each_other_are_a_circle(sync: str) -> None:
 def test_a_timetable_is_the_order_of_its_phase() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     schedule = schedule_of(pattern, [[1, 0]])
-    plan = plan_schedule(replace(schedule, timetable=np.array([[1.0, 2.0], [0.0, 1.0]])), "none")
+    plan = make_plan(replace(schedule, timetable=np.array([[1.0, 2.0], [0.0, 1.0]])), "none")
     assert plan.needs is not None
     with pytest.raises(InputError, match=r"before\[0\]"):
-        plan_schedule(replace(schedule, timetable=np.array([[0.0, 2.0], [0.0, 3.0]])), "none")
+        make_plan(replace(schedule, timetable=np.array([[0.0, 2.0], [0.0, 3.0]])), "none")
 
 
 def test_every_part_of_a_message_needs_every_part_of_the_one_before() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 9], 3, before=[[0, 1]])
-    plan = plan_schedule(schedule_of(pattern, [[0, 0], [1, 1]], [3, 5, 4, 5]), "none")
+    plan = make_plan(schedule_of(pattern, [[0, 0], [1, 1]], [3, 5, 4, 5]), "none")
     assert plan.needs is not None
     assert (plan.needs.offsets.tolist(), plan.needs.operation.tolist()) == (
         [0, 0, 0, 2, 4],

@@ -20,7 +20,7 @@ from conset.execution import planner
 from conset.execution.check import check_plan
 from conset.execution.delivery import check_delivery
 from conset.execution.plan import Copies, Operations, Plan
-from conset.execution.planner import plan_baseline, plan_program, plan_schedule, steps_of
+from conset.execution.planner import make_plan, plan_baseline, steps_of
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -53,7 +53,7 @@ RELAY = Pattern.from_messages([0, 0, 1], [1, 2, 2], [4, 6, 5], 3)
 
 def test_a_relay_by_hand() -> None:
     """Rank 0 sends everything to 1, which keeps 4 bytes and forwards 6 with 5 of its own."""
-    plan = plan_program(forwarding(Paths(RELAY, [[0, 1, 1], [0, 1, 2], [1, 1, 2]])))
+    plan = make_plan(forwarding(Paths(RELAY, [[0, 1, 1], [0, 1, 2], [1, 1, 2]])))
     assert (plan.send_bytes.tolist(), plan.receive_bytes.tolist()) == ([10, 5, 0], [0, 4, 11])
     # both messages of rank 0 lie beside each other: no pack
     assert operations_of(plan.sends, 0) == [(1, 0, 10, False)]
@@ -75,7 +75,7 @@ def test_a_relay_by_hand() -> None:
 def test_what_arrives_together_is_sent_on_from_where_it_is() -> None:
     # 0→2 and 0→3 by rank 1, which has nothing of its own: no copy anywhere
     pattern = Pattern.from_messages([0, 0], [2, 3], [6, 7], 4)
-    plan = plan_program(forwarding(Paths(pattern, [[0, 1, 2], [0, 1, 3]])))
+    plan = make_plan(forwarding(Paths(pattern, [[0, 1, 2], [0, 1, 3]])))
     assert (plan.packs, plan.unpacks) == (None, None)
     assert operations_of(plan.sends, 1) == [(2, 0, 6, True), (3, 6, 7, True)]
     assert [operations_of(plan.receives, rank) for rank in (2, 3)] == [
@@ -89,14 +89,14 @@ def test_neighbours_are_copied_at_once() -> None:
     # messages
     pattern = Pattern.from_messages([0] * 5, [1, 2, 3, 4, 5], [3, 4, 5, 6, 7], 6)
     by_one = [[0, 1, 1], [0, 0, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5]]
-    plan = plan_program(forwarding(Paths(pattern, by_one)))
+    plan = make_plan(forwarding(Paths(pattern, by_one)))
     assert copies_of(plan.packs, 0) == [(False, 0, 0, 3), (False, 7, 3, 18)]
 
 
 def test_a_direct_program_is_the_direct_exchange() -> None:
     pattern = random_pattern(6, np.random.default_rng(1))
-    plan = plan_program(forwarding(direct(pattern)))
-    own = plan_schedule(in_one_phase(pattern))
+    plan = make_plan(forwarding(direct(pattern)))
+    own = make_plan(in_one_phase(pattern))
     assert (plan.packs, plan.unpacks, plan.needs) == (None, None, None)
     assert plan.work_bytes is not None
     assert not plan.work_bytes.any()
@@ -112,7 +112,7 @@ def test_a_direct_program_is_the_direct_exchange() -> None:
 def test_a_message_may_pass_its_ends() -> None:
     # by its target, back to its source, and there again: it ends with the last stage only
     pattern = Pattern.from_messages([0, 1], [1, 0], [8, 9], 2)
-    plan = plan_program(forwarding(Paths(pattern, [[0, 1, 0, 1], [1, 1, 1, 0]])))
+    plan = make_plan(forwarding(Paths(pattern, [[0, 1, 0, 1], [1, 1, 1, 0]])))
     assert [peer for peer, *_ in operations_of(plan.sends, 0)] == [1, 1]
     assert operations_of(plan.receives, 1) == [(0, 0, 8, True), (0, 0, 8, False)]
 
@@ -122,7 +122,7 @@ def test_a_split_bundle_needs_all_its_parts() -> None:
     rng = np.random.default_rng(4)
     pattern = random_pattern(5, rng)
     program = forwarding(random_paths(pattern, 3, rng), rng, split=True)
-    plan = plan_program(program)
+    plan = make_plan(program)
     assert plan.transfers > sum(schedule.pattern.messages for schedule in program.schedules)
     check_delivery(plan, pattern)
 
@@ -132,14 +132,14 @@ def test_a_split_bundle_needs_all_its_parts() -> None:
 def test_every_policy(sync: str, flight: Any) -> None:
     rng = np.random.default_rng(5)
     pattern = random_pattern(7, rng)
-    plan = plan_program(forwarding(random_paths(pattern, 4, rng), rng), sync, in_flight=flight)
+    plan = make_plan(forwarding(random_paths(pattern, 4, rng), rng), sync, in_flight=flight)
     assert (str(plan.sync), plan.in_flight) == (sync, None if flight == "all" else flight)
     check_delivery(plan, pattern)
 
 
 def test_no_messages() -> None:
     pattern = Pattern.from_messages([], [], [], 3)
-    plan = plan_program(forwarding(Paths(pattern, np.zeros((0, 3), np.int32))))
+    plan = make_plan(forwarding(Paths(pattern, np.zeros((0, 3), np.int32))))
     assert (plan.transfers, plan.bytes, plan.phases) == (0, 0, 0)
     assert plan_baseline(forwarding(Paths(pattern, np.zeros((0, 3), np.int32)))).phases == 0
 
@@ -149,7 +149,7 @@ def test_work_areas_of_a_box() -> None:
     # known
     source, target = np.divmod(np.arange(256), 16)
     pattern = Pattern.from_messages(source, target, np.full(256, 8), 16)
-    plan = plan_program(forwarding(box(pattern, (4, 4))))
+    plan = make_plan(forwarding(box(pattern, (4, 4))))
     assert plan.transfers == 96
     assert plan.needs is not None
     # stage 1: every bundle of four messages, three of which came by the three bundles of stage 0
@@ -166,7 +166,7 @@ def test_a_quarter_of_a_million_messages() -> None:
     source, target = np.divmod(np.arange(512 * 512), 512)
     pattern = Pattern.from_messages(source, target, np.full(source.size, 8), 512)
     program = forwarding(box(pattern, (16, 32)))
-    plan = plan_program(program)
+    plan = make_plan(program)
     assert plan.bytes == pattern.bytes == 512 * 511 * 8
     assert plan.transfers == 512 * (15 + 31)
     assert steps_of(plan) > planner.REPLAYED  # so the planner has not replayed it
@@ -177,7 +177,7 @@ def test_a_quarter_of_a_million_messages() -> None:
 
 
 def relay() -> Plan:
-    return plan_program(forwarding(Paths(RELAY, [[0, 1, 1], [0, 1, 2], [1, 1, 2]])))
+    return make_plan(forwarding(Paths(RELAY, [[0, 1, 1], [0, 1, 2], [1, 1, 2]])))
 
 
 def refused(plan: Plan, pattern: Pattern, match: str) -> None:
@@ -220,7 +220,7 @@ def test_the_replay_names_what_is_wrong() -> None:
 def test_bytes_that_another_send_has_packed_are_not_there() -> None:
     # rank 0 packs the same two messages for two bundles; one reads what the other has packed
     pattern = Pattern.from_messages([0] * 5, [1, 2, 3, 4, 5], [8] * 5, 6)
-    plan = plan_program(
+    plan = make_plan(
         forwarding(Paths(pattern, [[0, 1, 1], [0, 2, 2], [0, 1, 3], [0, 2, 4], [0, 0, 5]]))
     )
     assert plan.packs is not None
@@ -234,14 +234,14 @@ def test_bytes_that_another_send_has_packed_are_not_there() -> None:
 
 def test_needs_in_a_cycle() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 0], [8, 8], 2)
-    plan = plan_program(forwarding(direct(pattern)))
+    plan = make_plan(forwarding(direct(pattern)))
     cycle = planner.Needs(np.array([0, 1, 2]), np.array([0, 1]))
     refused(replace(plan, needs=cycle), pattern, "need each other's arrivals in a cycle")
 
 
 def test_plain_schedules_are_replayed_too() -> None:
     pattern = random_pattern(6, np.random.default_rng(2))
-    plan = plan_schedule(in_one_phase(pattern))
+    plan = make_plan(in_one_phase(pattern))
     check_delivery(plan, pattern)
     offset = plan.receives.offset.copy()
     same = np.flatnonzero((np.diff(plan.receives.rank) == 0) & (np.diff(plan.receives.bytes) == 0))
@@ -330,7 +330,7 @@ def test_every_mutant_is_caught(seed: int) -> None:
         plan.unpacks,
         plan.needs,
     ):  # of which there are mutants too
-        plan = plan_program(forwarding(random_paths(pattern, 3, rng, cut=seed % 2 == 0), rng))
+        plan = make_plan(forwarding(random_paths(pattern, 3, rng, cut=seed % 2 == 0), rng))
     missed = []
     for number in range(100):
         mutant = changed(rng, plan)
@@ -363,7 +363,7 @@ def blocks(*parts: tuple[str, int], on: str = "mesh:2x2") -> Program:
 @pytest.mark.parametrize("sync", POLICIES)
 def test_every_repetition_of_a_block_has_bytes_of_its_own(sync: str) -> None:
     program = blocks(("alltoall:size=16", 3), ("shift:size=40", 2), ("alltoall:size=16", 1))
-    plan = plan_program(program, sync)
+    plan = make_plan(program, sync)
     everything = chained(program).pattern
     assert (plan.transfers, plan.bytes) == (4 * 12 + 2 * 4, 4 * 12 * 16 + 2 * 4 * 40)
     assert plan.receive_bytes.tolist() == [4 * 3 * 16 + 2 * 40] * 4
@@ -390,7 +390,7 @@ def test_the_baseline_of_a_program_that_forwards_is_the_direct_exchange() -> Non
     rng = np.random.default_rng(8)
     pattern = random_pattern(6, rng)
     program = forwarding(random_paths(pattern, 3, rng))
-    baseline, plan = plan_baseline(program), plan_program(program)
+    baseline, plan = plan_baseline(program), make_plan(program)
     check_delivery(baseline, pattern)
     assert (baseline.phases, str(baseline.sync), baseline.transfers) == (
         1,
@@ -403,10 +403,10 @@ def test_the_baseline_of_a_program_that_forwards_is_the_direct_exchange() -> Non
 
 def test_a_program_of_one_schedule_is_planned_as_it() -> None:
     schedule = in_one_phase(random_pattern(5, np.random.default_rng(3)))
-    assert plan_program(Program.of_schedule(schedule)) == plan_schedule(schedule)
+    assert make_plan(Program.of(schedule)) == make_plan(schedule)
 
 
 def test_a_bundle_larger_than_mpi_carries_is_refused() -> None:
     pattern = Pattern.from_messages([0, 0], [1, 2], [2**30, 2**30], 3)
     with pytest.raises(InputError, match="has 2147483648 bytes: MPI carries at most 2147483647"):
-        plan_program(forwarding(Paths(pattern, [[0, 1, 1], [0, 1, 2]])))
+        make_plan(forwarding(Paths(pattern, [[0, 1, 1], [0, 1, 2]])))

@@ -20,10 +20,11 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.naive import schedule_naive
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.schedule import document_of, read_document, read_schedule, write_schedule
+from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.policy import ORDERS, POSTINGS, order_messages
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_document, verify_schedule
+from conset.verification import verify
 from hand_made import machine_on
 
 MESH = machine_on(Topology.mesh(2, 3), "mesh:2x3")
@@ -115,12 +116,10 @@ def test_dimension_is_verified_by_coordinates() -> None:
         "random:degree=5", "torus:3x4", posting="dimension", placement="random", seed=3
     )
     assert (schedule.method, schedule.posting) == ("naive", "dimension")
-    assert verify_schedule(schedule).ok
-    assert {v.rule for v in verify_schedule(replace(schedule, posting="rotated")).violations} == {
-        "posting"
-    }
+    assert verify(schedule).ok
+    assert {v.rule for v in verify(replace(schedule, posting="rotated")).violations} == {"posting"}
     other = replace(naive("rotated"), posting="dimension")
-    assert {v.rule for v in verify_schedule(other).violations} == {"posting"}
+    assert {v.rule for v in verify(other).violations} == {"posting"}
 
 
 @pytest.mark.parametrize("posting", ["dimension", "pairwise"])
@@ -164,7 +163,7 @@ def test_simulate_keeps_in_flight_what_the_schedule_says(
 
     def simulated(in_flight: Any, machine: str, *words: str) -> tuple[Any, float]:
         schedule = replace(naive("rotated"), machine=parse_machine(machine), in_flight=in_flight)
-        write_schedule(schedule, path)
+        write_compiled(schedule, path)
         assert run(["simulate", str(path), "--json", *words]) == 0
         found = json.loads(capsys.readouterr().out)
         by_api = conset.simulate(schedule, **({"in_flight": words[1]} if words else {}))
@@ -198,14 +197,14 @@ def test_a_file_says_what_was_said(
 ) -> None:
     path = tmp_path / f"s.{suffix}"
     schedule = replace(naive("schedule"), **words)
-    write_schedule(schedule, path)
+    write_compiled(schedule, path)
     if suffix == "json":
         assert {"in_flight", "posting"} & set(json.loads(path.read_text())) == keys
     else:
         assert {"in_flight", "posting"} & set(json.loads(str(np.load(path)["header"]))) == keys
-    found = read_schedule(path)
+    found = read_compiled(path)
     assert (found.in_flight, found.posting) == (schedule.in_flight, schedule.posting)
-    assert verify_document(read_document(path)).ok
+    assert verify(read_document(path)).ok
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_unknown_values_in_files(
     words: str,
 ) -> None:
     path = tmp_path / f"s.{suffix}"
-    write_schedule(naive("schedule"), path)
+    write_compiled(naive("schedule"), path)
     if suffix == "json":
         path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
     else:
@@ -253,7 +252,7 @@ def test_a_schedule_refuses_them_too(words: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_verifier_agrees_with_every_order(order: str) -> None:
-    assert verify_schedule(naive(order)).ok
+    assert verify(naive(order)).ok
 
 
 @pytest.mark.parametrize("claimed", ["ascending", "rotated", "longest-first"])
@@ -265,13 +264,13 @@ def test_the_verifier_sees_a_list_in_another_order(claimed: str, made: str) -> N
         posting=claimed,
     )
     real, said = (posted(PATTERN, order, 5, topology=MESH.topology) for order in (made, claimed))
-    found = verify_schedule(schedule)
+    found = verify(schedule)
     assert found.ok == (real == said)
     assert {violation.rule for violation in found.violations} <= {"posting"}
 
 
 def test_a_violation_names_both_transfers() -> None:
-    found = verify_schedule(replace(naive("ascending"), posting="rotated"))
+    found = verify(replace(naive("ascending"), posting="rotated"))
     place = [(v.phase, v.transfer, v.rule) for v in found.violations]
     assert place == [(0, 1, "posting"), (0, 5, "posting")]
     assert found.violations[0].text == (
@@ -282,14 +281,14 @@ def test_a_violation_names_both_transfers() -> None:
 def test_ranks_may_stand_mixed_and_phases_begin_anew() -> None:
     order = [3, 0, 4, 1, 5, 2, 6]  # rank 1's and rank 3's messages in turn
     mixed = replace(naive("schedule"), message=order, posting="ascending")  # type: ignore[arg-type]
-    assert verify_schedule(mixed).ok
+    assert verify(mixed).ok
     message = [4, 6, 0, 3, 5, 1, 2]
     offsets = [0, 3, 7]
     cut = replace(naive("ascending"), phase_offsets=offsets, message=message)  # type: ignore[arg-type]
-    assert verify_schedule(cut).ok
+    assert verify(cut).ok
 
 
 def test_what_memory_says_is_checked_too() -> None:
     given = document_of(naive("schedule"))
-    found = verify_document(replace(given, in_flight=0, posting="none"))
+    found = verify(replace(given, in_flight=0, posting="none"))
     assert [violation.rule for violation in found.violations] == ["in-flight", "posting"]

@@ -28,16 +28,17 @@ from conset.models.formula.programs import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import StageDocument
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
+from conset.schedule.files.compiled import (
+    document_of,
+    read_compiled,
     to_program,
-    write_program_document,
+    to_schedule,
+    write_compiled,
 )
-from conset.schedule.files.schedule import read_document, read_schedule, to_schedule, write_schedule
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import Sniffed, sniff
 from conset.schedule.program import Program, Stage
-from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
+from conset.verification import PROGRAM_RULES, verify
 
 IWARP = parse_machine("iwarp:4x4")
 CONNECTIONS = CompileOptions("connections")
@@ -68,11 +69,11 @@ def check(program: Program) -> None:
     assert program.phases == len(order)
     assert program.switches == sum(a != b for a, b in pairwise(order))
     assert program.switches <= program.switches_apart
-    verdict = verify_program(document_of_program(program))
+    verdict = verify(document_of(program))
     assert verdict.ok, verdict.violations[:3]
     assert dict(verdict.figures) == program.figures()
     for schedule in program.schedules:
-        assert verify_schedule(schedule).ok
+        assert verify(schedule).ok
 
 
 def test_a_block_of_one_phase_stays_open() -> None:
@@ -150,8 +151,8 @@ def test_an_order_forbids_to_turn() -> None:
     assert not program.stages[0].turns
     assert program.switches == program.switches_apart == 7
     check(program)
-    wrong = replace(document_of_program(program), stages=(StageDocument("chain", 4, 0, True),))
-    assert [v.rule for v in verify_program(wrong).violations] == ["program-stage"]
+    wrong = replace(document_of(program), stages=(StageDocument("chain", 4, 0, True),))
+    assert [v.rule for v in verify(wrong).violations] == ["program-stage"]
 
 
 @st.composite
@@ -217,7 +218,7 @@ def test_reordered_phases_keep_parts_routes_channels_and_times() -> None:
     schedule = program.schedules[0]
     back = list(range(schedule.phases))[::-1]
     turned = reorder(schedule, back)
-    assert verify_schedule(turned).ok
+    assert verify(turned).ok
     assert np.diff(turned.phase_offsets).tolist() == np.diff(schedule.phase_offsets).tolist()[::-1]
     again = reorder(turned, back)
     for name in ("message", "route_offsets", "route_nodes", "channels"):
@@ -233,14 +234,14 @@ def shared() -> Program:
 
 
 def rules(document: Any) -> set[str]:
-    verdict = verify_program(document)
+    verdict = verify(document)
     assert not verdict.ok
     return {v.rule for v in verdict.violations}
 
 
 def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
-    document = document_of_program(shared)
-    assert verify_program(document).ok
+    document = document_of(shared)
+    assert verify(document).ok
     blocks, contexts = document.stages, document.contexts
     assert rules(replace(document, stages=(replace(blocks[0], schedule=9), *blocks[1:]))) == {
         "program-stage"
@@ -288,8 +289,8 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     program = compile_program(
         words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request
     )
-    document = replace(document_of_program(program), contexts=((0,), (0,)))
-    texts = [v.text for v in verify_program(document).violations]
+    document = replace(document_of(program), contexts=((0,), (0,)))
+    texts = [v.text for v in verify(document).violations]
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
     exchange = CompileOptions(
         "first-fit", limits="duplex=exchange,send=none,receive=none,link=none"
@@ -301,10 +302,8 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     program = compile_program(pair, machine, exchange)
     check(program)
     assert program.contexts[0] != program.contexts[1]
-    crowded = replace(document_of_program(program), contexts=((0,), (0,), (0,)))
-    assert any(
-        "sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations
-    )
+    crowded = replace(document_of(program), contexts=((0,), (0,), (0,)))
+    assert any("sends and receives with 2 partners" in v.text for v in verify(crowded).violations)
 
 
 @pytest.mark.parametrize(
@@ -320,11 +319,11 @@ def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: s
     assert {schedule.method for schedule in program.schedules} == {"connections"}
     assert program.switches == 1
     check(program)
-    document = document_of_program(program)
+    document = document_of(program)
     assert [schedule.min_bandwidth_Bps for schedule in document.schedules] == [20e6, 20e6]
     alone = tuple(replace(schedule, channels=None) for schedule in document.schedules)
     crowded = replace(document, contexts=((0,), (0,)), schedules=alone)
-    found = verify_program(crowded).violations
+    found = verify(crowded).violations
     assert {v.rule for v in found} == {"program-bandwidth", "program-figures"}
     assert found[0].text.endswith("is guaranteed 1.33333e+07 B/s, 2e+07 B/s were asked for")
     less = tuple(replace(schedule, min_bandwidth_Bps=13e6) for schedule in alone)
@@ -348,11 +347,11 @@ def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
         )
         for suffix in (".json", ".npz"):
             path = tmp_path / f"a{suffix}"
-            write_schedule(schedule, path)
+            write_compiled(schedule, path)
             document = read_document(path)
             assert document.min_bandwidth_Bps == stated
-            assert verify_document(document).ok
-            again = read_schedule(path).min_bandwidth_Bps
+            assert verify(document).ok
+            again = read_compiled(path).min_bandwidth_Bps
             assert again is not None
             np.testing.assert_array_equal(again, np.broadcast_to(stated, 16))
     turned = replace(
@@ -388,8 +387,8 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
     document = compile_program(
         [BlockSpec("a", twice, 1, request), BlockSpec("b", other, 1, request)], machine, request
     )
-    crowded = replace(document_of_program(document), contexts=((0,), (0,)))
-    texts = [v.text for v in verify_program(crowded).violations]
+    crowded = replace(document_of(document), contexts=((0,), (0,)))
+    texts = [v.text for v in verify(crowded).violations]
     assert "context 0: send of node 0: 3 connections, at most 2" in texts
 
 
@@ -401,13 +400,13 @@ def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
     program = compile_program(blocks, machine, CONNECTIONS)
     assert program.switches == 0
     check(program)
-    document = document_of_program(program)
+    document = document_of(program)
     one = document.schedules[1]
     assert one.channels is not None
     moved = replace(
         document, schedules=(document.schedules[0], replace(one, channels=one.channels + 2))
     )
-    texts = [(v.rule, v.text) for v in verify_program(moved).violations]
+    texts = [(v.rule, v.text) for v in verify(moved).violations]
     words = "context 0: the connection 0 → 1 has channels [0, 0] in one phase, [2, 2] in another"
     assert texts == [("program-channel", words)]
 
@@ -424,8 +423,8 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
     block = [BlockSpec("a", pattern, min(times, 2**31), CompileOptions("first-fit"))]
     if not wrong:
         program = compile_program(block, machine, CompileOptions("first-fit"))
-        document = document_of_program(program)
-        assert verify_program(document).ok
+        document = document_of(program)
+        assert verify(document).ok
         assert program.figures()["bytes"] == times * size
         more = replace(document, stages=(replace(document.stages[0], repeat=times + 1),))
         assert rules(more) == {"program-stage"}
@@ -465,14 +464,14 @@ def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:
 
 def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
     path = tmp_path / "program.json"
-    write_program_document(document_of_program(shared), path)
+    write_compiled(document_of(shared), path)
     assert sniff(path) == Sniffed("program", "json", "conset/program@1")
-    document = read_program_document(path)
-    assert verify_program(document).ok
+    document = read_document(path)
+    assert verify(document).ok
     again = to_program(document)
     assert again.figures() == shared.figures()
     second = tmp_path / "again.json"
-    write_program_document(document_of_program(again), second)
+    write_compiled(document_of(again), second)
     assert second.read_bytes() == path.read_bytes()
     assert list(json.loads(path.read_text())) == [
         "schema",

@@ -143,7 +143,7 @@ def test_a_program_of_one_stage_is_the_schedule(method: str) -> None:
     schedule = compile_pattern(pattern, machine, options)
     program, whole = compile_along(direct(pattern), machine, options, None, Manifest())
     assert whole == schedule
-    assert chained(Program.of_schedule(schedule)) == schedule
+    assert chained(Program.of(schedule)) == schedule
     assert program.schedules == (schedule,)
 
 

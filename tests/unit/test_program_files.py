@@ -27,18 +27,13 @@ from conset.models.formula.programs import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import BundlesDocument
+from conset.schedule.files.compiled import document_of, read_compiled, to_program, write_compiled
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.models import json_schema
-from conset.schedule.files.program import (
-    document_of_program,
-    read_program_document,
-    read_program_file,
-    to_program,
-    write_program_document,
-)
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
-from conset.verification import PROGRAM_RULES, verify_program
+from conset.verification import PROGRAM_RULES, verify
 from forwarding import bundles_of_rows, rows_of, with_rows
 
 LINE = parse_machine("mesh:1x4")
@@ -63,7 +58,7 @@ def by_hand() -> Program:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "program.json"
-    write_program_document(document_of_program(by_hand()), path)
+    write_compiled(document_of(by_hand()), path)
     return path
 
 
@@ -99,7 +94,7 @@ def test_what_stands_in_a_file(file: Path) -> None:
         "staging_bytes": 72,
     }
     assert found["figures"]["volume"] == 159 / 82
-    assert read_program_file(file) == by_hand()
+    assert read_compiled(file) == by_hand()
 
 
 def test_a_box_of_4_by_8_sends_as_much_as_it_must() -> None:
@@ -118,7 +113,7 @@ def test_a_box_of_4_by_8_sends_as_much_as_it_must() -> None:
     assert figures["staging_bytes"] == 7 * 3 * 8, (
         "of 7 others of the row, 8 B for each of 3 other rows"
     )
-    verdict = verify_program(document_of_program(program))
+    verdict = verify(document_of(program))
     assert verdict.ok
     assert dict(verdict.figures) == figures
 
@@ -134,16 +129,16 @@ def test_a_later_stage_may_run_an_earlier_one_s_schedule(tmp_path: Path) -> None
         program, stages=stages, schedules=program.schedules[:1], contexts=program.contexts[:1]
     )
     path = tmp_path / "p.json"
-    write_program_document(document_of_program(program), path)
+    write_compiled(document_of(program), path)
     found = json.loads(path.read_text())
     assert [type(stage["schedule"]) for stage in found["stages"]] == [dict, int, int]
     assert [stage.get("contexts") for stage in found["stages"]] == [[0], None, None]
     jsonschema.Draft202012Validator(json_schema("program")).validate(found)
-    assert verify_program(read_program_document(path)).ok
-    assert read_program_file(path) == program
+    assert verify(read_document(path)).ok
+    assert read_compiled(path) == program
     found["stages"][2]["schedule"] = 1
     path.write_text(json.dumps(found))
-    assert read_program_file(path) == program, "stage 1 runs the schedule of stage 0"
+    assert read_compiled(path) == program, "stage 1 runs the schedule of stage 0"
 
 
 def test_blocks_that_are_equal_are_written_once(tmp_path: Path) -> None:
@@ -152,29 +147,29 @@ def test_blocks_that_are_equal_are_written_once(tmp_path: Path) -> None:
     blocks = [BlockSpec(name, pattern, 2, options) for name in ("a", "b")]
     program = compile_program(blocks, LINE, options)
     path = tmp_path / "p.json"
-    write_program_document(document_of_program(program), path)
+    write_compiled(document_of(program), path)
     stages = json.loads(path.read_text())["stages"]
     assert [list(stage) for stage in stages] == [
         ["name", "repeat", "turns", "contexts", "schedule"],
         ["name", "repeat", "turns", "schedule"],
     ]
     assert stages[1]["schedule"] == 0
-    assert read_program_file(path) == program
+    assert read_compiled(path) == program
 
 
 def test_bytes_may_be_cut_otherwise_in_every_stage() -> None:
     """A message that goes in two bundles and goes on in one, in one range or two, or the other
     way round."""
     program = by_hand()
-    document = document_of_program(program)
+    document = document_of(program)
     rows = rows_of(document)
     rows[0][0][3] = [[0, 0, 7], [1, 0, 31], [1, 32, 63]]
     once = to_program(with_rows(document, rows))
     assert once.paths is not None
     assert once.paths.parts == 5
     assert once.figures() == program.figures()
-    assert verify_program(with_rows(document, rows)).ok
-    assert verify_program(document_of_program(once)).ok
+    assert verify(with_rows(document, rows)).ok
+    assert verify(document_of(once)).ok
     packed = program.schedules[1].pattern.packed
     assert packed is None
     assert once.schedules[1].pattern.packed is not None, "two parts travel there"
@@ -199,8 +194,8 @@ def test_messages_and_bundles_may_stand_in_any_order(file: Path) -> None:
             [[*row[:3], 2 - row[3]] for row in phase] for phase in schedule["phases"]
         ]
     file.write_text(json.dumps(found))
-    assert verify_program(read_program_document(file)).ok
-    again, program = read_program_file(file), by_hand()
+    assert verify(read_document(file)).ok
+    again, program = read_compiled(file), by_hand()
     assert again.figures() == program.figures()
     assert [schedule.pattern for schedule in again.schedules] == [
         schedule.pattern for schedule in program.schedules
@@ -349,7 +344,7 @@ def test_what_is_no_program_is_refused_in_one_line(file: Path, change: Change, l
         ]
     file.write_text(json.dumps(found))
     with pytest.raises(InputError) as caught:
-        read_program_file(file)
+        read_compiled(file)
     assert str(caught.value).startswith(f"{file}: {line}")
     assert "\n" not in str(caught.value)
 
@@ -430,7 +425,7 @@ def test_what_is_wrong_is_said_with_its_place(
     found = json.loads(file.read_text())
     change(found)
     file.write_text(json.dumps(found))
-    violations = verify_program(read_program_document(file)).violations
+    violations = verify(read_document(file)).violations
     assert rule in PROGRAM_RULES
     assert any(v.rule == rule and v.text.startswith(text) for v in violations), [
         v.text for v in violations
@@ -440,22 +435,22 @@ def test_what_is_wrong_is_said_with_its_place(
 def test_a_limit_on_what_ranks_hold(tmp_path: Path) -> None:
     program = replace(by_hand(), staging_limit_B=72)
     path = tmp_path / "p.json"
-    write_program_document(document_of_program(program), path)
+    write_compiled(document_of(program), path)
     assert json.loads(path.read_text())["staging_limit"] == 72
-    assert verify_program(read_program_document(path)).ok
-    assert read_program_file(path) == program
+    assert verify(read_document(path)).ok
+    assert read_compiled(path) == program
     with pytest.raises(
         InputError, match="a rank holds 72 B for others between two stages, staging_limit_B is 71 B"
     ):
         replace(program, staging_limit_B=71)
     with pytest.raises(InputError, match="stages with messages of their own hold none"):
-        replace(Program.of_schedule(program.schedules[0]), staging_limit_B=1)
+        replace(Program.of(program.schedules[0]), staging_limit_B=1)
 
 
 def test_more_stages_than_any_message_is_worth() -> None:
-    document = document_of_program(by_hand())
+    document = document_of(by_hand())
     stages = (*document.stages[:1], *[document.stages[1]] * 64)
-    texts = [v.text for v in verify_program(replace(document, stages=stages)).violations]
+    texts = [v.text for v in verify(replace(document, stages=stages)).violations]
     assert texts == ["65 stages forward, at most 64"]
     with pytest.raises(InputError, match=r"^stages: 65 that forward, at most 64$"):
         to_program(replace(document, stages=stages))
@@ -499,19 +494,17 @@ def test_one_bundle_with_more_parts_than_are_written_at_once(tmp_path: Path) -> 
     message = np.append(np.zeros(count, np.int32), 1).astype(np.int32)
     positions = np.column_stack((message, 1 - message)).astype(np.int32)
     paths = Paths(pattern, positions, message, np.append(each, 0), np.ones(count + 1, np.int64))
-    document = document_of_program(program_of(paths, parse_machine("crossbar:2")))
+    document = document_of(program_of(paths, parse_machine("crossbar:2")))
     path = tmp_path / "p.json"
-    write_program_document(document, path)
-    read = read_program_document(path)
-    assert verify_program(read).ok
+    write_compiled(document, path)
+    read = read_document(path)
+    assert verify(read).ok
     bundles = read.stages[0].bundles
     assert isinstance(bundles, BundlesDocument)
     np.testing.assert_array_equal(bundles.first, np.append(each, 0))
     empty = with_rows(document, [[[0, 1, count, []], [1, 0, 1, []]]])
-    write_program_document(empty, path)
-    assert {v.rule for v in verify_program(read_program_document(path)).violations} == {
-        "program-bundle"
-    }
+    write_compiled(empty, path)
+    assert {v.rule for v in verify(read_document(path)).violations} == {"program-bundle"}
     assert bundles_of_rows([]).offsets.tolist() == [0]
 
 
@@ -539,7 +532,7 @@ def test_commands(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (shown["sync"], shown["verified"]) == ("local", True)
     assert run(["predict", str(file), "--json"]) == 0
     predicted = json.loads(capsys.readouterr().out)
-    whole = predict(chained(read_program_file(file)), sync="local").time_s
+    whole = predict(chained(read_compiled(file)), sync="local").time_s
     assert predicted["time_s"] == pytest.approx(whole)
     assert predicted["sync"] == "local"
     assert len(predict_program(by_hand()).block_s) == 2

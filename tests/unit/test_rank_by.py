@@ -41,9 +41,9 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.schedule import read_schedule
+from conset.schedule.files.compiled import read_compiled
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 SYNCS = ("none", "local", "ready", "barrier", "barrier:4")
 TESTBED = "mesh:4x4,link=20Mb/s,port=20Mb/s,model=wormhole"
@@ -55,7 +55,7 @@ def compiled(spec: str, on: str | Machine, **options: Any) -> Schedule:
     schedule = compile_pattern(
         parse_pattern(spec, topology=machine.topology), machine, CompileOptions(**options)
     )
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     return schedule
 
 
@@ -123,7 +123,7 @@ def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path
     machine = parse_machine("crossbar:6,in_flight=3,port=1GB/s,inject=0us,eject=0us")
     pattern = parse_pattern("random:degree=4,size=uniform(1,9KiB)", ranks=6)
     schedule = compile_pattern(pattern, machine, CompileOptions())
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     naive = compile_pattern(pattern, machine, CompileOptions("naive"))
     assert schedule.report.simulated_s is not None
     assert schedule.report.simulated_s <= simulated_s(naive, "flow")
@@ -134,7 +134,7 @@ def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path
         assert (made.in_flight, made.posting, made.report.simulated_s) == (in_flight, posting, 1.0)
         assert summarize(made)["in_flight"] == (in_flight or 3)
         api.write(made, path)
-        again = read_schedule(path)
+        again = read_compiled(path)
         assert (again.in_flight, again.posting) == (in_flight, posting)
         assert np.array_equal(again.message, made.message)
 
@@ -484,7 +484,7 @@ def test_a_stop_before_any_simulation_gives_the_best_by_formula() -> None:
     finally:
         _core.reset_search()
     assert schedule.report.stopped_early
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
 
 
 def test_an_empty_pattern_has_nothing_to_simulate() -> None:

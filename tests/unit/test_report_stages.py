@@ -26,7 +26,7 @@ from conset.pattern.pattern import Pattern
 from conset.report.picture_stages import moves_of, pick_message, picture_message, rank_places
 from conset.report.style import save
 from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown
-from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
 from conset.studies.compare.stages import StageRow, compare_stages, with_largest
@@ -117,7 +117,7 @@ def test_what_cannot_be_drawn() -> None:
     rows = rows_then_columns(parse_machine("mesh:4x4"), (4, 4))
     with pytest.raises(UsageError, match="message = 240: must be from 0 to 239"):
         picture_message(rows, 240)
-    blocks = Program.of_schedule(rows.schedules[0])
+    blocks = Program.of(rows.schedules[0])
     with pytest.raises(UsageError, match="building blocks forwards nothing"):
         picture_message(blocks)
     empty = Pattern.from_messages([], [], [], 4)
@@ -136,9 +136,7 @@ def run(command: Any, *words: str) -> str:
 
 def test_show_draws_a_program(tmp_path: Path) -> None:
     file = tmp_path / "program.json"
-    write_program_document(
-        document_of_program(rows_then_columns(parse_machine("mesh:4x4"), (4, 4))), file
-    )
+    write_compiled(document_of(rows_then_columns(parse_machine("mesh:4x4"), (4, 4))), file)
     for name in ("way.svg", "way.png", "way.html"):
         run(show.command, str(file), "-o", str(tmp_path / name), "--message", "5")
         assert (tmp_path / name).stat().st_size > 10_000

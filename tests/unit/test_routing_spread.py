@@ -41,8 +41,8 @@ from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import document_from
 from conset.schedule.loads import figures, phase_loads
-from conset.verification import verify_schedule
-from conset.verification.schedule.check import formula_walk, verify_document
+from conset.verification import verify
+from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.spread_walks import SpreadWalk
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import trace
@@ -289,7 +289,7 @@ def test_schedules_are_verified_bounded_and_written(rule: str, spec: str, tmp_pa
     for method in ("naive", "coloring", "first-fit", "decreasing"):
         schedule = conset.compile(pattern, machine, method=method)
         assert schedule.limits.link is None
-        verified = verify_schedule(schedule)
+        verified = verify(schedule)
         assert verified.ok
         stated = figures(schedule)
         assert verified.figures["load"] == pytest.approx(stated["load"], rel=1e-9)
@@ -316,14 +316,14 @@ def test_what_nobody_can_keep_is_a_violation_and_ports_are_checked(rule: str) ->
     pattern = messages(6, [(0, 3, 8), (1, 4, 8), (0, 4, 8)])
     schedule = conset.compile(pattern, machine, method="coloring")
     document = document_from(schedule, figures(schedule))
-    stated = verify_document(replace(document, limits={**document.limits, "link": 4}))
+    stated = verify(replace(document, limits={**document.limits, "link": 4}))
     assert [v.rule for v in stated.violations] == ["limits"]
     assert (
         f"by hand has routing {rule}" in stated.violations[0].text
         or rule in stated.violations[0].text
     )
     merged = replace(schedule, phase_offsets=np.array([0, 3], np.int64))
-    assert {v.rule for v in verify_schedule(merged).violations} == {"send", "receive"}
+    assert {v.rule for v in verify(merged).violations} == {"send", "receive"}
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_order_on_links_is_kept_where_routes_are_known() -> None:
         schedule = conset.compile("alltoall", machine, method="rs-nl")
         assert machine.routes_unknown == ""
         assert schedule.limits.link == 1
-        assert verify_schedule(schedule).ok
+        assert verify(schedule).ok
         assert "routes" not in summarize(schedule, verified=True)
 
 
@@ -370,7 +370,7 @@ def test_a_limit_taken_off_is_a_method_of_ports() -> None:
         "alltoall", machine_of(TREE, "ecmp"), method="negotiated", limits="link=none"
     )
     assert schedule.limits == Limits(send=1, receive=1)
-    assert verify_schedule(schedule).ok
+    assert verify(schedule).ok
     with pytest.raises(InputError, match="limit link=1"):
         bound(schedule.pattern, schedule.machine, Limits(link=1))
     with pytest.raises(InputError, match="limit channels=12"):

@@ -21,13 +21,8 @@ from conset.cli.main import run
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
-from conset.schedule.files.schedule import (
-    read_document,
-    read_schedule,
-    to_schedule,
-    write_document,
-    write_schedule,
-)
+from conset.schedule.files.compiled import read_compiled, to_schedule, write_compiled
+from conset.schedule.files.documents import read_document
 from hand_made import ANY, all_to_all, document, greedy, machine_on
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -76,16 +71,16 @@ def assert_same(a: Document, b: Document) -> None:
 )
 def test_what_is_written_is_read(tmp_path: Path, suffix: str, make: Callable[[], Document]) -> None:
     first, second = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    write_document(make(), first)
+    write_compiled(make(), first)
     found = read_document(first)
     assert_same(found, make())
-    write_document(found, second)
+    write_compiled(found, second)
     assert first.read_bytes() == second.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [first.name, second.name]
 
 
 def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
-    write_document(full(), tmp_path / "a.json")
+    write_compiled(full(), tmp_path / "a.json")
     text = (tmp_path / "a.json").read_text()
     found = json.loads(text)
     assert list(found) == [
@@ -132,16 +127,16 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_a_long_phase_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.schedule.files.schedule as module
+    import conset.schedule.files.documents as module
 
-    write_document(full(), tmp_path / "whole.json")
+    write_compiled(full(), tmp_path / "whole.json")
     monkeypatch.setattr(module, "_BLOCK", 1)
-    write_document(full(), tmp_path / "pieces.json")
+    write_compiled(full(), tmp_path / "pieces.json")
     assert (tmp_path / "whole.json").read_bytes() == (tmp_path / "pieces.json").read_bytes()
 
 
 def test_npz_holds_int32_where_it_fits_and_no_clock(tmp_path: Path) -> None:
-    write_document(full(), tmp_path / "a.npz")
+    write_compiled(full(), tmp_path / "a.npz")
     with np.load(tmp_path / "a.npz") as found:
         assert found["size"].dtype == np.int64  # 2^40 bytes
         assert found["transfer_message"].dtype == np.int32
@@ -151,8 +146,8 @@ def test_npz_holds_int32_where_it_fits_and_no_clock(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 def test_the_noun_comes_back(tmp_path: Path, suffix: str) -> None:
-    write_document(full(), tmp_path / f"a.{suffix}")
-    schedule = read_schedule(tmp_path / f"a.{suffix}")
+    write_compiled(full(), tmp_path / f"a.{suffix}")
+    schedule = read_compiled(tmp_path / f"a.{suffix}")
     assert schedule.pattern.messages == 3
     assert schedule.size.tolist() == [10, 20, 2**40, 10]
     assert schedule.source_node.tolist() == [8, 7, 8, 7]
@@ -165,13 +160,13 @@ def test_the_noun_comes_back(tmp_path: Path, suffix: str) -> None:
 
 def test_a_schedule_is_written_with_its_figures(tmp_path: Path) -> None:
     pytest.importorskip("conset._core", reason="the C++ core counts the figures")
-    from conset.verification import verify_document
+    from conset.verification import verify
 
     schedule = to_schedule(small())
-    write_schedule(schedule, tmp_path / "a.json")
+    write_compiled(schedule, tmp_path / "a.json")
     found = read_document(tmp_path / "a.json")
     assert found.figures == small().figures
-    assert verify_document(found).ok
+    assert verify(found).ok
 
 
 def test_messages_in_another_order_are_renumbered() -> None:
@@ -208,7 +203,7 @@ def test_an_unsound_document_is_no_schedule(changes: dict[str, Any], words: str)
 
 
 def edited(change: Callable[[Any], Any], path: Path) -> Path:
-    write_document(full(), path)
+    write_compiled(full(), path)
     found = json.loads(path.read_text())
     change(found)
     path.write_text(json.dumps(found))
@@ -317,7 +312,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path, text: str, words: str) -> No
 def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
     for suffix in ("json", "npz"):
         path = tmp_path / f"a.{suffix}"
-        write_document(full(), path)
+        write_compiled(full(), path)
         whole = path.read_bytes()
         for length in range(0, len(whole) - 2, 97):
             path.write_bytes(whole[:length])
@@ -326,7 +321,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
 
 
 def npz_with(path: Path, **changes: Any) -> Path:
-    write_document(full(), path)
+    write_compiled(full(), path)
     with np.load(path) as archive:
         entries = {name: archive[name] for name in archive.files}
     entries |= changes
@@ -366,9 +361,9 @@ def test_paths_that_are_no_schedule_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ends in .json or .npz, not in '.txt'"):
         read_document(tmp_path / "a.txt")
     with pytest.raises(UsageError, match="a schedule file ends in"):
-        write_document(small(), tmp_path / "b.yaml")
+        write_compiled(small(), tmp_path / "b.yaml")
     with pytest.raises(InputError, match="cannot be written"):
-        write_document(small(), tmp_path / "none" / "b.json")
+        write_compiled(small(), tmp_path / "none" / "b.json")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
@@ -376,7 +371,7 @@ def test_paths_that_are_no_schedule_files(tmp_path: Path) -> None:
 
 
 def test_verify_of_a_sound_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_document(small(), tmp_path / "a.json")
+    write_compiled(small(), tmp_path / "a.json")
     assert run(["verify", str(tmp_path / "a.json")]) == 0
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'a.json'}: ok, 72 messages in ")
     assert run(["verify", str(tmp_path / "a.json"), "--json"]) == 0
@@ -407,7 +402,7 @@ def test_verify_of_an_edited_file(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_verify_with_a_window(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_document(small(), tmp_path / "a.json")
+    write_compiled(small(), tmp_path / "a.json")
     assert run(["verify", str(tmp_path / "a.json"), "--window", "2"]) == 4
     assert (
         "window-send: phases 0 to 1 together: node 0 (0, 0) sends 2 messages"
@@ -436,7 +431,7 @@ def test_a_reader_outside_the_project_agrees(tmp_path: Path) -> None:
         machine = machine_on(topology, name)
         messages = all_to_all(topology.nodes)
         given = document(machine, messages, greedy(machine, messages, ANY))
-        write_document(given, tmp_path / "a.json")
+        write_compiled(given, tmp_path / "a.json")
         verified = subprocess.run(
             [sys.executable, script, tmp_path / "a.json"],
             capture_output=True,
@@ -463,19 +458,19 @@ def test_a_file_holds_the_final_name_of_the_pattern(
 ) -> None:
     schedule = to_schedule(full())
     path = tmp_path / f"a{suffix}"
-    write_schedule(replace(schedule, pattern=replace(schedule.pattern, name=name)), path)
-    assert read_schedule(path).pattern.name == read
+    write_compiled(replace(schedule, pattern=replace(schedule.pattern, name=name)), path)
+    assert read_compiled(path).pattern.name == read
 
 
 def test_a_file_without_the_name_of_the_pattern_is_read(tmp_path: Path) -> None:
-    write_document(full(), tmp_path / "a.json")
+    write_compiled(full(), tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text())
     del found["pattern"]["name"]
     (tmp_path / "a.json").write_text(json.dumps(found))
-    assert read_schedule(tmp_path / "a.json").pattern.name == "pattern"
+    assert read_compiled(tmp_path / "a.json").pattern.name == "pattern"
     found["pattern"]["name"] = "a\nb"
     (tmp_path / "a.json").write_text(json.dumps(found))
     with pytest.raises(
         InputError, match=r"pattern\.name: must be one line of at most 300 letters, has 3"
     ):
-        read_schedule(tmp_path / "a.json")
+        read_compiled(tmp_path / "a.json")

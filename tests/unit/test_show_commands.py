@@ -22,7 +22,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.methods.phases.table import table
 from conset.pattern.spec import parse_pattern
-from conset.schedule.files.schedule import write_schedule
+from conset.schedule.files.compiled import write_compiled
 from conset.studies.compare import compare as compare_methods
 
 COMMANDS = {"show": show, "compare": compare, "methods": methods, "doctor": doctor}
@@ -53,8 +53,8 @@ def schedule_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pattern = parse_pattern("alltoall", topology=machine.topology)
     path = tmp_path_factory.mktemp("schedules") / "s.json"
     schedule = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
-    write_schedule(schedule, path)
-    write_schedule(schedule, path.with_suffix(".npz"))
+    write_compiled(schedule, path)
+    write_compiled(schedule, path.with_suffix(".npz"))
     return path
 
 

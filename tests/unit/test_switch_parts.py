@@ -21,8 +21,7 @@ from conset.models.settings import Settings
 from conset.models.switch_parts import SwitchParts, simulated_switches
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.program import document_of_program, write_program_document
-from conset.schedule.files.schedule import write_schedule
+from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.program import Program, chained
 
 MACHINE = "crossbar:4,port=1GB/s,overhead=0,inject=0,eject=0,hop=0,synchronization=5us,setup=3us"
@@ -124,7 +123,7 @@ def test_simulate_says_what_switches_take(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program, file = program_of(([(0, 1, 1500)], 1), ([(0, 2, 1000)], 1)), tmp_path / "prog.json"
-    write_program_document(document_of_program(program), file)
+    write_compiled(document_of(program), file)
     assert run(["simulate", str(file), "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)["switch"]
@@ -138,6 +137,6 @@ def test_schedules_have_no_switches_of_programs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schedule = conset.compile("alltoall", "mesh:2x2")
-    write_schedule(schedule, tmp_path / "s.json")
+    write_compiled(schedule, tmp_path / "s.json")
     assert run(["simulate", str(tmp_path / "s.json"), "--json"]) == 0
     assert "switch" not in json.loads(capsys.readouterr().out)

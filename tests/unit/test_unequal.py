@@ -25,7 +25,7 @@ from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 def checked(problem: Problem, phases: Phases, method: str) -> Schedule:
@@ -41,7 +41,7 @@ def checked(problem: Problem, phases: Phases, method: str) -> Schedule:
         timetable=phases.timetable,
         limits_asked=True,
     )
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
 

@@ -28,7 +28,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.policy import order_of_transfers
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 MACHINES = {
     spec: parse_machine(spec)
@@ -69,7 +69,7 @@ def made(problem: Problem, phases: Phases, **more: Any) -> Schedule:
 
 def checked(problem: Problem, phases: Phases, **more: Any) -> Schedule:
     schedule = made(problem, phases, **more)
-    verification = verify_schedule(schedule)
+    verification = verify(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule
 
@@ -306,7 +306,7 @@ def test_phases_of_any_method_get_a_timetable() -> None:
     ):
         schedule = compile_pattern(pattern, on, CompileOptions(method=method, timetable=name))
         assert schedule.timetable is not None
-        assert verify_schedule(schedule).ok
+        assert verify(schedule).ok
         ends = np.maximum.reduceat(schedule.timetable[:, 1], schedule.phase_offsets[:-1])
         predicted = predict(schedule)
         assert predicted.time_s >= ends.sum() - 1e-15

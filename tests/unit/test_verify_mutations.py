@@ -21,7 +21,7 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
-from conset.verification import RULES, Verification, verify_document
+from conset.verification import RULES, Verification, verify
 from conset.verification.schedule.messages import exact_sum
 from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
 
@@ -45,7 +45,7 @@ MACHINES = {
 
 
 def check(machine: Machine, *args: Any, window: int | None = None, **kwargs: Any) -> Verification:
-    return verify_document(document(machine, *args, **kwargs), machine=machine, window=window)
+    return verify(document(machine, *args, **kwargs), machine=machine, window=window)
 
 
 def places(verification: Verification) -> list[tuple[str, int | None, int | None]]:
@@ -148,7 +148,7 @@ def test_a_rank_that_does_not_exist_in_a_transfer() -> None:
     source = given.transfer_source.copy()
     source[1] = 9
     # without it the phases carry no less anywhere, so the figures stay true
-    result = verify_document(replaced(given, transfer_source=source), machine=MESH)
+    result = verify(replaced(given, transfer_source=source), machine=MESH)
     assert places(result) == [("message-ends", 0, 1)]
 
 
@@ -328,7 +328,7 @@ def routes_with(p: int, k: int, nodes: list[int]) -> list[list[list[int]]]:
 def test_a_route_changed_in_one_place(nodes: list[int], rule: str | None) -> None:
     given = document(MESH, MESSAGES, PHASES, Limits(), routes=routes_with(0, 1, nodes), figures={})
     expected = [] if rule is None else [(rule, 0, 1)]
-    assert places(verify_document(given, machine=MESH)) == expected
+    assert places(verify(given, machine=MESH)) == expected
 
 
 def test_a_lengthened_route_conflicts() -> None:
@@ -358,23 +358,21 @@ def test_a_torus_route_may_wrap_and_a_mesh_route_not() -> None:
     phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
     assert places(check(machine_on(Topology.ring(4)), [[0, 3, 1]], phases, routes=routes)) == []
     given = document(machine_on(Topology.mesh(4)), [[0, 3, 1]], phases, routes=routes, figures={})
-    assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [
-        ("route-link", 0, 0)
-    ]
+    assert places(verify(given, machine=machine_on(Topology.mesh(4)))) == [("route-link", 0, 0)]
 
 
 def test_a_route_that_never_wraps_closes_no_cycle() -> None:
     phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
     idle = machine_on(Topology.ring(4), rule="no-wrap")
     given = document(idle, [[0, 3, 1]], phases, routes=routes, figures={})
-    assert places(verify_document(given, machine=idle)) == [("route-link", 0, 0)]
+    assert places(verify(given, machine=idle)) == [("route-link", 0, 0)]
     assert places(check(idle, [[0, 3, 1]], phases, routes=[[[0, 1, 2, 3]]])) == []
 
 
 def test_a_graph_without_a_path() -> None:
     machine = machine_on(graph_of(3, 3, [(0, 1), (1, 0), (2, 1)]))
     given = document(machine, [[0, 1, 1], [0, 2, 1]], [[[0, 1, 1, 0]], [[0, 2, 1, 1]]], figures={})
-    assert places(verify_document(given, machine=machine)) == [("route-link", 1, 0)]
+    assert places(verify(given, machine=machine)) == [("route-link", 1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -387,9 +385,7 @@ def test_a_route_table_is_not_believed(links: list[int], good: bool) -> None:
     routing = Routing("table", table_offsets=offsets, table_links=np.array(links, np.int32))
     machine = Machine("table", LINE, routing)
     given = document(machine, [[0, 2, 1]], [[[0, 2, 1, 0]]], figures={})
-    assert places(verify_document(given, machine=machine)) == (
-        [] if good else [("route-link", 0, 0)]
-    )
+    assert places(verify(given, machine=machine)) == ([] if good else [("route-link", 0, 0)])
 
 
 def test_a_machine_has_no_route_table_over_links_that_are_not_there() -> None:
@@ -424,7 +420,7 @@ def test_several_ranks_on_a_node_use_nothing_between_them() -> None:
     given = document(
         machine, messages, phases, ranks=4, placement=placement, routes=routes, figures={}
     )
-    assert places(verify_document(given, machine=machine)) == [("route-simple", 0, 0)]
+    assert places(verify(given, machine=machine)) == [("route-simple", 0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -448,7 +444,7 @@ def test_ranks_must_fit() -> None:
 @pytest.mark.parametrize("row", [[0, 0, 1], [0, 9, 1], [-1, 0, 1], [0, 1, 0]])
 def test_the_pattern_must_be_one(row: list[int]) -> None:
     given = document(MESH, [*MESSAGES, row], [*PHASES, [[*row, 3]]], Limits(), figures={})
-    rules = [rule for rule, *_ in places(verify_document(given, machine=MESH))]
+    rules = [rule for rule, *_ in places(verify(given, machine=MESH))]
     assert "pattern" in rules
     assert set(rules) <= {"pattern", "part-size"}
 
@@ -731,13 +727,13 @@ def test_channels(channels: list[int], found: list[tuple[str, int | None, int | 
     given = document(
         MESH, messages, phases, limits, routes=routes, channels=np.array(channels, np.int32)
     )
-    assert places(verify_document(given, machine=MESH)) == found
+    assert places(verify(given, machine=MESH)) == found
 
 
 def test_linkage_overwritten_leads_to_another_gate() -> None:
     messages, phases = [(0, 2, 8), (1, 4, 8)], [[(0, 2, 8, 0), (1, 4, 8, 1)]]
     changes = {"routes": [[[0, 1, 2], [1, 4]]], "channels": np.array([0, 0, 0, 0, 0], np.int32)}
-    verification = verify_document(
+    verification = verify(
         document(MESH, messages, phases, Limits(channels=4), **changes), machine=MESH
     )
     assert places(verification) == [("linkage", 0, 0), ("channel-taken", 0, 1)]
@@ -749,10 +745,10 @@ def test_channels_that_no_node_has(channel: int) -> None:
     messages, phases = [(0, 2, 8), (1, 2, 8)], [[(0, 2, 8, 0), (1, 2, 8, 1)]]
     routes, numbers = [[[0, 1, 2], [1, 2]]], np.array([0, 0, 0, channel, 1], np.int64)
     given = document(MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers)
-    assert places(verify_document(given, machine=MESH)) == [("channel-number", 0, 1)]
+    assert places(verify(given, machine=MESH)) == [("channel-number", 0, 1)]
     if channel < 4 or channel >= 2**31:
         free = replaced(given, limits=Limits().to_object())
-        assert places(verify_document(free, machine=MESH)) == [("channel-number", 0, 1)]
+        assert places(verify(free, machine=MESH)) == [("channel-number", 0, 1)]
 
 
 @pytest.mark.parametrize("node", [-1, 9, 2**40, 2**63 - 1])
@@ -762,12 +758,12 @@ def test_channels_of_nodes_that_do_not_exist(node: int) -> None:
     given = document(
         MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers, figures={}
     )
-    assert places(verify_document(given, machine=MESH)) == [
+    assert places(verify(given, machine=MESH)) == [
         ("route-node", 0, 0),
         ("channel-number", 0, 1),
     ]
     sound = replaced(given, channels=np.array([0, 0, 0, 1, 1], np.int64))
-    assert places(verify_document(sound, machine=MESH)) == [("route-node", 0, 0)]
+    assert places(verify(sound, machine=MESH)) == [("route-node", 0, 0)]
 
 
 # 8 B/s out of and into a node, 12 B/s on a link of width 2; 0 → 1 and 0 → 2 share the port out of 0
@@ -794,14 +790,14 @@ SHARED = replace(
 def test_bandwidths_that_were_asked_for(asked: Any, expected: list[Any]) -> None:
     """A link of 2 B/s that two share leaves each 1 B/s; message 2 has links of its own."""
     given = document(SHARED, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=asked)
-    assert places(verify_document(given, machine=SHARED)) == expected
+    assert places(verify(given, machine=SHARED)) == expected
     few = replace(
         SHARED, costs=replace(SHARED.costs, port_in_Bps=1.5, port_out_Bps=1.5, link_Bps=inf)
     )
     given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=0.75)
-    assert places(verify_document(given, machine=few)) == []
+    assert places(verify(given, machine=few)) == []
     given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=[0.8, 0.0, 1.5])
-    assert places(verify_document(given, machine=few)) == [("bandwidth", 0, 0)]
+    assert places(verify(given, machine=few)) == [("bandwidth", 0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -834,7 +830,7 @@ def test_latencies_that_were_asked_for(
     given = document(
         machine, MESSAGES, TOGETHER, Limits(), routes=routes, channels=tables, max_latency_s=asked
     )
-    assert places(verify_document(given, machine=machine)) == expected
+    assert places(verify(given, machine=machine)) == expected
 
 
 @pytest.mark.parametrize(
@@ -850,7 +846,7 @@ def test_latencies_that_were_asked_for(
 def test_posting_order_and_sends_in_flight(changes: dict[str, Any], expected: list[Any]) -> None:
     messages = [[0, 1, 10], [0, 2, 20]]
     given = document(MESH, messages, [[[0, 1, 10, 0], [0, 2, 20, 1]]], Limits())
-    assert places(verify_document(replaced(given, **changes), machine=MESH)) == expected
+    assert places(verify(replaced(given, **changes), machine=MESH)) == expected
 
 
 def test_every_rule_is_broken_by_a_test_here() -> None:
@@ -865,15 +861,15 @@ def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = all_to_all(16)
     phases = greedy(machine, messages, Limits(2, 2, 2))
     given = document(machine, messages, phases)
-    dense = verify_document(given, machine=machine)
+    dense = verify(given, machine=machine)
     assert dense.violations
     monkeypatch.setattr(module, "_CELLS", 0)
     monkeypatch.setattr(module, "_TRANSFERS", 3)
     assert (
-        verify_document(given, machine=machine) == dense
+        verify(given, machine=machine) == dense
     )  # many small chunks, and single groups cut into blocks
     monkeypatch.setattr(module.Groups, "transfers", 0)
-    assert verify_document(given, machine=machine) == dense
+    assert verify(given, machine=machine) == dense
 
 
 def test_route_of_the_helper_is_that_of_the_conventions() -> None:

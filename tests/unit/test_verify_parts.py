@@ -15,8 +15,8 @@ from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document
-from conset.schedule.files.schedule import document_of
-from conset.verification import verify_document
+from conset.schedule.files.compiled import document_of
+from conset.verification import verify
 from conset.verification.schedule import loads, messages
 
 
@@ -43,14 +43,14 @@ def test_parts_find_what_the_whole_finds(monkeypatch: pytest.MonkeyPatch, swappe
     document = broken()
     if swapped:  # one message twice, another one never
         document.transfer_message[7] = document.transfer_message[8]
-    whole = verify_document(document)
+    whole = verify(document)
     assert {"message-ends", "message-bytes", "link", "channels"} <= {
         v.rule for v in whole.violations
     }
     monkeypatch.setattr(loads, "_CELLS", 1)
     monkeypatch.setattr(loads, "_TRANSFERS", 3)
     monkeypatch.setattr(messages, "_BLOCK", 3)
-    parts = verify_document(document)
+    parts = verify(document)
     assert parts.violations == whole.violations
     assert parts.figures == whole.figures
 
@@ -61,10 +61,7 @@ def test_large_indices_in_int64_are_judged_as_they_are() -> None:
         name: getattr(document, name).astype(np.int64)
         for name in ("transfer_source", "transfer_target")
     }
-    assert (
-        verify_document(replace(document, **wide)).violations
-        == verify_document(document).violations
-    )
+    assert verify(replace(document, **wide)).violations == verify(document).violations
     wide["transfer_source"][5] = 2**32  # would be rank 0 if it were cut to 32 bits
-    rules = {v.rule for v in verify_document(replace(document, **wide)).violations}
+    rules = {v.rule for v in verify(replace(document, **wide)).violations}
     assert "message-ends" in rules

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from functools import wraps
-from inspect import signature
-from typing import ParamSpec, TypeVar
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeVar
 
 
 class ConsetError(Exception):
@@ -133,3 +134,32 @@ def python_interface(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **named)
 
     return checked
+
+
+def with_fields(record: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Lists the fields of a dataclass as arguments of a function that takes `**changes`.
+
+    They are in its signature, as `metadata["python"]` or their type, and in its documentation in
+    place of `**changes: {changes}`.
+    """
+
+    def listed(function: Callable[P, R]) -> Callable[P, R]:
+        own = signature(function)
+        plain = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        changes = [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.metadata.get("python", field.type),
+            )
+            for field in fields(record)
+        ]
+        function.__signature__ = own.replace(parameters=plain + changes)  # type: ignore[attr-defined]
+        described = (record.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+        function.__doc__ = (function.__doc__ or "").replace(
+            "**changes: {changes}", described.strip()
+        )
+        return function
+
+    return listed

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from conset.base.errors import InputError, UsageError, unknown_name
@@ -75,8 +77,8 @@ class CompileOptions:
     method: str = AUTO
     contention: int | None = None
     channels: int | None = None
-    limits: str | None = None
-    placement: str = "identity"
+    limits: str | None = field(default=None, metadata={"python": "Limits | str | None"})
+    placement: str = field(default="identity", metadata={"python": "str | Path"})
     ranks_per_node: int = 1
     sync: str | None = None
     seed: int = 0
@@ -87,8 +89,8 @@ class CompileOptions:
     posting: str = "schedule"
     objective: str = "time"
     rank_by: str | None = None
-    min_bandwidth: str | None = None
-    max_latency: str | None = None
+    min_bandwidth: str | None = field(default=None, metadata={"python": "str | Path | None"})
+    max_latency: str | None = field(default=None, metadata={"python": "str | Path | None"})
     routes: str = "fixed"
 
     def __post_init__(self) -> None:
@@ -107,6 +109,15 @@ class CompileOptions:
         self._check_posting()
         self._check_free_routes()
         self._check_ranking()
+
+    def changed(self, changes: Mapping[str, Any]) -> CompileOptions:
+        """These options with some changed, as Python gives them; raises as the class."""
+        texts = {
+            name: value.to_text() if isinstance(value, Limits) else str(value)
+            for name, value in changes.items()
+            if isinstance(value, Limits | Path)
+        }
+        return replace(self, **{**changes, **texts})
 
     def _check_numbers(self) -> None:
         numbers = (

@@ -254,11 +254,7 @@ def _compile_best_placed(
     )
     if options.chosen_method != AUTO:
         limits, _ = effective_limits(find_method(options.chosen_method), machine, options)
-        changes = (
-            f"{name}={'none' if value is None else value}"
-            for name, value in limits.to_object().items()
-        )
-        quick = replace(quick, contention=None, channels=None, limits=",".join(changes))
+        quick = replace(quick, contention=None, channels=None, limits=limits.to_text())
 
     def probe(placement: Placement) -> Schedule:
         return compile_placed(pattern, machine, quick, placement, manifest)

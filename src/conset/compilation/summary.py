@@ -89,9 +89,9 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
 
 
 def _verify(schedule: Schedule) -> bool:
-    from conset.verification import verify_schedule
+    from conset.verification import verify
 
-    return verify_schedule(schedule).ok
+    return verify(schedule).ok
 
 
 def in_flight_of(schedule: Schedule) -> int | str:

@@ -155,7 +155,7 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
         InputError: the program forwards: its stages move parts of messages, and have no blocks; or
             its schedules put ranks on different nodes.
     """
-    program = what if isinstance(what, Program) else Program.of_schedule(what)
+    program = Program.of(what)
     if program.paths is not None:
         raise InputError(
             "the program forwards messages: only programs of blocks, and schedules, are opened"

@@ -72,7 +72,7 @@ class Exchange(ClosedTogether):
 
         Args:
             comm: as many ranks as the plan has; duplicated.
-            plan: what to execute, or this rank's part of it; one from `plan_schedule` has been
+            plan: what to execute, or this rank's part of it; one from `make_plan` has been
                 checked to end.
             sendbuf: a contiguous array or buffer, at least the plan's `send_bytes` of the rank; of
                 a device by its `__cuda_array_interface__`, for an MPI library that can reach it.

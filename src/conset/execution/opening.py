@@ -72,7 +72,7 @@ def program_open(
 
 
 def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _core.RankConnections:
-    from conset.schedule.files.program import read_schedule_or_program
+    from conset.schedule.files.compiled import read_compiled
 
     file = None if isinstance(program, Schedule | Program) else Path(program)
     require_same(comm, "a noun" if file is None else f"a file '{file.name}'", "program:")
@@ -83,11 +83,7 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
     entries: ConnectionEntries | None = None
     with agreed(comm):
         if file is None or comm.rank == 0:
-            found = (
-                program
-                if isinstance(program, Schedule | Program)
-                else read_schedule_or_program(program)
-            )
+            found = program if isinstance(program, Schedule | Program) else read_compiled(program)
             entries = connection_entries(found)
             require_ranks(comm, entries.ranks, "program")
     if file is None:

@@ -17,32 +17,42 @@ from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
 from conset.schedule.policy import InFlight, Sync, order_of_transfers, parse_sync
-from conset.schedule.program import Program, chained
-from conset.schedule.schedule import Schedule
+from conset.schedule.program import Program
+from conset.schedule.schedule import Compiled, Schedule
 
 REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""
 
 
-def plan_schedule(
-    schedule: Schedule, sync: Sync | str | None = None, *, in_flight: InFlight | None = None
+def make_plan(
+    what: Compiled, sync: Sync | str | None = None, *, in_flight: InFlight | None = None
 ) -> Plan:
-    """The plan that executes `schedule` under `sync` (default: the schedule's own); checked to end.
+    """The plan that executes a schedule or a program under `sync` (default: its own).
 
-    A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its
-    machine, else all.
+    It is checked to end. A rank keeps `in_flight` sends open at once; None: as many as the schedule
+    says, else its machine, else all.
 
     Transfers of a phase are posted in the order of the phase's list, or of their start where there
     is a timetable (the times themselves are a model's and are not kept). What of an order between
     messages the policy does not see to, operations wait for (`_waits`).
 
+    Of a program that forwards, a rank has in its buffers what a direct exchange of the messages has
+    there; a bundle waits for what brings its parts, whatever the policy. Up to 2^18 operations and
+    copies the plan is also replayed byte by byte. Building blocks are planned as one schedule of
+    all that they send.
+
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
         InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or
-            the pattern's order between messages is broken by the order of the transfers.
+            the pattern's order between messages is broken by the order of the transfers; a program
+            executes more than 2^26 messages.
+        VerificationError: the plan would not end, or not deliver: a bug.
     """
-    policy = _policy(schedule.sync if sync is None else sync)
+    policy = parse_sync(what.sync) if sync is None else _policy(sync)
+    schedule = what.whole
     _check_sizes(schedule)
+    if what.paths is not None:
+        return _plan_forwarding(what.paths, schedule, policy, in_flight)
     within = _offset_in_message(schedule)
     check_order(schedule)
     pattern, message = schedule.pattern, schedule.message
@@ -70,34 +80,16 @@ def plan_schedule(
     return plan
 
 
-def plan_program(
-    program: Program, sync: Sync | str | None = None, *, in_flight: InFlight | None = None
+def _plan_forwarding(
+    paths: Paths, schedule: Schedule, policy: Sync, in_flight: InFlight | None
 ) -> Plan:
-    """The plan that executes a whole program under `sync` (default: the program's own).
-
-    Checked to end.
-
-    Of a program that forwards, a rank has in its buffers what a direct exchange of the messages has
-    there; a bundle waits for what brings its parts, whatever the policy. Up to 2^18 operations and
-    copies the plan is also replayed byte by byte. Building blocks are planned as one schedule of
-    all that they send (`chained`).
-
-    Raises:
-        UsageError: `sync` is no policy, `in_flight` below 1.
-        InputError: as `plan_schedule`; more than 2^26 messages are executed.
-        VerificationError: the plan would not end, or not deliver: a bug.
-    """
-    policy = _policy(program.sync if sync is None else sync)
-    schedule = chained(program)
-    if program.paths is None:
-        return plan_schedule(schedule, policy, in_flight=in_flight)
-    _check_sizes(schedule)
-    pattern = program.paths.pattern
+    """The plan of a program that forwards messages along `paths`."""
+    pattern = paths.pattern
     send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
     receive_start, receive_bytes = _layout(
         pattern.target, pattern.source, pattern.size, pattern.ranks
     )
-    moved = forward(program.paths, _stages(program.paths, schedule), send_start, receive_start)
+    moved = forward(paths, _stages(paths, schedule), send_start, receive_start)
     plan = Plan(
         schedule.phases,
         policy,
@@ -153,7 +145,7 @@ def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
 
 
 def plan_baseline(program: Program) -> Plan:
-    """What an application would send itself, on the buffers of `plan_program`.
+    """What an application would send itself, on the buffers of `make_plan`.
 
     The messages, each directly and whole.
 
@@ -169,7 +161,7 @@ def plan_baseline(program: Program) -> Plan:
     run = np.repeat(np.arange(len(sent), dtype=np.int32), [pattern.messages for pattern in sent])
     # chained messages are by source, then by repetition
     order = np.argsort(np.concatenate([pattern.source for pattern in sent]), kind="stable")
-    return plan_direct(chained(program).pattern, run[order])
+    return plan_direct(program.whole.pattern, run[order])
 
 
 def steps_of(plan: Plan) -> int:
@@ -341,3 +333,6 @@ def _posted(
         frozen(order.astype(np.int32)),
         None if work is None else work[order],
     )
+
+
+plan_schedule = plan_program = make_plan  # earlier names, in use by the commands

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,13 @@ from conset.execution.job import (
     run_job,
 )
 from conset.execution.plan import MAX_BYTES, Plan
-from conset.execution.planner import plan_baseline, plan_program, plan_schedule
+from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.stopping import Ratio, Stopping
 from conset.models.switch_parts import SwitchParts
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.program import read_program_file
-from conset.schedule.files.schedule import read_schedule
 from conset.schedule.policy import InFlight, Sync
 from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Compiled
 
 VARIANTS = (SCHEDULE, "naive", "alltoallv", "neighbor_alltoallv")
 """What every run executes, in the order of its table."""
@@ -169,8 +166,8 @@ class RunResult(TimedResult):
         }
 
 
-def run_schedule(
-    schedule: Schedule | str | Path,
+def run_compiled(
+    what: Compiled,
     *,
     sync: Sync | str | None = None,
     in_flight: InFlight | None = None,
@@ -178,15 +175,16 @@ def run_schedule(
     mpiexec: str | None = None,
     timeout: float | None = None,
 ) -> RunResult:
-    """Executes a schedule beside its baselines, every received byte checked.
+    """Executes a schedule or a program beside its baselines, every received byte checked.
 
     Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
-    takes part instead, and every rank has the result. A schedule is not verified here:
+    takes part instead, and every rank has the result. Nothing is verified here:
     `conset.verification` does that.
 
     Args:
-        schedule: the schedule, or its file.
-        sync: the policy; None: the schedule's own.
+        what: the schedule or program. A program of blocks is executed as one schedule of all its
+            messages, and through the connections of its phases.
+        sync: the policy of the whole; None: its own.
         in_flight: sends a rank keeps open at once, in posting order, or `all`; None: the
             schedule's, else its machine's, else all.
         repeat: repetitions that count; one more goes before and is dropped.
@@ -204,41 +202,17 @@ def run_schedule(
         ExecutionError: a rank died or a deadline passed.
     """
     check_measuring(repeat, timeout)
-    if not isinstance(schedule, Schedule):
-        schedule = read_schedule(Path(schedule))
-    plan = plan_schedule(schedule, sync, in_flight=in_flight)
+    plan = make_plan(what, sync, in_flight=in_flight)
+    program = what if isinstance(what, Program) else None
+    direct = None if program is None else plan_baseline(program)
     check_buffers(plan)
-    return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
-
-
-def run_program(
-    program: Program | str | Path,
-    *,
-    sync: Sync | str | None = None,
-    in_flight: InFlight | None = None,
-    repeat: int = DEFAULT_REPEAT,
-    mpiexec: str | None = None,
-    timeout: float | None = None,
-) -> RunResult:
-    """Executes a program, every stage and repetition, beside its messages sent directly.
-
-    Every received byte checked.
-
-    A program of blocks is executed as one schedule of all its messages, and through the connections
-    of its phases.
-
-    Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
-    """
-    check_measuring(repeat, timeout)
-    if not isinstance(program, Program):
-        program = read_program_file(program)
-    plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)
-    check_buffers(plan)
-    stages = sum(stage.repeat for stage in program.stages)
-    opened = program if program.paths is None else None
+    opened = program if what.paths is None else None
     result = run_plan(
         plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout
     )
+    if program is None:
+        return result
+    stages = sum(stage.repeat for stage in program.stages)
     work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
     return replace(result, stages=stages, work_bytes=work)
 
@@ -395,3 +369,6 @@ def why_no_alltoall(pattern: Pattern) -> str | None:
     if sizes.size > 1:
         return f"takes messages of one size, given {sizes[0]} to {sizes[-1]} B"
     return None
+
+
+run_schedule = run_program = run_compiled  # earlier names, in use by the commands

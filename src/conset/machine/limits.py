@@ -85,6 +85,11 @@ class Limits(ValueObject):
         """
         return {f.name: getattr(self, f.name) for f in fields(Limits)}
 
+    def to_text(self) -> str:
+        """The words that `changed` takes: `send=1,receive=1,link=none,…`."""
+        values = self.to_object().items()
+        return ",".join(f"{name}={'none' if value is None else value}" for name, value in values)
+
     def __str__(self) -> str:
         parts = [
             f"{name} {value}" for name, value in self.to_object().items() if isinstance(value, int)

@@ -32,7 +32,7 @@ from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline
 from conset.models.workload import MAX_RANKS, Workload
 from conset.schedule.files.arrays import check_length, check_within
-from conset.schedule.files.schedule import named
+from conset.schedule.files.documents import named
 from conset.schedule.files.sniff import TIMELINE, require_form
 from conset.schedule.manifest import Manifest
 

@@ -211,6 +211,9 @@ class ProgramDocument:
     staging_limit_B: int | None = None  # noqa: N815
 
 
+AnyDocument = Document | ProgramDocument
+
+
 def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
     """What a file of `schedule` says, with `figures` as its stated ones.
 

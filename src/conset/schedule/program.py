@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -148,24 +149,25 @@ class Program(ValueObject):
         )
 
     @staticmethod
-    def of_schedule(schedule: Schedule) -> Program:
-        """A schedule as a program of one stage."""
-        stage = Stage(schedule.pattern.name, 1, 0, False)
-        contexts = (tuple(range(schedule.phases)),)
-        return Program(
-            schedule.machine,
-            (stage,),
-            (schedule,),
-            contexts,
-            None,
-            schedule.sync,
-            schedule.manifest,
-        )
+    def of(what: Schedule | Program) -> Program:
+        """A schedule as a program of one stage; a program itself."""
+        if isinstance(what, Program):
+            return what
+        stage = Stage(what.pattern.name, 1, 0, False)
+        contexts = (tuple(range(what.phases)),)
+        return Program(what.machine, (stage,), (what,), contexts, None, what.sync, what.manifest)
+
+    of_schedule = of
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
         return self.schedules[0].pattern.ranks
+
+    @cached_property
+    def whole(self) -> Schedule:
+        """All that the program sends, as one schedule; see `chained`."""
+        return chained(self)
 
     def runs(self) -> Iterator[tuple[Stage, Schedule, tuple[int, ...]]]:
         """(stage, its schedule, the contexts of its phases) of every stage that has phases."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,44 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import CompileReport, Manifest
+from conset.schedule.paths import Paths
 from conset.schedule.policy import InFlight, check_in_flight, check_posting
+
+
+class Compiled(Protocol):
+    """What a compile makes: a schedule, or a program of several schedules."""
+
+    @property
+    def machine(self) -> Machine:
+        """What it was compiled for."""
+
+    @property
+    def sync(self) -> str:
+        """The policy that it is meant to run under."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """How it was made."""
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def phases(self) -> int:
+        """Number of phases that are executed."""
+
+    @property
+    def paths(self) -> Paths | None:
+        """Where the messages are before and after every stage, of a program that forwards."""
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was interrupted and this is its best so far."""
+
+    @property
+    def whole(self) -> Schedule:
+        """All that is sent, as one schedule; raises InputError where that is too large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +238,26 @@ class Schedule(ValueObject):
             rule = f"one time of at least 0 s for each of {self.pattern.messages} messages required"
             raise InputError(f"max_latency_s: {rule}")
         object.__setattr__(self, "max_latency_s", frozen(times))
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.pattern.ranks
+
+    @property
+    def paths(self) -> None:
+        """A schedule forwards no messages."""
+        return
+
+    @property
+    def whole(self) -> Schedule:
+        """The schedule itself; of a program, all that it sends."""
+        return self
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was interrupted and this is its best so far."""
+        return self.report is not None and self.report.stopped_early
 
     @property
     def phases(self) -> int:

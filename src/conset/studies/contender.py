@@ -22,7 +22,7 @@ from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize
 from conset.execution.plan import Plan
-from conset.execution.planner import plan_program, plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.machine import Machine
 from conset.models.formula import Prediction, predict
 from conset.pattern.pattern import Pattern
@@ -145,8 +145,8 @@ class Entry:
     def plan(self) -> Plan:
         """Return what ranks execute."""
         if self.program is not None:
-            return plan_program(self.program, in_flight=self.in_flight)
-        return plan_schedule(self.whole, in_flight=self.in_flight)
+            return make_plan(self.program, in_flight=self.in_flight)
+        return make_plan(self.whole, in_flight=self.in_flight)
 
 
 def under(schedule: Schedule, sync: str) -> Schedule:

@@ -1,15 +1,8 @@
 """Is it right? Judges schedules and schedule files by rules, independently of whoever made them."""
 
-from conset.verification.program import PROGRAM_RULES, verify_program
-from conset.verification.schedule.check import verify_document, verify_schedule
+from conset.verification.program import PROGRAM_RULES, verify
 from conset.verification.verification import RULES, Verification, Violation
 
-__all__ = [
-    "PROGRAM_RULES",
-    "RULES",
-    "Verification",
-    "Violation",
-    "verify_document",
-    "verify_program",
-    "verify_schedule",
-]
+__all__ = ["PROGRAM_RULES", "RULES", "Verification", "Violation", "verify"]
+
+verify_document = verify_program = verify_schedule = verify  # earlier names, in use by the commands

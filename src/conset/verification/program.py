@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from conset.base.errors import UsageError
 from conset.base.units import count_of
 from conset.machine.machine import Machine
 from conset.schedule.document import (
@@ -29,11 +30,13 @@ from conset.schedule.document import (
     Document,
     ProgramDocument,
     StageDocument,
+    document_from,
     machine_of,
 )
+from conset.schedule.schedule import Schedule
 from conset.verification.contexts import ROUNDING, Opened, context_guarantees, link_slots
 from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
-from conset.verification.schedule.check import formula_walk, verify_document
+from conset.verification.schedule.check import check_document, formula_walk
 from conset.verification.schedule.guarantees import bandwidths_of, latencies_of
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.schedule.traffic import put_on_nodes
@@ -95,21 +98,43 @@ class _Context:
     channels: dict[tuple[int, int], Route] = field(default_factory=dict)
 
 
-def verify_program(document: ProgramDocument) -> Verification:
-    """The verdict on what a program file says.
+def verify(
+    what: Schedule | Document | ProgramDocument,
+    *,
+    window: int | None = None,
+    machine: Machine | None = None,
+) -> Verification:
+    """The verdict on a schedule in memory, or on the contents of a schedule or program file.
 
-    Violations of its schedules are reported with their number.
+    Figures of a schedule in memory are counted, there are no stated ones to compare. Violations of
+    a program's schedules are reported with their number.
+
+    Args:
+        what: the schedule, or the file as read.
+        window: also hold this many consecutive phases together to the limits; of a schedule.
+        machine: of a schedule, what to verify it on; None: the machine that it names.
 
     Raises:
+        UsageError: the window is below 1, or that of a program.
         InputError: the machine cannot be built.
     """
+    if isinstance(what, Schedule):
+        return check_document(document_from(what, {}), window=window, machine=what.machine)
+    if isinstance(what, Document):
+        return check_document(what, window=window, machine=machine)
+    if window is not None:
+        raise UsageError(f"window {window}: is for schedules", options=["window"])
+    return _check_program(what)
+
+
+def _check_program(document: ProgramDocument) -> Verification:
     if not document.schedules:
         none = Violation(None, None, "program-stage", "a program needs a schedule, given none")
         return Verification.of([none], {})
     machine = machine_of(document.schedules[0])
     found = list(_check_machine(document))
     for k, schedule in enumerate(document.schedules):
-        own = verify_document(schedule, machine=machine).violations
+        own = check_document(schedule, machine=machine).violations
         found += [Violation(v.phase, v.transfer, v.rule, f"schedule {k}: {v.text}") for v in own]
     structure = [*_check_stages(document), *_check_contexts(document)]
     if found or structure:

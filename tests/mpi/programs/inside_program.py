@@ -1,4 +1,4 @@
-"""`run_program` called by every rank of a job that runs already."""
+"""`run_compiled` called by every rank of a job that runs already."""
 
 import json
 import sys
@@ -10,15 +10,15 @@ from mpi4py import MPI
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import conset
-from conset.execution.run import run_program
+from conset.execution.run import run_compiled
 from conset.schedule.program import Program
 from hand_made_programs import forwarding, random_paths, random_pattern
 
 if __name__ == "__main__":
     rng = np.random.default_rng(7)
     program = forwarding(random_paths(random_pattern(4, rng, largest=9000), 2, rng), rng)
-    result = run_program(program, repeat=1)
-    blocks = run_program(
+    result = run_compiled(program, repeat=1)
+    blocks = run_compiled(
         Program.of_schedule(conset.compile("alltoall:size=900", "mesh:2x2", method="lp")), repeat=1
     )
     both = [found.to_object() for found in (result, blocks)]

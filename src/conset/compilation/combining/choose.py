@@ -150,7 +150,7 @@ def _direct(
     pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
 ) -> Combination:
     schedule = compile_pattern(pattern, machine, options, manifest=manifest)
-    return Combination("none", Program.of_schedule(schedule), schedule)
+    return Combination("none", Program.of(schedule), schedule)
 
 
 def _choose(

@@ -10,8 +10,8 @@ from typing import Any
 from conset.bounds.programs import bound_program
 from conset.compilation.combining.choose import Combination
 from conset.compilation.summary import summarize
-from conset.schedule.files.program import document_of_program
-from conset.verification import verify_program
+from conset.schedule.files.compiled import document_of
+from conset.verification import verify
 
 
 def summarize_combination(combination: Combination) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
         whole = summarize(combination.whole)
         found = {**whole, "stages": [whole], "figures": None}
     else:
-        verified = verify_program(document_of_program(program)).ok
+        verified = verify(document_of(program)).ok
         whole = summarize(combination.whole, verified=verified)
         bounds = bound_program(program, combination.whole)
         time_s = whole["predicted_s"] if whole["simulated_s"] is None else whole["simulated_s"]

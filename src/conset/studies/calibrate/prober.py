@@ -11,7 +11,7 @@ from typing import Any
 
 from conset.base.errors import ExecutionError, InputError
 from conset.execution.job import Given, run_job
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import make_plan
 from conset.machine.machine import Machine
 from conset.studies.calibrate.heldback import held_back_probes
 from conset.studies.calibrate.measurements import Measurements
@@ -106,7 +106,7 @@ class _Job:
             {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes
         ]
         orders = {"tasks": tasks, "budget_s": budget_s, "timeout_s": 60.0, "seed": self.seed}
-        plans = {probe.name: plan_schedule(probe.schedule) for probe in probes}
+        plans = {probe.name: make_plan(probe.schedule) for probe in probes}
         ranks = max(probe.ranks for probe in probes)
         return run_job(
             _TASK,

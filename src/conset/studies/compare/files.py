@@ -25,15 +25,15 @@ from conset.models.switch_parts import simulated_switches
 from conset.models.timeline_file import Record, read_record
 from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern
-from conset.schedule.files.program import read_program_document, to_program
-from conset.schedule.files.schedule import read_document, to_schedule
+from conset.schedule.files.compiled import from_document
+from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import sniff
 from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
 from conset.schedule.manifest import Manifest, sha256_of
-from conset.schedule.program import Program, chained
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.times import Timing, time_schedule
-from conset.verification import verify_document, verify_program
+from conset.verification import Verification, verify
 from conset.verification.timeline.check import check_timeline
 
 Kind = Literal["schedule", "blocks", "forwarding", "timeline"]
@@ -84,12 +84,10 @@ def examine(paths: Sequence[Path]) -> list[FileFindings]:
 def examine_file(path: Path) -> FileFindings:
     """One file by itself; errors as of `examine`."""
     form = sniff(require_file(path)).form
-    if form == "schedule":
-        return _schedule(path)
-    if form == "program":
-        return _program(path)
     if form == "timeline":
         return _timeline(path)
+    if form in ("schedule", "program"):
+        return _compiled(path)
     raise InputError(f"{path}: {THESE} required{'' if form == 'unknown' else f', is a {form}'}")
 
 
@@ -153,18 +151,24 @@ def _timed(timing: Timing) -> dict[str, Any]:
     }
 
 
-def _schedule(path: Path) -> FileFindings:
+def _compiled(path: Path) -> FileFindings:
     document = read_document(path)
     try:
-        verdict = verify_document(document)
-        schedule = to_schedule(document)
+        verdict = verify(document)
+        found = from_document(document)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    if isinstance(found, Program):
+        return _program(path, found, verdict)
+    return _schedule(path, found, verdict)
+
+
+def _schedule(path: Path, schedule: Schedule, verdict: Verification) -> FileFindings:
     summary = summarize(schedule, verified=verdict.ok)
     del summary["compile_s"]  # not in a file
     timing = time_schedule(schedule)
     facts = {
-        **_head(path, "schedule", document.manifest),
+        **_head(path, "schedule", schedule.manifest),
         **summary,
         "machine": schedule.machine.name,
         "pattern": _sent(schedule.pattern),
@@ -176,21 +180,13 @@ def _schedule(path: Path) -> FileFindings:
     return FileFindings(path, "schedule", schedule, facts, timing)
 
 
-def _program(path: Path) -> FileFindings:
-    document = read_program_document(path)
-    try:
-        verdict = verify_program(document)
-        program = to_program(document)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+def _program(path: Path, program: Program, verdict: Verification) -> FileFindings:
     kind: Kind = "blocks" if program.paths is None else "forwarding"
     prediction = predict_program(program)
     figures = program.figures()
     # what forwards holds its messages once, blocks execute theirs again and again
     whole = (
-        chained(program)
-        if program.paths is not None or figures["messages"] <= MAX_MESSAGES
-        else None
+        program.whole if program.paths is not None or figures["messages"] <= MAX_MESSAGES else None
     )
     timing = None if whole is None else time_schedule(whole)
     bounds = bound_program(program, whole)
@@ -203,7 +199,7 @@ def _program(path: Path) -> FileFindings:
         "local_bytes": 0,
     }
     facts: dict[str, Any] = {
-        **_head(path, kind, document.manifest),
+        **_head(path, kind, program.manifest),
         "method": ", ".join(methods),
         "machine": program.machine.name,
         "pattern": sent if own is None else _sent(own),

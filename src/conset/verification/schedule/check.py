@@ -18,8 +18,7 @@ from conset.base.errors import UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST
-from conset.schedule.document import Document, document_from, machine_of
-from conset.schedule.schedule import Schedule
+from conset.schedule.document import Document, machine_of
 from conset.verification.schedule.chosen import ChosenWalk, check_routes
 from conset.verification.schedule.connections import StatedChannels, check_linkage
 from conset.verification.schedule.expected import measure_expected
@@ -39,15 +38,7 @@ _EXPECTED = 1e-9
 """Relative: how far two sums of one expectation may be apart."""
 
 
-def verify_schedule(schedule: Schedule, *, window: int | None = None) -> Verification:
-    """The verdict on a schedule in memory.
-
-    Its figures are counted, there are no stated ones to compare.
-    """
-    return verify_document(document_from(schedule, {}), window=window, machine=schedule.machine)
-
-
-def verify_document(
+def check_document(
     document: Document, *, window: int | None = None, machine: Machine | None = None
 ) -> Verification:
     """The verdict on what a schedule file says.
