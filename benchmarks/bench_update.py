@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
-from conset.execution.run_time.words import machine_word
+from conset.execution.run_time import machine_word
 from conset.execution.stopping import Ratio
 
 CASES = [

@@ -15,7 +15,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import conset
-from conset.execution.comm_plan import CommPlan
+from conset.execution.exchange import CommPlan
 from conset.pattern.layout import Layout
 
 WORD_B = 8

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from problem import Problem
 
 import conset
-from conset.execution.comm_plan import CommPlan
+from conset.execution.exchange import CommPlan
 from conset.pattern.layout import Layout
 
 KEPT = 10

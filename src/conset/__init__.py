@@ -105,14 +105,12 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from conset.bounds.bounds import Bounds
-    from conset.execution.comm_plan import CommPlan
-    from conset.execution.connection import Connection
-    from conset.execution.exchange import Exchange
-    from conset.execution.open_program import OpenProgram
-    from conset.execution.opening import program_open
+    from conset.execution.connection_entries import program_open
+    from conset.execution.exchange import CommPlan, Exchange
+    from conset.execution.open_program import Connection, OpenProgram
     from conset.execution.plan import Plan
     from conset.execution.run import RunResult
-    from conset.execution.run_time.init import alltoallv_init, neighbor_alltoallv_init
+    from conset.execution.run_time import alltoallv_init, neighbor_alltoallv_init
     from conset.inputs import load_machine, load_pattern, partition, read_layout
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
@@ -149,9 +147,7 @@ _HOMES = {
         "conset.api",
     ),
     **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
-    **dict.fromkeys(
-        ("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time.init"
-    ),
+    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time"),
     **dict.fromkeys(
         (
             "ArgumentError",
@@ -166,9 +162,9 @@ _HOMES = {
         "conset.base.errors",
     ),
     "Bounds": "conset.bounds.bounds",
-    "CommPlan": "conset.execution.comm_plan",
+    "CommPlan": "conset.execution.exchange",
     "Comparison": "conset.studies.compare.comparison",
-    "Connection": "conset.execution.connection",
+    "Connection": "conset.execution.open_program",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
     "Guarantees": "conset.schedule.linkage",
@@ -188,7 +184,7 @@ _HOMES = {
     "Topology": "conset.machine.network.topology",
     "Verification": "conset.verification.verification",
     "Workload": "conset.models.workload",
-    "program_open": "conset.execution.opening",
+    "program_open": "conset.execution.connection_entries",
 }
 
 __all__ = [

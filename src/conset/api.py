@@ -30,7 +30,7 @@ from conset.bounds.problem import OrderKept, Routes
 from conset.compilation.combining.choose import compile_combined
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import compile_pattern
-from conset.execution.comm_plan import CommPlan, plan_on
+from conset.execution.exchange import CommPlan, plan_on
 from conset.execution.plan import Plan
 from conset.execution.planner import make_plan
 from conset.execution.run import RunResult, run_compiled

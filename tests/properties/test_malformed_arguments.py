@@ -17,8 +17,7 @@ import conset
 from conset import _core
 from conset.base.errors import ConsetError
 from conset.execution.connection_entries import connection_entries
-from conset.execution.plan import Copies, Needs, Operations, Plan
-from conset.execution.rank_plan import RankPlan
+from conset.execution.plan import Copies, Needs, Operations, Plan, RankPlan
 from conset.machine.spec import parse_machine
 from conset.methods.paths.mixed import merged, padded
 from conset.models import Workload

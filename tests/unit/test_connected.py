@@ -13,9 +13,8 @@ import pytest
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
-from conset.execution.connected import Connected
-from conset.execution.connection import PhaseConnection
-from conset.execution.open_program import SwitchTimes
+from conset.execution.baselines import Connected
+from conset.execution.open_program import PhaseConnection, SwitchTimes
 from conset.execution.plan import PairRanges
 
 

@@ -1,15 +1,15 @@
 """Agreement: what goes wrong on one rank of a collective call goes wrong on every one.
 
-So that none waits for ever.
+So that none waits for ever; in collective calls of Python (`agreed`) and of the core (`Attempt`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from conset import _core
 from conset.base.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
@@ -125,3 +125,60 @@ def _described(
         base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError
     )
     return kind, text, error.options
+
+
+Result = TypeVar("Result")
+
+_CODES: tuple[tuple[type[ConsetError], _core.Code], ...] = (
+    (UsageError, _core.Code.argument),
+    (InputError, _core.Code.mismatch),
+    (NoScheduleError, _core.Code.schedule),
+    (ExecutionError, _core.Code.state),
+)
+
+
+class Attempt:
+    """A collective call on one rank.
+
+    Goes on to the core whatever happens here, so that none waits for ever.
+
+    >>> attempt = Attempt(comm.rank)
+    >>> sides = attempt.result(lambda: arguments.sides(targets, sources))
+    >>> attempt.require(core(sides, attempt.outcome))
+    """
+
+    def __init__(self, rank: int) -> None:
+        self._rank = rank
+        self._error: Exception | None = None
+
+    def result(self, work: Callable[[], Result]) -> Result | None:
+        """What `work` returns; None where it, or something before, has failed."""
+        if self._error is not None:
+            return None
+        try:
+            return work()
+        except Exception as error:  # whatever it is, the others must hear of it
+            self._error = error
+            return None
+
+    @property
+    def outcome(self) -> _core.Outcome:
+        """What this rank has come to so far."""
+        error = self._error
+        if error is None:
+            return _core.Outcome(_core.Code.fine, "")
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), _core.Code.internal)
+        return _core.Outcome(code, describe_error(error, self._rank))
+
+    def require(self, outcome: _core.Outcome) -> None:
+        """Raises what all ranks have come to.
+
+        Raises:
+            ConsetError: by its code, in the words of the lowest rank that found something. An
+                exception of this rank that is none of conset's is raised as it was.
+        """
+        if outcome.code == _core.Code.fine:
+            return
+        if self._error is not None and not isinstance(self._error, ConsetError):
+            raise self._error
+        raise error_of(outcome.code, outcome.detail) from None

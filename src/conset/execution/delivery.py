@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import take_rows
 from conset.base.errors import VerificationError
-from conset.execution.areas import name_operation
-from conset.execution.check import matched
+from conset.execution.check import matched, name_operation
 from conset.execution.plan import Copies, Operations, Plan
 from conset.pattern.pattern import Pattern
 

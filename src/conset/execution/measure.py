@@ -28,8 +28,15 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError
-from conset.execution.baselines import Alltoall, Variant, make_baselines, make_exchange
-from conset.execution.connected import Connected, open_connections, slowest_parts
+from conset.execution.baselines import (
+    Alltoall,
+    Connected,
+    Variant,
+    make_baselines,
+    make_exchange,
+    open_connections,
+    slowest_parts,
+)
 from conset.execution.exchange import require_ranks
 from conset.execution.job import CONNECTED, DIRECT, SCHEDULE, Given, Result, Tell
 from conset.execution.plan import PairRanges, Plan

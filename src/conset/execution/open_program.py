@@ -1,31 +1,378 @@
 """Connections are opened as a set, phase after phase, and elements stream through them.
 
 Problem: a program computes while it communicates, element by element, on several connections at
-once. Idea: as Feldmann, Stricker and Warfel have it: `instantiate` opens the connections of a
-phase, which are then used in any order, and changing the set is a switch. Elements travel in
-packets under credits; what moves when is the core's
-(`cpp/include/conset/connections/open_program.hpp`). Here are buffers, names, errors and signals.
+once.
+
+Idea: as Feldmann, Stricker and Warfel have it: `instantiate` opens the connections of a phase,
+which are then used in any order, and changing the set is a switch. Elements travel in packets under
+credits; what moves when is the core's (`cpp/include/conset/connections/open_program.hpp`). Here are
+buffers, which are kept while they are spooled, names, errors and signals.
+
 Invariant: no wait is inside MPI or under Python's lock; Ctrl-C and the deadline end every one.
+
 Reference: Feldmann, Stricker, Warfel, ConSet, sections 2 and 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from weakref import ref
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from conset import _core
-from conset.base.errors import UsageError, unknown_name
-from conset.execution.agreement import ClosedTogether, agreed
-from conset.execution.connection import DIRECTIONS, Connection, Direction, PhaseConnection
-from conset.execution.core_program import CoreProgram
+from conset.base.errors import ConsetError, ExecutionError, InputError, UsageError, unknown_name
+from conset.execution.agreement import ClosedTogether, agreed, error_of
+from conset.execution.binding import library
+from conset.execution.buffers import find_buffer
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+NativeProgram = _core.ProgramOfInts | _core.ProgramOfPointers
+_NATIVE: dict[int, type[NativeProgram]] = {4: _core.ProgramOfInts, 8: _core.ProgramOfPointers}
+"""By the size of a handle [B]."""
+Result = TypeVar("Result")
+
+
+class CoreProgram:
+    """One rank's program in the core; every call of it goes through here.
+
+    Attributes:
+        part: this rank's connections.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        part: _core.RankConnections,
+        packet_bytes: int,
+        credits: int,
+        timeout_s: float,
+    ) -> None:
+        """Local; the program makes no call of MPI yet.
+
+        Args:
+            comm: the program's alone.
+            part: this rank's connections.
+            packet_bytes: of elements in a packet [B].
+            credits: packets of a connection that may be filled, under way or unread.
+            timeout_s: of a wait in which nothing moves [s]; 0: no limit.
+        """
+        from mpi4py import MPI
+
+        self.part = part
+        self._spools: dict[int, list[memoryview]] = {}
+        mpi = library()  # whose handles are of a size that is known
+        make = _NATIVE[MPI._sizeof(MPI.Comm)]
+        self._native: NativeProgram | None = _translated(
+            lambda: make(
+                mpi=mpi,
+                comm=MPI._handleof(comm),
+                part=part,
+                packet_bytes=packet_bytes,
+                credits=credits,
+                timeout_s=timeout_s,
+            )
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._native is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether a wait was given up, or a call of MPI failed.
+
+        Messages may be left on the communicator.
+        """
+        return self._native is not None and self._native.failed
+
+    def told(self, call: Callable[[NativeProgram], Result]) -> Result:
+        """What the core says.
+
+        Raises:
+            ConsetError: the core's; ExecutionError too where the program is closed. What a function
+                of the caller, or a signal's handler, raises passes as it is.
+        """
+        native = self._native
+        if native is None:
+            raise _closed()
+        return _translated(lambda: call(native))
+
+    def send(self, number: int, elements: Any) -> None:
+        """Sends all elements of a buffer on a connection."""
+        self._on_buffer("send", number, elements, writable=False)
+
+    def receive(self, number: int, elements: Any) -> None:
+        """Fills a buffer from a connection."""
+        self._on_buffer("receive", number, elements, writable=True)
+
+    def spool_send(self, number: int, elements: Any) -> None:
+        """Queues a buffer to be sent, and keeps it."""
+        self._on_buffer("spool_send", number, elements, writable=False)
+        self._keep(number, elements)
+
+    def spool_receive(self, number: int, elements: Any) -> None:
+        """Queues a buffer to be filled, and keeps it."""
+        self._on_buffer("spool_receive", number, elements, writable=True)
+        self._keep(number, elements)
+
+    def spool_wait(self, number: int) -> None:
+        """Waits for what is spooled on a connection, and gives its buffers back."""
+        self.told(lambda native: native.spool_wait(number))
+        _give_back(self._spools.pop(number, []))
+
+    def phase_end(self) -> None:
+        """Ends the phase; what was spooled in it is given back, if it has ended."""
+        try:
+            self.told(lambda native: native.phase_end())
+        finally:
+            if self._native is not None and not self._native.in_phase:
+                self._give_all_back()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self.told(lambda native: native.close())
+        self._native = None
+        self._give_all_back()
+
+    def _on_buffer(self, what: str, number: int, elements: Any, *, writable: bool) -> None:
+        """Elements may come one by one: as little as can be is done for each."""
+        if self._native is None:
+            raise _closed()
+        try:
+            getattr(self._native, what)(number, elements)
+        except _core.ProgramFailure as failure:
+            raise _error_of(failure) from None
+        except (BufferError, TypeError, ValueError):
+            _require_elements(elements, writable)
+            raise
+
+    def _keep(self, number: int, elements: Any) -> None:
+        self._spools.setdefault(number, []).append(memoryview(elements))
+
+    def _give_all_back(self) -> None:
+        for memories in self._spools.values():
+            _give_back(memories)
+        self._spools.clear()
+
+
+def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
+    """What a plan file has for one rank.
+
+    Raises:
+        InputError: no such file, none of connections, broken, or of another number of ranks.
+    """
+    return _translated(lambda: _core.read_connections(str(path), rank, ranks))
+
+
+def _translated(call: Callable[[], Result]) -> Result:
+    try:
+        return call()
+    except _core.ProgramFailure as failure:
+        raise _error_of(failure) from None
+
+
+def _closed() -> ExecutionError:
+    return ExecutionError("the program is closed")
+
+
+def _error_of(failure: _core.ProgramFailure) -> ConsetError:
+    code, text = failure.args
+    return error_of(code, text)
+
+
+def _give_back(memories: list[memoryview]) -> None:
+    for memory in memories:
+        memory.release()
+
+
+def _require_elements(given: Any, writable: bool) -> None:
+    """Says what is wrong with a buffer that the core does not take; nothing where it is fine.
+
+    Raises:
+        InputError: no contiguous buffer on this machine of numbers or bytes, or a read-only one to
+            receive in.
+    """
+    buffer = find_buffer(given, "elements")
+    if buffer.device:
+        raise InputError(
+            "elements: of a device, which only MPI can reach: packets are put together "
+            "on this machine"
+        )
+    if writable and not buffer.writable:
+        raise InputError("elements: must be writable")
+
+
+Direction = Literal["send", "receive"]
+DIRECTIONS: tuple[Direction, Direction] = ("receive", "send")
+"""By the flag of an entry that sends."""
+
+
+@dataclass(frozen=True)
+class PhaseConnection:
+    """This rank's end of a connection of a phase, whether the phase is open or not.
+
+    Attributes:
+        peer: the rank at the other end.
+        direction: `send` or `receive`, of this rank.
+        order: position in this rank's posting order of the phase, from 0.
+        bytes: what the pattern sends through it in the phase [B].
+        bandwidth_Bps: guaranteed at least [B/s]; infinite: no limit.
+        latency_s: of an element, guaranteed at most [s].
+    """
+
+    peer: int
+    direction: Direction
+    order: int
+    bytes: int
+    bandwidth_Bps: float  # noqa: N815
+    latency_s: float
+
+
+class Connection:
+    """An open connection, of `OpenProgram.connection`; of use until the phase ends.
+
+    Elements are those of NumPy's dtype, or of the buffer's format; both ends keep to one size of
+    elements in a phase.
+
+    Attributes:
+        peer: the rank at the other end.
+        direction: `send` or `receive`.
+    """
+
+    def __init__(self, core: CoreProgram, number: int, peer: int, direction: Direction) -> None:
+        self.peer, self.direction = peer, direction
+        self._core, self._number = core, number
+
+    def send_elements(self, elements: Any) -> None:
+        """Sends all elements of a contiguous array or buffer.
+
+        Which is free again when this returns.
+
+        Waits where the connection has no credits left, until its receiver has read.
+
+        Raises:
+            UsageError: the connection receives, or its phase has ended.
+            InputError: no contiguous buffer of numbers or bytes, or elements of another size than
+                before.
+            ExecutionError: the deadline has passed, or MPI failed.
+        """
+        self._core.send(self._number, elements)
+
+    def receive_elements(self, elements: Any) -> None:
+        """Fills a contiguous, writable array or buffer with the next elements.
+
+        Waits until they are there.
+
+        Raises:
+            UsageError: the connection sends, or its phase has ended.
+            InputError: no contiguous buffer that can be written, elements of another size than they
+                were sent in, or more of them than the peer has sent in this phase.
+            ExecutionError: the deadline has passed, or MPI failed.
+        """
+        self._core.receive(self._number, elements)
+
+    def send_computed(
+        self, count: int, dtype: DTypeLike, producer: Callable[[NDArray[Any]], object]
+    ) -> None:
+        """Sends `count` elements that `producer` writes straight into packets (systolic).
+
+        Args:
+            count: elements.
+            dtype: of one.
+            producer: called with an array of the next elements, one run after the other; it writes
+                all of them and keeps none of the array. It may use other connections. What it
+                raises ends the call: the elements of its run are not sent, those before are.
+
+        Raises:
+            As `send_elements`; ExecutionError: the producer kept the array.
+        """
+        element, lent = _lending("send_computed", dtype, producer)
+        self._core.told(
+            lambda native: native.send_computed(self._number, count, element.itemsize, lent)
+        )
+
+    def receive_apply(
+        self, count: int, dtype: DTypeLike, operator: Callable[[NDArray[Any]], object]
+    ) -> None:
+        """Hands `count` elements to `operator` where they lie in packets.
+
+        As they arrive (systolic).
+
+        Args:
+            count: elements.
+            dtype: of one.
+            operator: called with a read-only array of the next elements, one run after the other,
+                at least one; it keeps none of the array. It may use other connections. What it
+                raises ends the call: the elements of its run stay unread.
+
+        Raises:
+            As `receive_elements`; ExecutionError: the operator kept the array.
+        """
+        element, lent = _lending("receive_apply", dtype, operator)
+        self._core.told(
+            lambda native: native.receive_apply(self._number, count, element.itemsize, lent)
+        )
+
+    def spool_send(self, elements: Any) -> None:
+        """Sends a buffer in the background of other calls.
+
+        It is the program's until `spool_wait` or `phase_end`.
+
+        Raises: as `send_elements`.
+        """
+        self._core.spool_send(self._number, elements)
+
+    def spool_receive(self, elements: Any) -> None:
+        """Fills a buffer in the background of other calls.
+
+        It is the program's until `spool_wait` or `phase_end`.
+
+        Raises: as `receive_elements`.
+        """
+        self._core.spool_receive(self._number, elements)
+
+    def spool_wait(self) -> None:
+        """Returns when all that was spooled on the connection has left, or arrived.
+
+        Raises:
+            InputError: more is received than was sent. ExecutionError: the deadline has passed, or
+                MPI failed.
+        """
+        self._core.spool_wait(self._number)
+
+    def __repr__(self) -> str:
+        return f"Connection({self.direction}, peer={self.peer})"
+
+
+def _lending(
+    what: str, dtype: DTypeLike, function: Callable[[NDArray[Any]], object]
+) -> tuple[np.dtype[Any], Callable[[memoryview], None]]:
+    """The type of an element, and `function` with memory of a packet for its array."""
+    element = np.dtype(dtype)
+    if element.hasobject or not element.itemsize:
+        raise InputError(f"{what}: elements of {element}: numbers or bytes required")
+
+    def lent(memory: memoryview) -> None:
+        array = np.frombuffer(memory, element)
+        watched = ref(array)
+        function(array)
+        del array
+        if watched() is not None:
+            raise ExecutionError(
+                f"{what}: the function has kept its array, whose memory is a packet's"
+            )
+
+    return element, lent
+
 
 PACKET_BYTES = 4096
 CREDITS = 4

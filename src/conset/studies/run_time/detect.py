@@ -19,7 +19,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.run_time.alltoallv import SetupTimes
+from conset.execution.run_time import SetupTimes
 from conset.execution.wait import Waiter
 from conset.studies.run_time.costs import DETECT
 

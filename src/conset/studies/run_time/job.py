@@ -13,7 +13,7 @@ from conset.base.units import count_of
 from conset.execution.job import DIRECT, Given, JobResult, check_measuring, run_job
 from conset.execution.plan import MAX_BYTES
 from conset.execution.planner import plan_direct
-from conset.execution.run_time.words import check_methods, machine_word, temporary_folders
+from conset.execution.run_time import check_methods, machine_word, temporary_folders
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow

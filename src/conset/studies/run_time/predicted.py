@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base.errors import InputError
-from conset.execution.run_time.words import check_methods, machine_word, temporary_folders
+from conset.execution.run_time import check_methods, machine_word, temporary_folders
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.table import find_method

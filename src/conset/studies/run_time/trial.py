@@ -23,7 +23,7 @@ from conset.execution.exchange import require_ranks
 from conset.execution.job import DIRECT, Given, Result, Tell
 from conset.execution.measure import MeasuredRank, Tamper, times_over_ranks
 from conset.execution.plan import Plan
-from conset.execution.run_time.init import alltoallv_init
+from conset.execution.run_time import alltoallv_init
 from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.studies.run_time.detect import SendDetectReceive
 

@@ -1,37 +1,89 @@
-"""Exchanges that are scheduled at run time: every rank says what it sends, all agree on a schedule.
+"""Exchanges that are scheduled at run time: every rank gives its row, all agree on a schedule.
 
-Problem. An application knows its pattern only while it runs, and each rank only its own row. Idea.
-The rows, compressed to their messages, are put together in one collective; every rank computes the
-same schedule
-    from the same seed, or rank 0 computes it for all (`cpp/include/conset/runtime/exchange.hpp`).
-    What is wrong on one rank is found before anything is sent, and is an error on every rank.
-Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, sections
+Problem: an application knows its pattern only while it runs, and each rank only its own row.
+
+Idea: the rows, compressed to their messages, are put together in one collective; every rank
+computes the same schedule from the same seed, or rank 0 computes it for all
+(`cpp/include/conset/runtime/exchange.hpp`). What is wrong on one rank is found before anything is
+sent, and is an error on every rank.
+
+Reference: Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, sections
 2.1 and 4.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
-from conset.base.errors import ExecutionError, UsageError
+from conset.base.errors import ExecutionError, UsageError, python_interface, unknown_name
+from conset.execution.agreement import Attempt
 from conset.execution.binding import NativeExecutor, library
 from conset.execution.exchange import Exchange
-from conset.execution.run_time.attempt import Attempt
-from conset.execution.run_time.receiver import Receiver
-from conset.execution.run_time.sides import Arguments, Side
-from conset.execution.run_time.words import machine_word, temporary_folders
+from conset.execution.sides import Arguments, Receiver, Side
+from conset.machine.flat_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
+from conset.machine.spec import KINDS, parse_machine
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+METHODS = _core.method_names()
+"""That the core can schedule by without Python."""
+_BARE_NETWORK = re.compile(f"({'|'.join(KINDS)}):[0-9x]+")
+"""That the core reads as it is written."""
+
+
+def check_methods(names: Iterable[str]) -> None:
+    """Raises UsageError for a method that the core does not have; names the nearest."""
+    for name in names:
+        if name not in METHODS:
+            raise unknown_name("method at run time", name, METHODS, options=["methods"])
+
+
+@contextmanager
+def temporary_folders() -> Iterator[Callable[[], Path]]:
+    """A function that makes a folder each time it is called; all are removed at the end."""
+    with ExitStack() as folders:
+        yield lambda: Path(folders.enter_context(TemporaryDirectory(prefix="conset-machine-")))
+
+
+def machine_word(machine: Machine | str | Path | None, folder: Callable[[], Path]) -> str:
+    """What `machine=` of an exchange says: a bare network's spec or a `.machine` file.
+
+    Empty: a crossbar.
+
+    Args:
+        machine: as `alltoallv_init` takes it.
+        folder: called where a file has to be written, for where.
+
+    Raises:
+        UsageError, InputError: no machine, or a file that cannot be written.
+    """
+    if machine is None:
+        return ""
+    if isinstance(machine, Machine):
+        if machine.origin == "name" and _BARE_NETWORK.fullmatch(machine.name):
+            return machine.name
+    else:
+        text = str(machine)
+        if _BARE_NETWORK.fullmatch(text) or text.endswith(SUFFIX):
+            return text
+        machine = parse_machine(text)
+    path = folder() / f"machine{SUFFIX}"
+    write_machine(path, machine)
+    return str(path)
+
 
 NativeExchange = _core.ExchangeOfInts | _core.ExchangeOfPointers
 
@@ -266,4 +318,141 @@ def _elements(sides: tuple[Side, Side] | None) -> str:
 def _on_device(sides: tuple[Side, Side] | None) -> bool:
     return sides is not None and any(
         side.buffer is not None and side.buffer.device for side in sides
+    )
+
+
+BufferLike = Any
+"""A contiguous array, a buffer, an array of a device, or `[array, datatype]`.
+
+A buffer is anything with the buffer protocol.
+"""
+
+
+@python_interface
+def alltoallv_init(
+    comm: MPI.Intracomm,
+    sendbuf: BufferLike,
+    sendcounts: ArrayLike,
+    sdispls: ArrayLike | None = None,
+    recvbuf: BufferLike | None = None,
+    recvcounts: ArrayLike | None = None,
+    rdispls: ArrayLike | None = None,
+    *,
+    machine: Machine | str | Path | None = None,
+    method: str = "auto",
+    sync: str = "auto",
+    timeout_s: float | None = None,
+    seed: int = 0,
+    compute: str = "auto",
+) -> RowExchange:
+    """A persistent `Alltoallv` in the phases of a schedule, which the ranks make together now.
+
+    Collective.
+
+        exchange = conset.alltoallv_init(comm, send, sendcounts, sdispls, receive, recvcounts,
+        rdispls) with exchange:
+            exchange.start()
+            ...
+            exchange.wait()
+
+    Buffers are contiguous arrays (NumPy, anything with the buffer protocol, or
+    `__cuda_array_interface__` where the MPI library can reach it), or `[array, datatype]` as mpi4py
+    has it, and stay where they are until the exchange is closed. Nothing is sent where something is
+    wrong on some rank: every rank then has the same error.
+
+    Args:
+        comm: duplicated; the application's own messages do not meet the exchange's.
+        sendbuf: what is sent.
+        sendcounts: shape=(ranks): elements for each rank: rows of an array, or items of the
+            datatype. A block of none is no message; what a rank has for itself is copied.
+        sdispls: shape=(ranks): elements before each block; None: one block after the other.
+        recvbuf: where blocks arrive, elements like those of sendbuf; shares no byte with it. None,
+            where recvcounts is None: an array is made, `exchange.recvbuf`.
+        recvcounts: shape=(ranks): elements from each rank; what they send, byte for byte. None on
+            all ranks: not known; blocks then lie in recvbuf by source, one after the other, see
+            `exchange.sources` and `exchange.recvcounts`.
+        rdispls: shape=(ranks): elements before each block; None: one block after the other.
+        machine: what the schedule is for: rank r is on node r; None: a crossbar.
+        method: of the schedule: lp, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
+            event-list, naive, or auto: the best that can be found in the time.
+        sync: none, local, ready, barrier, barrier:k, or auto.
+        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
+            limit.
+        seed: of every random choice.
+        compute: all: every rank computes the schedule; one: rank 0 does, and gives each its part;
+            auto: one where ranks exceed cores and messages × ranks are at least 2^18.
+
+    Raises:
+        UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
+            rank sends is not what another expects. NoScheduleError: no schedule within the limits,
+            or a method that does not apply.
+        ExecutionError: MPI failed, or the deadline has passed.
+    """
+    peers = np.arange(comm.size, dtype=np.int32)
+    arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
+    return RowExchange(
+        comm,
+        peers,
+        peers,
+        arguments,
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
+    )
+
+
+@python_interface
+def neighbor_alltoallv_init(
+    comm: MPI.Distgraphcomm,
+    sendbuf: BufferLike,
+    sendcounts: ArrayLike,
+    sdispls: ArrayLike | None = None,
+    recvbuf: BufferLike | None = None,
+    recvcounts: ArrayLike | None = None,
+    rdispls: ArrayLike | None = None,
+    *,
+    machine: Machine | str | Path | None = None,
+    method: str = "auto",
+    sync: str = "auto",
+    timeout_s: float | None = None,
+    seed: int = 0,
+    compute: str = "auto",
+) -> RowExchange:
+    """`alltoallv_init` with the neighbours of a distributed graph only; collective.
+
+    Counts and displacements are in the order of the graph's lists of this rank: shape=(targets) of
+    what is sent, shape=(sources) of what is received. A neighbour may stand there several times,
+    and be the rank itself: blocks of one pair are matched in their order. All else is as there.
+
+    Args:
+        comm: a distributed graph; duplicated.
+        sendbuf: what is sent.
+        sendcounts: shape=(targets): elements for each.
+        sdispls: shape=(targets): elements before each block; None: one block after the other.
+        recvbuf: where blocks arrive; None where recvcounts is None: an array is made.
+        recvcounts: shape=(sources): elements from each; None on all ranks: not known.
+        rdispls: shape=(sources): elements before each block; None: one block after the other.
+        machine: what the schedule is for; None: a crossbar.
+        method: of the schedule.
+        sync: how phases are kept apart.
+        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
+            limit.
+        seed: of every random choice.
+        compute: all, one or auto.
+
+    Raises:
+        UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
+            where `comm` is no distributed graph.
+    """
+    if not hasattr(comm, "Get_dist_neighbors"):
+        raise UsageError(
+            f"comm: must be a distributed graph of mpi4py, is {type(comm).__name__}",
+            options=["comm"],
+        )
+    sources, targets, _ = comm.Get_dist_neighbors()
+    arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
+    return RowExchange(
+        comm,
+        np.array(targets, np.int32),
+        np.array(sources, np.int32),
+        arguments,
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
     )

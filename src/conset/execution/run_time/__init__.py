@@ -1,1 +1,0 @@
-"""Schedules that the ranks of a communicator make while they run."""
