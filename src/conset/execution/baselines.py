@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from mpi4py import MPI
@@ -57,113 +57,90 @@ class Variant(Protocol):
         """Frees what MPI holds."""
 
 
-class Naive:
-    """Posts everything in rank order, as halo exchanges are mostly written."""
+class Baseline:
+    """A way to deliver the bytes of a plan, on a communicator of its own.
 
-    def __init__(
-        self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter
-    ) -> None:
-        sends, receives = plan.pair_ranges(comm.rank)
-        self._comm = comm.Dup()
-        self._waiter = waiter
-        self._receives = receives.views(recvbuf)
-        self._sends = sends.views(sendbuf)
-
-    def exchange(self) -> None:
-        """Irecv of all, Isend of all, and a look at one after the other until they end."""
-        self._waiter.begin()
-        requests = [self._comm.Irecv([view, MPI.BYTE], peer) for peer, view in self._receives]
-        requests += [self._comm.Isend([view, MPI.BYTE], peer) for peer, view in self._sends]
-        for request in requests:
-            self._waiter.wait(request, self._missing)
-
-    def _missing(self) -> str:
-        return f"rank {self._comm.rank}: naive exchange: messages are missing"
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-_Runs = Sequence[tuple[PairRanges, PairRanges]]
-"""What a rank sends and receives, run after run; of a schedule there is one run."""
-
-
-class Alltoallv:
-    """`MPI_Alltoallv` over all ranks, zero counts included; one for each run."""
-
-    def __init__(self, comm: MPI.Intracomm, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
-        self._comm = comm.Dup()
-        everyone = np.arange(comm.size, dtype=np.int32)
-        self._calls = [
-            (
-                [sendbuf, *sends.dense(everyone), MPI.BYTE],
-                [recvbuf, *receives.dense(everyone), MPI.BYTE],
-            )
-            for sends, receives in runs
-        ]
-
-    def exchange(self) -> None:
-        """The collective, run after run."""
-        for out, into in self._calls:
-            self._comm.Alltoallv(out, into)
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-class NeighborAlltoallv:
-    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything.
-
-    One for each run, zero counts included.
+    Attributes:
+        exchange: delivers everything once.
+        collect: outside the clock, what is left to do with what was received.
     """
 
     def __init__(
-        self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes
+        self,
+        comm: MPI.Comm,
+        exchange: Callable[[], None],
+        collect: Callable[[], None] = lambda: None,
     ) -> None:
-        to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
-        self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
-        self._calls = [
-            ([sendbuf, *sends.dense(to), MPI.BYTE], [recvbuf, *receives.dense(from_), MPI.BYTE])
-            for sends, receives in runs
-        ]
-
-    def exchange(self) -> None:
-        """The collective, run after run."""
-        for out, into in self._calls:
-            self._comm.Neighbor_alltoallv(out, into)
+        self._comm, self.exchange, self.collect = comm, exchange, collect
 
     def close(self) -> None:
         """Frees the communicator."""
         self._comm.Free()
 
 
-class Alltoall:
+def _naive(
+    comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter
+) -> Baseline:
+    """Posts everything in rank order, as halo exchanges are mostly written."""
+    own = comm.Dup()
+    sends, receives = plan.pair_ranges(comm.rank)
+    out, into = sends.views(sendbuf), receives.views(recvbuf)
+
+    def exchange() -> None:
+        waiter.begin()
+        requests = [own.Irecv([view, MPI.BYTE], peer) for peer, view in into]
+        requests += [own.Isend([view, MPI.BYTE], peer) for peer, view in out]
+        for request in requests:
+            waiter.wait(request, lambda: f"rank {own.rank}: naive exchange: messages are missing")
+
+    return Baseline(own, exchange)
+
+
+def _collective(
+    comm: MPI.Comm,
+    call: Callable[[Any, Any], None],
+    runs: Sequence[tuple[PairRanges, PairRanges]],
+    peers: Sequence[NDArray[np.int32]],
+    sendbuf: Bytes,
+    recvbuf: Bytes,
+) -> Baseline:
+    """A collective of varying counts, zeros included, run after run.
+
+    `peers` to send, to receive.
+    """
+    calls = [
+        (
+            [sendbuf, *sends.dense(peers[0]), MPI.BYTE],
+            [recvbuf, *receives.dense(peers[1]), MPI.BYTE],
+        )
+        for sends, receives in runs
+    ]
+
+    def exchange() -> None:
+        for out, into in calls:
+            call(out, into)
+
+    return Baseline(comm, exchange)
+
+
+def _alltoall(comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes) -> Baseline:
     """`MPI_Alltoall`: a block for every rank, its own too."""
+    own = comm.Dup()
+    sends, receives = plan.pair_ranges(comm.rank)
+    block = int(sends.bytes[0]) if sends.bytes.size else 0
+    out, into = np.zeros((2, comm.size * block), np.uint8)
+    for peer, view in sends.views(sendbuf):
+        out[peer * block :][:block] = view
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes) -> None:
-        sends, self._receives = plan.pair_ranges(comm.rank)
-        self._comm = comm.Dup()
-        self._block = int(sends.bytes[0]) if sends.bytes.size else 0
-        self._into, self._recvbuf = np.zeros(comm.size * self._block, np.uint8), recvbuf
-        self._out = np.zeros_like(self._into)
-        for peer, view in sends.views(sendbuf):
-            self._out[peer * self._block :][: self._block] = view
+    def collect() -> None:
+        """Copies what was received to where others receive it, and spoils it here."""
+        for peer, view in receives.views(recvbuf):
+            view[:] = into[peer * block :][:block]
+        np.bitwise_not(into, out=into)
 
-    def exchange(self) -> None:
-        """The collective."""
-        self._comm.Alltoall([self._out, self._block, MPI.BYTE], [self._into, self._block, MPI.BYTE])
-
-    def collect(self) -> None:
-        """Copies what has been received to where others receive it, and spoils it here."""
-        for peer, view in self._receives.views(self._recvbuf):
-            view[:] = self._into[peer * self._block :][: self._block]
-        np.bitwise_not(self._into, out=self._into)
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
+    return Baseline(
+        own, lambda: own.Alltoall([out, block, MPI.BYTE], [into, block, MPI.BYTE]), collect
+    )
 
 
 def make_baselines(
@@ -190,20 +167,31 @@ def make_baselines(
         staged: as beside a program: collectives run phase after phase, `naive` has a persistent
             request for each message and keeps phases apart as the plan does.
     """
-    runs = [plan.pair_ranges(comm.rank)]
+    pairs = plan.pair_ranges(comm.rank)
+    runs = [pairs]
     if staged:
         ends, phases = (plan.sends, plan.receives), range(plan.phases)
         sides = [[PairRanges.of(end, comm.rank, k) for end in ends] for k in phases]
         runs = [(sends, receives) for sends, receives in sides]
+
+    def everyone() -> Variant:
+        own, peers = comm.Dup(), np.arange(comm.size, dtype=np.int32)
+        return _collective(own, own.Alltoallv, runs, (peers, peers), send, received)
+
+    def neighbors() -> Variant:
+        to, from_ = (ranges.peer for ranges in pairs)
+        own = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
+        return _collective(own, own.Neighbor_alltoallv, runs, (to, from_), send, received)
+
     make: dict[str, Callable[[], Variant]] = {
         "naive": lambda: (
             make_exchange(comm, plan, send, received, waiter)
             if staged
-            else Naive(comm, plan, send, received, waiter)
+            else _naive(comm, plan, send, received, waiter)
         ),
-        "alltoallv": lambda: Alltoallv(comm, runs, send, received),
-        "neighbor_alltoallv": lambda: NeighborAlltoallv(comm, plan, runs, send, received),
-        "alltoall": lambda: Alltoall(comm, plan, send, received),
+        "alltoallv": everyone,
+        "neighbor_alltoallv": neighbors,
+        "alltoall": lambda: _alltoall(comm, plan, send, received),
     }
     return {name: make[name]() for name in names}
 
@@ -236,12 +224,8 @@ def open_connections(
     return OpenProgram(comm, part, PACKET_BYTES, CREDITS, timeout_s)
 
 
-class Step(NamedTuple):
-    """A phase as it is executed: what its connections carry, in posting order."""
-
-    block: int
-    phase: int
-    moves: list[tuple[int, Direction, Bytes]]
+Step = tuple[int, int, list[tuple[int, Direction, Bytes]]]
+"""A phase as it is executed: block, phase, what its connections carry, in posting order."""
 
 
 class Connected:
@@ -269,7 +253,7 @@ class Connected:
     def prepare(self) -> None:
         """Opens the first context; collective."""
         if self._steps:
-            self._program.instantiate(self._steps[0].block, self._steps[0].phase)
+            self._program.instantiate(*self._steps[0][:2])
             self._program.phase_end()
 
     def exchange(self) -> None:
@@ -305,10 +289,10 @@ def _steps(program: OpenProgram, ends: dict[Direction, tuple[PairRanges, Bytes]]
     ranges = {
         (direction, peer): begin
         for direction, (pairs, _) in ends.items()
-        for peer, begin in _begins(pairs)
+        for peer, begin in zip(pairs.peer.tolist(), pairs.offset.tolist(), strict=True)
     }
     done: dict[tuple[Direction, int], int] = defaultdict(int)
-    steps = []
+    steps: list[Step] = []
     for block, phase in program.steps():
         moves: list[tuple[int, Direction, Bytes]] = []
         for each in program.connections(block, phase):
@@ -316,13 +300,8 @@ def _steps(program: OpenProgram, ends: dict[Direction, tuple[PairRanges, Bytes]]
             at = ranges[key] + done[key]
             moves.append((each.peer, each.direction, ends[each.direction][1][at : at + each.bytes]))
             done[key] += each.bytes
-        steps.append(Step(block, phase, moves))
+        steps.append((block, phase, moves))
     return steps
-
-
-def _begins(pairs: PairRanges) -> list[tuple[int, int]]:
-    """(peer, where its range begins)."""
-    return list(zip(pairs.peer.tolist(), pairs.offset.tolist(), strict=True))
 
 
 def slowest_parts(

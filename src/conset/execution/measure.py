@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 
 from conset.base.errors import InputError
 from conset.execution.baselines import (
-    Alltoall,
+    Baseline,
     Connected,
     Variant,
     make_baselines,
@@ -121,7 +120,7 @@ def measure_plans(
     """
     orders, stopping, plans = given.orders, Stopping(**given.orders["stopping"]), dict(given.plans)
     base = plans.pop(DIRECT) if DIRECT in plans else plans[SCHEDULE]
-    own = MeasuredRank.of(comm, base, orders["timeout_s"], tamper)
+    own = MeasuredRank(comm, base, orders["timeout_s"], tamper)
     waiter, buffers = own.waiter, (own.send, own.received)
     variants: dict[str, Variant] = {}
     for name, plan in plans.items():
@@ -132,9 +131,7 @@ def measure_plans(
     connected = None
     if given.opened is not None:
         program = open_connections(comm, given.opened, orders["timeout_s"])
-        connected = Connected(
-            program, own.sends, own.check.receives, *buffers, ordered=orders["ordered"]
-        )
+        connected = Connected(program, own.sends, own.receives, *buffers, ordered=orders["ordered"])
         variants[CONNECTED] = connected
     variants |= make_baselines(
         comm, base, *buffers, waiter, orders["baselines"], staged=orders["staged"]
@@ -178,50 +175,6 @@ def _order(contenders: list[int], repetition: int) -> list[int]:
     return order if repetition % 2 == 0 else order[::-1]
 
 
-@dataclass
-class ByteCheck:
-    """Wrong bytes of one rank, counted over exchanges.
-
-    Attributes:
-        expected: what must be received.
-        receives: where it comes from.
-        rank: this one.
-        tamper: called before a comparison.
-        checked: bytes compared so far.
-        mismatches: of these.
-        first: the first wrong byte, in words.
-    """
-
-    expected: NDArray[np.uint8]
-    receives: PairRanges
-    rank: int
-    tamper: Tamper | None
-    checked: int = 0
-    mismatches: int = 0
-    first: str = ""
-
-    def spoil(self, received: NDArray[np.uint8]) -> None:
-        """Makes a receive buffer wrong at every place."""
-        np.bitwise_not(self.expected[: received.size], out=received)
-
-    def compare(self, name: str, repetition: int, received: NDArray[np.uint8]) -> None:
-        """Compares what an exchange has delivered, all of which is wrong where its size is."""
-        if self.tamper is not None:
-            self.tamper(name, repetition, received)
-        if received.size == self.expected.size:
-            count, text = describe_wrong(received, self.expected, self.receives)
-        else:
-            count, text = (
-                self.expected.size,
-                f"received {received.size} bytes, must be {self.expected.size}",
-            )
-        self.checked += self.expected.size
-        self.mismatches += count
-        if count and not self.first:
-            self.first = f"rank {self.rank}: {text} ({name}, repetition {repetition})"
-
-
-@dataclass(frozen=True)
 class MeasuredRank:
     """One rank of a measurement: where it runs, how it waits, its buffers and their check.
 
@@ -232,63 +185,69 @@ class MeasuredRank:
         one_machine: whether that are all.
         waiter: naps where ranks exceed cores.
         sends: what lies where in the send buffer.
+        receives: what lies where in the receive buffer.
         send: the send buffer.
         received: the receive buffer.
-        check: of what is received.
+        expected: what must be received.
     """
 
-    comm: MPI.Intracomm
-    cores: int
-    local_ranks: int
-    one_machine: bool
-    waiter: Waiter
-    sends: PairRanges
-    send: NDArray[np.uint8]
-    received: NDArray[np.uint8]
-    check: ByteCheck
-
-    @staticmethod
-    def of(
-        comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None
-    ) -> MeasuredRank:
+    def __init__(
+        self, comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None
+    ) -> None:
         """Fills the buffers of a plan that sends every message directly; collective.
 
         Raises:
             InputError: sizes of job and plan differ.
         """
         require_ranks(comm, direct.ranks, "plan")
-        sends, receives = direct.pair_ranges(comm.rank)
-        send = fill_buffer(sends, int(direct.send_bytes[comm.rank]), comm.rank, sending=True)
-        expected = fill_buffer(
-            receives, int(direct.receive_bytes[comm.rank]), comm.rank, sending=False
+        self.comm, rank = comm, comm.rank
+        self.sends, self.receives = direct.pair_ranges(rank)
+        self.send = fill_buffer(self.sends, int(direct.send_bytes[rank]), rank, sending=True)
+        self.expected = fill_buffer(
+            self.receives, int(direct.receive_bytes[rank]), rank, sending=False
         )
-        cores, local, one_machine = cores_and_ranks(comm)
-        waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
-        check = ByteCheck(expected, receives, comm.rank, tamper)
-        return MeasuredRank(
-            comm, cores, local, one_machine, waiter, sends, send, np.empty_like(expected), check
-        )
+        self.received = np.empty_like(self.expected)
+        self.cores, self.local_ranks, self.one_machine = cores_and_ranks(comm)
+        self.waiter = Waiter(POLL_INTERVAL_S if self.local_ranks > self.cores else 0.0, timeout_s)
+        self._tamper, self._checked, self._mismatches, self._first = tamper, 0, 0, ""
+
+    def spoil(self, received: NDArray[np.uint8]) -> None:
+        """Makes a receive buffer wrong at every place."""
+        np.bitwise_not(self.expected[: received.size], out=received)
+
+    def compare(self, name: str, repetition: int, received: NDArray[np.uint8]) -> None:
+        """Compares what an exchange has delivered, all of which is wrong where its size is."""
+        if self._tamper is not None:
+            self._tamper(name, repetition, received)
+        size = self.expected.size
+        count, text = size, f"received {received.size} bytes, must be {size}"
+        if received.size == size:
+            count, text = describe_wrong(received, self.expected, self.receives)
+        self._checked += size
+        self._mismatches += count
+        if count and not self._first:
+            self._first = f"rank {self.comm.rank}: {text} ({name}, repetition {repetition})"
 
     def time(self, name: str, variant: Variant, repetition: int) -> tuple[float, float]:
         """(start, end) [s] of an exchange on this rank's clock.
 
         What is done before and after stands outside.
         """
-        self.check.spoil(self.received)
+        self.spoil(self.received)
         if isinstance(variant, Connected):
             variant.prepare()
         self.waiter.barrier(self.comm)
         start_s = time.monotonic()
         variant.exchange()
         end_s = time.monotonic()
-        if isinstance(variant, Alltoall):
+        if isinstance(variant, Baseline):
             variant.collect()
-        self.check.compare(name, repetition, self.received)
+        self.compare(name, repetition, self.received)
         return start_s, end_s
 
     def gather_facts(self) -> dict[str, Any] | None:
         """What a `JobResult` says but for times, with library and ranks, on rank 0; collective."""
-        found = self.comm.gather((self.check.checked, self.check.mismatches, self.check.first))
+        found = self.comm.gather((self._checked, self._mismatches, self._first))
         if found is None:
             return None
         return {

@@ -87,10 +87,10 @@ class Trial:
         tamper: Tamper | None,
     ) -> None:
         self.comm, self.orders = comm, orders
-        self.own = MeasuredRank.of(comm, direct, orders["timeout_s"], tamper)
+        self.own = MeasuredRank(comm, direct, orders["timeout_s"], tamper)
         everyone = np.arange(comm.size)
         self.sends = self.own.sends.dense(everyone)
-        self.receives = self.own.check.receives.dense(everyone)
+        self.receives = self.own.receives.dense(everyone)
 
     def open(self, variant: Variant) -> Any:
         """An exchange from the rows; collective."""
@@ -123,12 +123,12 @@ class Trial:
         exchange = self.open(variant)
         clock[1, 0] = time.monotonic()
         for k in range(1, 1 + EXECUTIONS):
-            own.check.spoil(self.received_by(variant, exchange))
+            own.spoil(self.received_by(variant, exchange))
             own.waiter.barrier(self.comm)
             clock[0, k] = time.monotonic()
             exchange.exchange()
             clock[1, k] = time.monotonic()
-            own.check.compare(variant.name, repetition, self.received_by(variant, exchange))
+            own.compare(variant.name, repetition, self.received_by(variant, exchange))
         clock[1, 1 + EXECUTIONS :] = [getattr(exchange.times, part) for part in PARTS]
         own.waiter.barrier(self.comm)
         exchange.close()
