@@ -32,8 +32,7 @@ from conset.report import style
 from conset.report.markdown import table_markdown
 from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow
-from conset.studies.run_time.job import COMPARED, RunTimeResult
-from conset.studies.run_time.predicted import CoreScheduler, predict_costs
+from conset.studies.run_time.job import COMPARED, CoreScheduler, RunTimeResult, predict_costs
 
 MEASURED = (("hypercube:4", "random:degree=8"), ("hypercube:6", "random:degree=16"))
 """Machine and pattern; messages of 1 KiB."""

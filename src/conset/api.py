@@ -610,9 +610,13 @@ def run_at_run_time(
             the machine's kind or the pattern cannot have. InputError: sizes or ranks do not fit.
             ExecutionError: a rank died or a deadline passed.
     """
-    from conset.studies.run_time.job import COMPARED, RunTimeResult, measure_job
-    from conset.studies.run_time.predicted import predict_costs
-    from conset.studies.run_time.scaled import scaled_machine
+    from conset.studies.run_time.job import (
+        COMPARED,
+        RunTimeResult,
+        measure_job,
+        predict_costs,
+        scaled_machine,
+    )
 
     target = load_machine(machine)
     names = COMPARED if methods is None else tuple(name.strip() for name in inputs.listed(methods))

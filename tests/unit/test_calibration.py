@@ -20,12 +20,10 @@ from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.inputs import load_machine
 from conset.studies.calibrate import Calibration, calibrate
-from conset.studies.calibrate.answers import answer
-from conset.studies.calibrate.calibrate import emulate_all, structure_of
-from conset.studies.calibrate.measurements import Measurements, read_measurements
-from conset.studies.calibrate.places import Places
-from conset.studies.calibrate.probes import Scale, make_probes, make_schedule
-from conset.studies.calibrate.words import FoundWord
+from conset.studies.calibrate.calibrate import structure_of
+from conset.studies.calibrate.fitted import FittedParameter
+from conset.studies.calibrate.measurements import Measurements, answer, emulate, read_measurements
+from conset.studies.calibrate.probes import Places, Scale, make_probes, make_schedule
 
 
 def emulated(
@@ -35,7 +33,7 @@ def emulated(
     return calibrate(load_machine(network), emulated=truth, quick=quick, seed=seed, ranks=ranks)
 
 
-def word(found: Calibration, name: str) -> FoundWord:
+def word(found: Calibration, name: str) -> FittedParameter:
     return next(each for each in found.words if each.word == name)
 
 
@@ -201,7 +199,7 @@ def test_a_probe_waits_for_what_its_name_says() -> None:
 def test_the_network_that_is_stated_may_be_contradicted() -> None:
     """Ports alone were stated, and yet pairs of other ranks slow each other down."""
     stated = structure_of(load_machine("crossbar:4"))
-    data = emulate_all(stated, load_machine("crossbar:4,port=1GB/s,eject=0"), 4, quick=True)
+    data = emulate(stated, load_machine("crossbar:4,port=1GB/s,eject=0"), 4, quick=True)
     slow = {
         name: tuple(2.5 * time for time in times) if name.startswith("apart 2") else times
         for name, times in data.times_s.items()
@@ -334,7 +332,7 @@ def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time
         load_machine("crossbar:2"),
         load_machine("crossbar:2,overhead=2us,inject=1us,port=1GB/s"),
     )
-    data = emulate_all(structure_of(stated), truth, 2, quick=True, seed=seed)
+    data = emulate(structure_of(stated), truth, 2, quick=True, seed=seed)
     random = np.random.default_rng(seed)
     times = {
         name: tuple((np.array(row[:3]) * np.exp(random.normal(0, 3, 3))).tolist())

@@ -27,16 +27,17 @@ from conset.studies.run_time.costs import (
     RunTimeRow,
     uses_until_paid,
 )
-from conset.studies.run_time.predicted import (
+from conset.studies.run_time.job import (
     ENTRY_B,
     HEAD_B,
     collection,
     concatenation,
     distribution,
+    grown_sides,
     predict_costs,
     row_bytes,
+    scaled_machine,
 )
-from conset.studies.run_time.scaled import grown_sides, scaled_machine
 
 POSTING = RunTimeRow(
     "naive",

@@ -1,8 +1,9 @@
-"""Calibrate: measure a machine, find its words, and predict with them what was held back."""
+"""Calibrate: measure a machine, fit its parameters, predict the exchanges held back with them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,94 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import replacing
 from conset.base.toml import parse_toml
 from conset.base.units import count_of
+from conset.machine.costs import Costs
 from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.machine.spec import default_costs
 from conset.models.formula import predict
-from conset.studies.calibrate.answers import answer, emulate
-from conset.studies.calibrate.machine_file import machine_text
-from conset.studies.calibrate.measurements import Measurements
-from conset.studies.calibrate.prober import MESSAGE_S, all_probes, measure, probes_of
-from conset.studies.calibrate.probes import SMALLEST_B, Probe, Scale, first_look
-from conset.studies.calibrate.words import Found, FoundWord, find_words
+from conset.studies.calibrate.fitted import FittedParameter, Found, find_words
+from conset.studies.calibrate.measurements import (
+    Measurements,
+    Say,
+    answer,
+    emulate,
+    measure,
+    probes_of,
+)
+from conset.studies.calibrate.probes import Probe
 
+COLUMNS = 118
+"""Width of lists of numbers."""
 BUDGET_S, QUICK_BUDGET_S = 90.0, 20.0
 """Time of all repetitions unless asked otherwise [s]."""
+
+
+def machine_text(found: Found, data: Measurements, summary: str) -> str:
+    """The TOML of a calibrated machine.
+
+    The network as stated, each word with its value, tag and source.
+
+    The same measurements give the same text.
+
+    Args:
+        found: the words.
+        data: what they were found in.
+        summary: of the exchanges held back, a line.
+    """
+    costs = [
+        f"{each.word} = {_toml({'value': each.value, 'tag': each.tag, 'source': each.source})}"
+        for each in found.words
+    ]
+    probes, ranks = count_of(len(data.times_s), "probe"), count_of(data.ranks, "rank")
+    lines = [
+        "# Calibrated by `conset calibrate`; what each word means is in docs/cost-model.md, "
+        "what shows it in",
+        "# docs/calibrate.md. Intervals are of 95 %; words that are not here were not measured.",
+        f"about = {_toml(f'calibrated over {data.by}: {probes} on {ranks}')}",
+        f"notes = {_toml([summary, *found.notes])}",
+        "",
+        "[network]",
+        *(f"{key} = {_toml(value)}" for key, value in network_table(found.machine).items()),
+        "",
+        "[costs]",
+        *costs,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def network_table(machine: Machine) -> dict[str, Any]:
+    """The `[network]` of a machine: what its record says, without what is not said."""
+    record = Machine(machine.name, machine.topology, machine.routing, Costs()).to_spec()
+    assert isinstance(record, Mapping)  # costs of nothing are no machine's that a name builds
+    return {key: value for key, value in record["network"].items() if value is not None}
+
+
+def _toml(value: Any) -> str:
+    """A value of TOML on one line, long lists on several."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        parts = [_toml(each) for each in value]
+        text = f"[{', '.join(parts)}]"
+        if len(text) <= COLUMNS or "{" in text:
+            return text
+        if any(isinstance(each, str) for each in value):
+            return "[\n" + "".join(f"    {part},\n" for part in parts) + "]"
+        rows, row = [], ""
+        for part in parts:
+            if len(row) + len(part) > COLUMNS - 8:
+                rows.append(row)
+                row = ""
+            row += f"{part}, "
+        return "[\n" + "".join(f"    {each.rstrip()}\n" for each in [*rows, row]) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
 
 
 @dataclass(frozen=True)
@@ -98,7 +172,7 @@ class Calibration:
     probes: tuple[Probe, ...]
 
     @property
-    def words(self) -> tuple[FoundWord, ...]:
+    def words(self) -> tuple[FittedParameter, ...]:
         """What was found, with intervals."""
         return self.found.words
 
@@ -142,8 +216,8 @@ def calibrate(
     seed: int = 0,
     data: Measurements | None = None,
     emulated: Machine | None = None,
-    say: Callable[[str], None] | None = None,
-    keep: Callable[[Measurements], None] | None = None,
+    say: Say = lambda text: None,
+    keep: Callable[[Measurements], None] = lambda data: None,
 ) -> Calibration:
     """Finds the words of a machine.
 
@@ -165,7 +239,10 @@ def calibrate(
     """
     structure = structure_of(machine)
     if data is not None:
-        structure = _structure_in(data)
+        structure = structure_of(machine_of_record(data.network))
+        endpoints = structure.topology.endpoints
+        if data.ranks > endpoints:
+            raise InputError(f"measurements: {data.ranks} ranks on {endpoints} endpoints")
     else:
         ranks = structure.topology.endpoints if ranks is None else ranks
         if not 2 <= ranks <= structure.topology.endpoints:
@@ -178,19 +255,24 @@ def calibrate(
         if not budget > 0:
             raise UsageError(f"time {budget:g} s: must be above 0 s", options=["time"])
         if emulated is not None:
-            data = emulate_all(structure, emulated, ranks, quick=quick, seed=seed)
+            data = emulate(structure, emulated, ranks, quick=quick, seed=seed)
         else:
             data = measure(
                 structure, ranks, mpiexec=mpiexec, quick=quick, budget_s=budget, seed=seed, say=say
             )
-        if keep is not None:
-            keep(data)
-    if say is not None:
-        say("fitting")
+        keep(data)
+    say("fitting")
     probes = probes_of(data, structure)
     found = find_words(probes, data, structure)
     rows = [_predicted(probe, data, found) for probe in probes if probe.held_back]
-    text = machine_text(found, data, _summary(rows))
+    model = np.abs([row.model_error for row in rows])
+    formula = np.abs([row.formula_error for row in rows])
+    summary = (
+        f"{count_of(len(rows), 'exchange')} held back: predicted within {np.median(model):.0%} by "
+        f"the model and {np.median(formula):.0%} by formula (median; worst {model.max():.0%} and "
+        f"{formula.max():.0%})."
+    )
+    text = machine_text(found, data, summary)
     table, _ = parse_toml(text.encode(), "machine.toml", "machine")
     made = machine_from_object({"name": "calibrated", **table}, "machine.toml", text)
     return Calibration(made, text, found, tuple(rows), data, tuple(probes))
@@ -199,50 +281,6 @@ def calibrate(
 def structure_of(machine: Machine) -> Machine:
     """The network and routing of a machine, with the costs of nothing measured."""
     return Machine(machine.name, machine.topology, machine.routing, default_costs(), Limits())
-
-
-def _structure_in(data: Measurements) -> Machine:
-    structure = machine_of_record(data.network)
-    if data.ranks > structure.topology.endpoints:
-        raise InputError(
-            f"measurements: {data.ranks} ranks on {structure.topology.endpoints} endpoints"
-        )
-    return structure_of(structure)
-
-
-def emulate_all(
-    structure: Machine,
-    emulated: Machine,
-    ranks: int,
-    *,
-    quick: bool = False,
-    seed: int = 0,
-    noise: float = 0.02,
-) -> Measurements:
-    """What `measure` would bring back from a machine that answers as its words say."""
-    if emulated.topology.endpoints < ranks:
-        raise UsageError(
-            f"the emulated machine has {emulated.topology.endpoints} nodes, {ranks} ranks need more"
-        )
-    look = [
-        (probe, answer(probe, emulated) / probe.schedule.transfers)
-        for probe in first_look(structure, ranks)
-    ]
-    per = {probe.size: time for probe, time in look}
-    sizes = sorted(per)
-    rate = (sizes[-1] - sizes[-2]) / max(per[sizes[-1]] - per[sizes[-2]], 1e-12)
-    scale = Scale.of(max(per[SMALLEST_B], 1e-9), rate, MESSAGE_S)
-    return emulate(
-        all_probes(structure, ranks, scale, quick=quick),
-        emulated,
-        structure=structure,
-        quick=quick,
-        large=scale.large,
-        alone_s=scale.alone_s,
-        rate_Bps=scale.rate_Bps,
-        noise=noise,
-        seed=seed,
-    )
 
 
 def _predicted(probe: Probe, data: Measurements, found: Found) -> HeldBack:
@@ -256,16 +294,4 @@ def _predicted(probe: Probe, data: Measurements, found: Found) -> HeldBack:
         float(high),
         predict(replace(probe.schedule, machine=found.machine)).time_s + found.start_s,
         answer(probe, found.machine) + found.start_s,
-    )
-
-
-def _summary(rows: Sequence[HeldBack]) -> str:
-    """How exact the predictions are, in a line."""
-    model = np.abs([row.model_error for row in rows])
-    formula = np.abs([row.formula_error for row in rows])
-    return (
-        f"{count_of(len(rows), 'exchange')} held back: predicted within {np.median(model):.0%} by "
-        "the model and "
-        f"{np.median(formula):.0%} by formula (median; worst {model.max():.0%} and "
-        f"{formula.max():.0%})."
     )

@@ -20,8 +20,7 @@ from scipy.optimize import minimize_scalar
 from conset.machine.costs import MAX_BLOCKING
 from conset.machine.machine import Machine
 from conset.models.formula import predict
-from conset.studies.calibrate.answers import answer
-from conset.studies.calibrate.measurements import Measurements
+from conset.studies.calibrate.measurements import Measurements, answer
 from conset.studies.calibrate.probes import Probe, make_schedule
 
 SERIES = ("share", "crowd", "pressure", "storm")

@@ -1,24 +1,56 @@
-"""Measurements: times of probes, repetition by repetition.
+"""Times of probes: measured by a job over MPI, simulated by a model, or emulated with noise.
 
-A file of them stands for the machine in later fits.
+Measurements keep times repetition by repetition; a file of them replaces the machine in later fits.
+A job of its own measures them, started as `conset run` starts one, or the running job does. An
+emulated machine has known parameters, so that what a calibration finds can be compared with the
+truth: that is what `conset calibrate --emulate MACHINE` asks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
+from conset import _core
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.base.files import replacing, require_file
 from conset.base.json_text import parse_json
+from conset.execution.job import Given, Result, run_job
+from conset.execution.planner import make_plan
+from conset.machine.costs import Synchronization
+from conset.machine.machine import Machine
+from conset.machine.times import transfer_times
+from conset.models.nanoseconds import NS, core_execution, core_messages, core_rates, core_stops
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
+from conset.studies.calibrate.probes import (
+    LOOK,
+    SMALLEST_B,
+    Probe,
+    Scale,
+    first_look,
+    held_back_probes,
+    make_probes,
+)
 
 SCHEMA = "conset/calibration-data@1"
+_TASK = "conset.studies.calibrate.timing:time_tasks"
+MESSAGE_S = 50e-3
+"""About how long the longest message should take [s].
+
+Long against everything but bytes, short against minutes. What a token bucket lets pass at once
+(some packets) is then a few per cent of it.
+"""
+Say = Callable[[str], None]
+"""Progress callback of a calibration."""
 
 
 @dataclass(frozen=True)
@@ -163,3 +195,226 @@ def read_measurements(path: str | Path) -> Measurements:
         raise InputError(f"{path}: key {error} is required") from None
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{path}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _workload(probe: Probe) -> Workload:
+    return Workload.of_schedule(probe.schedule)
+
+
+def answer(probe: Probe, machine: Machine, model: str | None = None) -> float:
+    """What a probe takes on a machine [s]; `model` None: the machine's own.
+
+    Infinite where it deadlocks.
+    """
+    costs = machine.costs
+    if probe.late_s:
+        # when its sender has ended: steps 3 to 6 of a message's life, the bytes held until the
+        # receive is posted where the message is longer than the threshold
+        schedule = probe.schedule
+        source, target = schedule.source_node, schedule.target_node
+        times = transfer_times(machine, costs, source, target, schedule.size)
+        alone = float(times.alone[0]) - costs.receive_overhead.at(probe.size)
+        eager = costs.eager_B is not None and probe.size <= costs.eager_B
+        return alone if eager else probe.late_s + alone
+    if probe.sync.startswith("barrier"):
+        costs = replace(
+            costs, synchronization=Synchronization(costs.synchronization.at(probe.ranks))
+        )
+        machine = replace(machine, costs=costs)
+    workload = _workload(probe)
+    settings = Settings.of(costs, sync=probe.sync)
+    try:
+        timeline = find_model(model or costs.model).simulate(workload, machine, settings)
+    except NoScheduleError:
+        return float("inf")
+    ends = timeline.end_s
+    if probe.watch is not None:
+        ends = ends[workload.receiving_rank == probe.watch]
+    return float(ends.max())
+
+
+def flow_times(probes: Sequence[Probe], machine: Machine) -> NDArray[np.float64]:
+    """shape=(probes): what each takes by `flow` [s].
+
+    As `answer`, for fits, which ask thousands of times.
+    """
+    costs = machine.costs
+    settings = Settings.of(costs)
+    times = np.empty(len(probes))
+    for k, probe in enumerate(probes):
+        workload, messages = _workload(probe), _messages(probe)
+        execution = core_execution(workload, machine, costs, settings, in_list=True)
+        rates = core_rates(workload, machine, costs)
+        result = _core.simulate_flow(
+            messages, execution, rates, rtt=False, rtt_latency=0.0, **core_stops(settings)
+        )
+        times[k] = result.end.max() / NS
+    return times
+
+
+@lru_cache(maxsize=1024)
+def _messages(probe: Probe) -> _core.Messages:
+    return core_messages(_workload(probe), probe.schedule.machine)
+
+
+def all_probes(structure: Machine, ranks: int, scale: Scale, *, quick: bool) -> list[Probe]:
+    """Return probes to fit, and exchanges that are held back to be predicted."""
+    return [
+        *make_probes(structure, ranks, scale, quick=quick),
+        *held_back_probes(structure, ranks, scale, quick=quick),
+    ]
+
+
+def probes_of(data: Measurements, structure: Machine) -> list[Probe]:
+    """Return the probes whose times are in `data`.
+
+    Raises:
+        InputError: a probe that conset makes has no times there: the data are of another version.
+    """
+    scale = Scale(data.alone_s, data.rate_Bps, data.large)
+    probes = all_probes(structure, data.ranks, scale, quick=data.quick)
+    missing = [probe.name for probe in probes if probe.name not in data.times_s]
+    if missing:
+        raise InputError(
+            f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of "
+            "another version?"
+        )
+    return probes
+
+
+def measure(
+    structure: Machine,
+    ranks: int,
+    *,
+    mpiexec: str | None = None,
+    quick: bool = False,
+    budget_s: float = 90.0,
+    seed: int = 0,
+    say: Say = lambda text: None,
+) -> Measurements:
+    """Look at the machine, choose the sizes, and time all probes over MPI.
+
+    Args:
+        structure: the network that is stated.
+        ranks: of the job; rank r runs on node r.
+        mpiexec: another launcher than the wheel's.
+        quick: fewer probes.
+        budget_s: of all repetitions together [s].
+        seed: of the order of probes.
+        say: progress callback.
+
+    Raises:
+        UsageError: no launcher, or a launcher inside a job. InputError: the running job has other
+            ranks.
+        ExecutionError: a rank died, or a deadline passed.
+    """
+
+    def ask(probes: Sequence[Probe]) -> Result:
+        is_look = probes[0].series == LOOK
+        what, time_s = ("first look", 2.0) if is_look else (f"{len(probes)} probes", budget_s)
+        tasks = [
+            {"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes
+        ]
+        orders = {"tasks": tasks, "budget_s": time_s, "timeout_s": 60.0, "seed": seed}
+        plans = {probe.name: make_plan(probe.schedule) for probe in probes}
+        taking = max(probe.ranks for probe in probes)
+        return run_job(
+            _TASK,
+            taking,
+            Given(orders, plans),
+            timeout_s=120.0 + 2 * taking + 4 * time_s,
+            mpiexec=mpiexec,
+            say=lambda text: say(f"{what}: {text}"),
+        )
+
+    return _measure_by(ask, structure, ranks, quick=quick)
+
+
+def emulate(
+    structure: Machine,
+    emulated: Machine,
+    ranks: int,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    noise: float = 0.02,
+    repeat: int = 9,
+) -> Measurements:
+    """Return what `measure` would return on a machine whose parameters are known.
+
+    Args:
+        structure: what a user would state of it.
+        emulated: the machine.
+        ranks: that take part.
+        quick: fewer probes.
+        seed: of the noise.
+        noise: standard deviation of the logarithm of a time; one repetition in twenty takes up to
+            twice as long.
+        repeat: repetitions.
+
+    Raises:
+        UsageError: it has fewer nodes.
+    """
+    if emulated.topology.endpoints < ranks:
+        raise UsageError(
+            f"the emulated machine has {emulated.topology.endpoints} nodes, {ranks} ranks need more"
+        )
+    random = np.random.default_rng(seed)
+    jitter = emulated.costs.jitter_s
+    still = replace(emulated, costs=replace(emulated.costs, jitter_s=0.0))
+
+    def times(probe: Probe) -> tuple[float, ...]:
+        if probe.series == LOOK:
+            return (answer(probe, emulated),)
+        lone = jitter > 0 and probe.series == "chain"
+        # a time of 0 has no logarithm, and no clock shows one
+        truth = np.maximum(answer(probe, still if lone else emulated), 1e-9)
+        if lone:  # chance is drawn anew for each message; a simulation has one draw for a pair
+            truth = truth + random.gamma(probe.schedule.transfers, jitter, repeat)
+        late = random.random(repeat) < 0.05
+        factor = np.exp(random.normal(0.0, noise, repeat))
+        factor *= np.where(late, 1 + random.random(repeat), 1.0)
+        return tuple((truth * factor).tolist())
+
+    def ask(probes: Sequence[Probe]) -> Result:
+        return {
+            "mpi": f"emulated: {emulated.name}",
+            "times_s": {probe.name: times(probe) for probe in probes},
+            "retransmissions": {},
+            "cores": 0,
+            "local_ranks": 0,
+            "elapsed_s": 0.0,
+        }
+
+    return _measure_by(ask, structure, ranks, quick=quick)
+
+
+def _measure_by(
+    ask: Callable[[Sequence[Probe]], Result], structure: Machine, ranks: int, *, quick: bool
+) -> Measurements:
+    """Return the times of all probes, whose sizes a first look decides; `ask` has the times."""
+    look = first_look(structure, ranks)
+    times = ask(look)["times_s"]
+    alone = {
+        probe.size: min(times[probe.name]) / probe.schedule.transfers
+        for probe in sorted(look, key=lambda probe: probe.schedule.transfers)
+    }
+    *_, second, largest = sorted(alone)
+    rate = (largest - second) / max(alone[largest] - alone[second], 1e-12)
+    scale = Scale.of(max(alone[SMALLEST_B], 1e-9), rate, MESSAGE_S)
+    found = ask(all_probes(structure, ranks, scale, quick=quick))
+    return Measurements(
+        structure.to_spec(),
+        ranks,
+        found["mpi"],
+        {name: tuple(row) for name, row in found["times_s"].items()},
+        quick,
+        scale.large,
+        scale.alone_s,
+        scale.rate_Bps,
+        found["retransmissions"],
+        found["cores"],
+        found["local_ranks"],
+        found["elapsed_s"],
+    )

@@ -14,7 +14,7 @@ is one repetition, exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -144,6 +144,14 @@ class RunTimeRow:
     setup_s: Times
     first_s: Times
     execution_s: Times
+
+    @staticmethod
+    def of_object(found: Mapping[str, Any]) -> RunTimeRow:
+        """Return the row that a rank of a job has measured."""
+        row: dict[str, Any] = {
+            key: tuple(value) if key.endswith("_s") else value for key, value in found.items()
+        }
+        return RunTimeRow(**row)
 
     @property
     def is_posting(self) -> bool:

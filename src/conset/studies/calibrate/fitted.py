@@ -1,0 +1,593 @@
+"""Fitted parameters of a machine, each with its interval and the probes it was estimated from.
+
+One kind of parameter after the other, each on the machine known so far: lone messages, barriers,
+signals, eager messages, jitter, contention. Notes tell what contradicts the stated network, what
+was lost, and what is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, log2
+from typing import Any
+
+import numpy as np
+
+from conset.base.units import format_rate, format_size, format_time
+from conset.machine.costs import Steps, Synchronization
+from conset.machine.machine import Machine
+from conset.machine.words import WORDS
+from conset.studies.calibrate.contention import Contention, find_contention
+from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
+from conset.studies.calibrate.measurements import Measurements, answer, flow_times
+from conset.studies.calibrate.probes import PHASES, SMALLEST_B, Probe
+
+ESTIMATED_FROM = {
+    "send_overhead": "slope of small messages out of one rank",
+    "receive_overhead": "slope of small messages into one rank",
+    "inject": "a lone message, less the work at both ends",
+    "hop": "lone messages over different distances",
+    "port": "long messages out of one rank, and into one",
+    "port_out": "long messages out of one rank to several",
+    "port_in": "long messages into one rank from several",
+    "node": "long messages both ways at once",
+    "link": "long messages that share one link, and many at once",
+}
+CHANCE = 0.15
+"""Share of a lone message's time below which differences of its times are noise, and no jitter."""
+Barrier = tuple[int, float, float]
+"""Ranks, seconds, standard error."""
+
+
+@dataclass(frozen=True)
+class FittedParameter:
+    """One parameter of the machine.
+
+    Attributes:
+        word: its key in machine files.
+        value: as a machine file has it.
+        text: value and interval for people.
+        number: the number in SI units that the interval is of; None: it is a choice.
+        low: of the 95 % interval.
+        high: of it; infinite: no end was seen.
+        unit: `s`, `B/s`, `B` or "".
+        source: what it was estimated from.
+        tag: as in machine files.
+    """
+
+    word: str
+    value: Any
+    text: str
+    number: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    source: str
+    tag: str = "fitted"
+
+    @staticmethod
+    def choice(word: str, value: Any, source: str, text: str = "") -> FittedParameter:
+        """Return a parameter that is no number with an interval."""
+        return FittedParameter(word, value, text or str(value), None, None, None, "", source)
+
+    @staticmethod
+    def time(word: str, interval: Interval, source: str) -> FittedParameter:
+        """Return a parameter that is one time, whose interval its source repeats."""
+        text = interval_text(word, interval.value, interval)
+        ends = f"{format_time(interval.low)} to {format_time(interval.high)}"
+        value = seconds(interval.value)
+        return FittedParameter(
+            word, value, text, interval.value, interval.low, interval.high, "s", f"{source}; {ends}"
+        )
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether an interval's ends are more than a factor of two apart."""
+        is_measured = self.number and self.low is not None and self.high is not None
+        if not is_measured or self.unit not in ("s", "B/s"):
+            return False
+        return 2 * max(self.low or 0.0, 1e-12) < (self.high or 0.0) < inf
+
+    def to_object(self) -> dict[str, Any]:
+        """Return the object of `calibrate --json`; an end that was not seen is null."""
+        ends = [
+            None if end is None or end == inf else end for end in (self.number, self.low, self.high)
+        ]
+        return {
+            "word": self.word,
+            "value": self.value,
+            "number": ends[0],
+            "low": ends[1],
+            "high": ends[2],
+            "unit": self.unit,
+            "tag": self.tag,
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """All parameters, and what else was seen.
+
+    Attributes:
+        words: in the order of machine files.
+        machine: the stated network with these costs.
+        fit: of the parameters of a lone message.
+        contention: how messages affect each other; None: the network has no links, or too few
+            ranks.
+        barriers: times of barriers by number of ranks.
+        notes: what is contradicted, lost, or not known.
+    """
+
+    words: tuple[FittedParameter, ...]
+    machine: Machine
+    fit: Fit
+    contention: Contention | None
+    barriers: tuple[Barrier, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def start_s(self) -> float:
+        """How far apart ranks begin [s]."""
+        return self.fit.parameters.start_s
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Probes of one calibration and their times.
+
+    Attributes:
+        probes: all.
+        data: their times.
+    """
+
+    probes: Sequence[Probe]
+    data: Measurements
+
+    def series(self, *names: str) -> list[Probe]:
+        """Return the probes of a series, or of several."""
+        return [probe for probe in self.probes if probe.series in names]
+
+    def typical_s(self, series: str, x: float | None = None) -> float:
+        """Return the time of a series' first probe of small messages [s]; 0: there is none."""
+        small = [probe for probe in self.series(series) if probe.size == SMALLEST_B]
+        times = (self.data.typical_s(probe.name) for probe in small if x in (None, probe.x))
+        return next(times, 0.0)
+
+
+def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) -> Found:
+    """Return all parameters that the measurements show."""
+    evidence = Evidence(probes, data)
+    fitter = Fitter(probes, data, structure)
+    fit = fitter.fit()
+    notes = list(fit.notes)
+    machine = fitter.machine(fit.parameters)
+    barriers, synchronization, machine = _barriers(evidence, fit, machine)
+    signal, machine = _signal(evidence, fit, machine)
+    eager, fit, machine = _eager(evidence, fitter, fit, machine)
+    jitter, fit, machine = _jitter(evidence, fit, machine)
+    contention = find_contention(probes, data, machine, fit.parameters.start_s)
+    found = [synchronization, signal, eager, jitter]
+    if contention is not None:
+        machine = contention.model_words.on(machine)
+        costs = replace(
+            machine.costs,
+            tolerance=contention.tolerance,
+            blocking=round(contention.blocking, 2),
+        )
+        fit, machine = _steady(fit, replace(machine, costs=costs), contention)
+        found += _contention_parameters(contention)
+    found += [*_times(fit, structure), *_rates(fit, structure), *_choices(evidence, fit)]
+    if "link" not in fit.intervals and structure.topology.kind != "crossbar":
+        notes.append("link: the stated network has its own rates, which are kept")
+    if contention is None and structure.topology.kind != "crossbar":
+        notes.append("tolerance, blocking, model: no two pairs of these ranks share a link")
+    sizes = [format_size(size) for size in (SMALLEST_B, fitter.large)]
+    found.append(
+        replace(
+            FittedParameter.choice("size_range", sizes, "sizes that were sent", " to ".join(sizes)),
+            unit="B",
+        )
+    )
+    notes += _contradictions(evidence, machine, contention)
+    wide = [parameter.word for parameter in found if parameter.is_vague]
+    order = {word: place for place, word in enumerate(WORDS)}
+    found.sort(key=lambda parameter: order[parameter.word])
+    if wide:
+        notes.append(f"known within a factor of two at best: {', '.join(wide)}")
+    return Found(tuple(found), machine, fit, contention, tuple(barriers), tuple(notes))
+
+
+def seconds(value: float) -> str:
+    """Return a time as a machine file has it, to four digits."""
+    return format_time(float(f"{value:.4g}")) if value else "0 s"
+
+
+def interval_text(word: str, value: float, interval: Interval) -> str:
+    """Return `1.2 us (1.1 to 1.3 us)` for people."""
+    write = format_rate if word in RATES else format_time
+    if value == inf:
+        return f"no limit seen (at least {write(interval.low)})"
+    if value == 0:
+        return f"0 (at most {write(interval.high)})"
+    high = "∞" if interval.high == inf else write(interval.high)
+    return f"{write(value)} ({write(interval.low)} to {high})"
+
+
+def _barriers(
+    evidence: Evidence, fit: Fit, machine: Machine
+) -> tuple[list[Barrier], FittedParameter, Machine]:
+    free = replace(machine, costs=replace(machine.costs, synchronization=Synchronization()))
+    points = []
+    for probe in evidence.series("barrier"):
+        time = evidence.data.median_s(probe.name)
+        rest = answer(probe, free, "flow") + fit.parameters.start_s
+        error = max(evidence.data.log_error(probe.name), 0.02) * time / (PHASES - 1)
+        points.append((probe.ranks, max((time - rest) / (PHASES - 1), 0.0), error))
+    barrier, low, high, text = _fit_barrier(points)
+    counts = sorted({count for count, _, _ in points})
+    ranks = counts[-1]
+    value: Any = seconds(barrier.base_s)
+    if barrier.per_log2_s:
+        base = ("-" if barrier.base_s < 0 else "") + seconds(abs(barrier.base_s))
+        value = {"base": base, "per_log2": seconds(barrier.per_log2_s)}
+    ends = f"{format_time(low)} to {format_time(high)}"
+    parameter = FittedParameter(
+        "synchronization",
+        value,
+        f"{text} ({ends} for {ranks} ranks)",
+        barrier.at(ranks),
+        low,
+        high,
+        "s",
+        f"{PHASES} phases under barriers of {', '.join(map(str, counts))} ranks; "
+        f"for {ranks}: {ends}",
+    )
+    costs = replace(machine.costs, synchronization=barrier)
+    return points, parameter, replace(machine, costs=costs)
+
+
+def _fit_barrier(points: Sequence[Barrier]) -> tuple[Synchronization, float, float, str]:
+    """Return (barrier, low, high, text) over the ranks, by the fewest terms that fit.
+
+    Low and high are for the most ranks.
+    """
+    ranks = np.array([log2(count) for count, _, _ in points])
+    times = np.array([time for _, time, _ in points])
+    sigma = np.maximum([error for _, _, error in points], 0.05 * np.maximum(times, 1e-12))
+    forms = {"base": np.stack([np.ones_like(ranks)], 1), "log": ranks[:, None]}
+    distinct = len(set(ranks.tolist()))
+    if distinct > 2:
+        forms["both"] = np.stack([np.ones_like(ranks), ranks], 1)
+    found = {}
+    for name, matrix in forms.items():
+        weighted = matrix / sigma[:, None]
+        values, *_ = np.linalg.lstsq(weighted, times / sigma, rcond=None)
+        miss = float(np.sum((weighted @ values - times / sigma) ** 2))
+        scale = max(miss / max(len(points) - values.size, 1), 1.0)
+        covariance = np.linalg.inv(weighted.T @ weighted) * scale
+        found[name] = (miss + 4 * values.size, values, covariance, matrix[-1])
+    if distinct == 1:
+        found.pop("log")
+    if "both" in found and found["both"][1][-1] < 0:
+        found.pop("both")
+    name = min(found, key=lambda form: found[form][0])
+    _, values, covariance, last = found[name]
+    values = np.maximum(values, 0.0) if name != "both" else values
+    barrier = Synchronization(
+        0.0 if name == "log" else float(values[0]), float(values[-1]) if name != "base" else 0.0
+    )
+    wide = 1.96 * float(np.sqrt(last @ covariance @ last))
+    at = barrier.at(max(count for count, _, _ in points))
+    text = {
+        "base": format_time(barrier.base_s),
+        "log": f"{format_time(barrier.per_log2_s)} · log2 N",
+        "both": f"{format_time(barrier.base_s)} + {format_time(barrier.per_log2_s)} · log2 N",
+    }[name]
+    return barrier, max(at - wide, 0.0), at + wide, text
+
+
+def _signal(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[FittedParameter, Machine]:
+    probe = evidence.series("ready")[0]
+    time, unit = evidence.data.median_s(probe.name), evidence.data.alone_s
+    error = max(evidence.data.log_error(probe.name), 0.02) * time
+
+    def simulated(signal: float) -> float:
+        costs = replace(machine.costs, signal_s=signal)
+        return answer(probe, replace(machine, costs=costs), "flow") + fit.parameters.start_s
+
+    value, slope = 0.0, max((simulated(unit) - simulated(0.0)) / unit, 1e-3)
+    for _ in range(6):
+        value = max(value + (time - simulated(value)) / slope, 0.0)
+    wide = 1.96 * error / slope
+    interval = Interval(value, max(value - wide, 0.0), value + wide)
+    parameter = FittedParameter.time("signal", interval, f"{PHASES} phases under ready")
+    return parameter, replace(machine, costs=replace(machine.costs, signal_s=value))
+
+
+def _eager(
+    evidence: Evidence, fitter: Fitter, fit: Fit, machine: Machine
+) -> tuple[FittedParameter, Fit, Machine]:
+    """Return the threshold, and the fit: longer messages pay for asking if that fits better."""
+    tried = sorted(evidence.series("late"), key=lambda probe: probe.size)
+    early = []
+    for probe in tried:
+        # no send that waits for its receive ends before that, however disturbed it is
+        times = sorted(evidence.data.times_s[probe.name])
+        early.append(times[min(1, len(times) - 1)] < 0.8 * probe.late_s)
+    # the size that parts early sends from late ones with the fewest on the wrong side
+    wrong = [
+        sum(not is_early for is_early in early[:k]) + sum(early[k:]) for k in range(len(tried) + 1)
+    ]
+    place = int(np.argmin(wrong))
+    low = float(tried[place - 1].size) if place else 0.0
+    high = float(tried[place].size) if place < len(tried) else inf
+    longest = ", the longest tried," if high == inf else ""
+    text = f"sends of up to {format_size(int(low))}{longest} end before their receive is posted"
+    value = "none"
+    if not place:
+        text = "every send waits for its receive"
+    elif high < inf:
+        text += f", of {format_size(int(high))} not"
+        asking = replace(machine, costs=replace(machine.costs, eager_B=low))
+        other = Fitter(evidence.probes, evidence.data, asking)
+        refitted = other.fit()
+        if _criterion(other, refitted) < _criterion(fitter, fit):
+            value = format_size(int(low))
+            fit, machine = refitted, other.machine(refitted.parameters)
+        else:
+            text += "; longer ones take no longer than the other words say, so none is charged"
+    shown = f"{format_size(int(low))}" + (
+        "" if high == inf else f" (below {format_size(int(high))})"
+    )
+    if high == inf:
+        shown = f"at least {shown}"
+    return FittedParameter("eager", value, shown, low, low, high, "B", text), fit, machine
+
+
+def _criterion(fitter: Fitter, fit: Fit) -> float:
+    return fitter.criterion(fit.parameters, fitter.cost(fitter.residuals(fit.parameters)))
+
+
+def _jitter(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[FittedParameter, Fit, Machine]:
+    """Return what chance adds to a lone message: typical time less the least, taken off `inject`.
+
+    Of a row of messages, each when the one before has come, the typical time is the mean of one of
+    them, without what disturbs whole rows. Barriers and signals were measured whole: what chance
+    adds to them is theirs.
+    """
+    data = evidence.data
+    small = [probe for probe in evidence.series("chain") if probe.size == SMALLEST_B]
+    most = max(probe.schedule.transfers for probe in small)
+    found, typical, least_s = [], [], inf
+    for probe in (probe for probe in small if probe.schedule.transfers == most):
+        pair = {probe.schedule.pattern.source[0], probe.schedule.pattern.target[0]}
+        least = min(
+            min(data.times_s[other.name]) / other.schedule.transfers
+            for other in small
+            if {other.schedule.pattern.source[0], other.schedule.pattern.target[0]} <= pair
+        )
+        typical.append((data.typical_s(probe.name) - fit.parameters.start_s) / most)
+        found.append(max(typical[-1] - least, 0.0))
+        least_s = min(least, least_s)
+    value, low, high = float(np.median(found)), min(found), max(found)
+    if value < CHANCE * float(np.median(typical)):
+        value = low = 0.0
+        high = max(high, CHANCE * float(np.median(typical)))
+    parameter = FittedParameter.time(
+        "jitter", Interval(value, low, high), "a lone small message, typical less least time"
+    )
+    parameters, intervals = fit.parameters, dict(fit.intervals)
+    steps = parameters.steps("inject")
+    rest = np.maximum(np.array(steps.seconds) - value, 0.0)
+    if "inject" in parameters.values:
+        names = ["inject", *(step_name("inject", int(size)) for size in steps.up_to_B[:-1])]
+        for name, added in zip(names, np.diff(rest, prepend=0.0).tolist(), strict=True):
+            parameters = parameters.with_value(name, added)
+        given = intervals["inject"]
+        intervals["inject"] = Interval(
+            float(rest[0]), max(given.low - value, 0.0), max(given.high - value, 0.0)
+        )
+    if not any(parameters.values.get(word) for word in TIMES):
+        # among times that contradict each other the fit can lose all that a message takes; the
+        # fastest message had no jitter
+        parameters = parameters.with_value("inject", least_s)
+        intervals["inject"] = Interval(least_s, 0.0, max(*typical, least_s))
+    costs = replace(machine.costs, inject=parameters.steps("inject"), jitter_s=value)
+    fit = replace(fit, parameters=parameters, intervals=intervals)
+    return parameter, fit, replace(machine, costs=costs)
+
+
+def _steady(fit: Fit, machine: Machine, contention: Contention) -> tuple[Fit, Machine]:
+    """Return the rate of a link under many messages, where single ones have shown a rate."""
+    if "link" not in fit.parameters.values:
+        return fit, machine
+    steady = contention.steady
+    old, rate = fit.intervals["link"], fit.parameters.values["link"] * steady
+    machine = replace(machine, costs=replace(machine.costs, link_Bps=rate))
+    moved = Interval(rate, old.low * steady, old.high * steady)
+    refitted = replace(
+        fit,
+        parameters=fit.parameters.with_value("link", rate),
+        intervals={**fit.intervals, "link": moved},
+        fitted_s=flow_times(fit.probes, machine) + fit.parameters.start_s,
+    )
+    return refitted, machine
+
+
+def _times(fit: Fit, structure: Machine) -> Iterator[FittedParameter]:
+    """Yield the times of a lone message."""
+    for word in TIMES:
+        if word == "hop" and structure.topology.kind == "crossbar":
+            continue
+        steps = fit.parameters.steps(word)
+        none = Interval(0.0, 0.0, 0.01 * fit.parameters.unit_s)
+        interval = replace(fit.intervals.get(word, none), value=steps.seconds[0])
+        parameter = FittedParameter.time(word, interval, ESTIMATED_FROM[word])
+        parameter = replace(parameter, number=fit.intervals.get(word, none).value)
+        if len(steps.seconds) > 1:
+            rest = [
+                f"{format_time(time)} above {format_size(size)}"
+                for time, size in zip(steps.seconds[1:], steps.up_to_B, strict=False)
+            ]
+            parameter = replace(parameter, text=f"{parameter.text}, {', '.join(rest)}")
+            if word == "hop":
+                yield parameter
+                parameter = replace(parameter, word="hop_by_size")
+            parameter = replace(parameter, value=_step_values(steps))
+        yield parameter
+    eject = FittedParameter.choice("eject", "0 s", "part of inject", "part of inject")
+    yield replace(eject, number=0.0, unit="s", tag="assumed")
+
+
+def _step_values(steps: Steps) -> list[Mapping[str, str]]:
+    sizes = zip(steps.seconds, steps.up_to_B, strict=True)
+    rows = [
+        {"up_to": format_size(size), "value": seconds(time)} for time, size in sizes if size < inf
+    ]
+    return [*rows, {"value": seconds(steps.seconds[-1])}]
+
+
+def _rates(fit: Fit, structure: Machine) -> Iterator[FittedParameter]:
+    """Yield the rates of ports, nodes and links."""
+    values = fit.parameters.values
+    ports = ["port"] if "port" in values else ["port_out", "port_in"]
+    links = [] if structure.topology.kind == "crossbar" else ["link"]
+    for word in (*ports, "node", *links):
+        interval, value = fit.intervals.get(word), values.get(word, inf)
+        if interval is None:
+            continue
+        ends = f"at least {format_rate(interval.low)}"
+        if value < inf:
+            ends = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
+        yield FittedParameter(
+            word,
+            "none" if value == inf else format_rate(float(f"{value:.4g}")),
+            interval_text(word, value, interval),
+            interval.value,
+            interval.low,
+            interval.high,
+            "B/s",
+            f"{ESTIMATED_FROM[word]}; {ends}",
+        )
+
+
+def _choices(evidence: Evidence, fit: Fit) -> Iterator[FittedParameter]:
+    """Yield what a rank does at once."""
+    processors, flight = fit.parameters.processors, fit.parameters.in_flight or "all"
+    both_ways = "small messages both ways at once, beside one way"
+    yield FittedParameter.choice("processors", processors, both_ways)
+    small = (int(probe.x) for probe in evidence.series("pair") if probe.size == SMALLEST_B)
+    under_way = f"small messages of one rank under way at once, up to {max(small, default=1)}"
+    yield FittedParameter.choice("in_flight", flight, under_way)
+
+
+def _contention_parameters(found: Contention) -> Iterator[FittedParameter]:
+    """Yield the model of contention, its parameters, and those of the formula."""
+    errors = ", ".join(f"{model} {error:.3f}" for model, error in found.errors.items())
+    yield FittedParameter.choice(
+        "model", found.model, f"rms of log(measured / simulated) over what meets on links: {errors}"
+    )
+    fields = found.model_words.fields
+    if found.buffers_B is None:
+        yield FittedParameter.choice("lanes", fields["lanes"], "as model")
+    else:
+        size, (low, high) = fields["link_buffers_B"], found.buffers_B
+        ends = f"{low:.0f} to {high:.0f} B"
+        yield FittedParameter(
+            "link_buffers",
+            f"{size:g} B",
+            f"{size:g} B ({ends})",
+            float(size),
+            low,
+            high,
+            "B",
+            f"messages behind one that is held up; {ends}",
+        )
+    if found.buffers_B is not None and found.window_B is not None:
+        least, window, most = found.window_B
+        ends = f"at least {least:.0f} B" if most == inf else f"{least:.0f} to {most:.0f} B"
+        value = "none" if window == inf else f"{window:g} B"
+        yield FittedParameter(
+            "window",
+            value,
+            f"no limit seen ({ends})" if window == inf else f"{value} ({ends})",
+            window,
+            least,
+            most,
+            "B",
+            f"a short message posted after long ones into other directions; {ends}",
+        )
+    yield FittedParameter(
+        "tolerance",
+        found.tolerance,
+        f"{found.tolerance}; one link alone carries {found.harmless} of {found.tested} tried "
+        "without harm",
+        float(found.harmless),
+        float(found.harmless),
+        inf if found.harmless == found.tested else float(found.harmless + 1),
+        "",
+        f"messages that share one link and take what fair sharing takes ({found.harmless} of "
+        f"{found.tested} tried), and exchanges in which many meet",
+    )
+    yield FittedParameter(
+        "blocking",
+        round(found.blocking, 2),
+        f"{found.blocking:.2f} ({found.blocking_low:.2f} to {found.blocking_high:.2f})",
+        found.blocking,
+        found.blocking_low,
+        found.blocking_high,
+        "",
+        "exchanges in which many messages meet, by the formula",
+    )
+
+
+def _contradictions(
+    evidence: Evidence, machine: Machine, contention: Contention | None
+) -> Iterator[str]:
+    """Yield what does not fit the network that was stated, and what was lost or held up."""
+    data = evidence.data
+    apart = {int(probe.x): data.typical_s(probe.name) for probe in evidence.series("apart")}
+    most = max(apart, default=1)
+    slower = apart[most] / apart[min(apart)] if apart else 1.0
+    if most > 1 and slower > 1.25:
+        cores = " (ranks share cores)" if data.oversubscribed else ""
+        yield (
+            f"{most} pairs that share nothing in the stated network take {slower:.2f} times "
+            f"what one takes{cores}: something else is shared"
+        )
+    shared = sorted((probe.x, data.typical_s(probe.name)) for probe in evidence.series("share"))
+    unlimited = machine.costs.link_Bps == inf and machine.topology.link_rate_Bps is None
+    if len(shared) > 1 and unlimited:
+        yield (
+            f"{shared[-1][0]:g} pairs that share a link in the stated network take "
+            f"{shared[-1][1] / shared[0][1]:.2f} times what one takes: it holds nothing back, "
+            "or is not shared"
+        )
+    both, loaded = evidence.typical_s("both", 8), evidence.typical_s("loaded")
+    if both and loaded and loaded / both > 1.3:
+        yield (
+            f"small messages of all ranks at once take {loaded / both:.1f} times what those of "
+            "one pair take: overheads grow with load"
+        )
+    met = [probe.name for probe in evidence.series("share", "crowd", "storm", "pressure")]
+    lost = sum(data.retransmissions.get(name, 0) for name in met)
+    if lost:
+        worst = max(met, key=data.spread)
+        yield (
+            f"loss: {lost} segments were sent again where messages met; the slowest repetition "
+            f"took {data.spread(worst):.1f} times the typical one ({worst}). No word says so: "
+            "measure what matters"
+        )
+    held = max(contention.pressure, default=0.0) if contention is not None else 0.0
+    if contention is not None and contention.pressure and contention.pushes_back:
+        yield (
+            f"back-pressure: behind one that is held up a message takes {held:.2f} times its "
+            f"fair time, {contention.held_up:.2f} times what a queue explains"
+        )
+    elif held > 1.2:
+        yield (
+            f"queues: behind one that is held up a message takes {held:.2f} times its fair "
+            "time, no longer than behind all bytes of the other"
+        )
