@@ -262,4 +262,5 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and no name that i
         """Loads a name when it is first used, so that the command line starts fast."""
         if name not in _HOMES:
             raise AttributeError(f"module 'conset' has no attribute '{name}'")
-        return getattr(_module(_HOMES[name]), name)
+        globals()[name] = found = getattr(_module(_HOMES[name]), name)
+        return found

@@ -147,7 +147,9 @@ def pattern_on(
     """The given pattern for the ranks of a machine where it has no number of its own."""
     if isinstance(pattern, Pattern):
         return pattern
-    return load_pattern(pattern, machine, ranks_per_node=ranks_per_node, seed=seed)
+    topology = machine.topology
+    ranks = topology.endpoints * ranks_per_node
+    return parse_pattern(str(pattern), topology=topology, ranks=ranks, seed=seed)
 
 
 def placed_nodes(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -139,23 +140,22 @@ class ValueObject:
     """
 
     def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
         if type(other) is not type(self):
             return NotImplemented
         return all(
             same_value(getattr(self, name), getattr(other, name))
-            for name in _field_names(self, compared=True)
+            for name in _field_names(type(self), compared=True)
         )
 
     def __hash__(self) -> int:
-        return hash(
-            (
-                type(self),
-                *(_hashable(getattr(self, name)) for name in _field_names(self, compared=True)),
-            )
-        )
+        names = _field_names(type(self), compared=True)
+        values = [getattr(self, name) for name in names]
+        return hash((type(self), *map(_hashable, values)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: _packed(getattr(self, name)) for name in _field_names(self)}
+        return {name: _packed(getattr(self, name)) for name in _field_names(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -166,7 +166,7 @@ class ValueObject:
 
     def _freeze(self) -> None:
         """Makes all arrays read-only, for nouns that do not cast them."""
-        for name in _field_names(self):
+        for name in _field_names(type(self)):
             if isinstance(value := getattr(self, name), np.ndarray):
                 object.__setattr__(self, name, frozen(value))
 
@@ -194,8 +194,9 @@ def _same_array(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
-def _field_names(noun: Any, *, compared: bool = False) -> list[str]:
-    return [each.name for each in fields(noun) if each.compare or not compared]
+@cache
+def _field_names(noun: Any, compared: bool = False) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(noun) if field.compare or not compared)
 
 
 _SAMPLED = 32
@@ -207,10 +208,8 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         sample = value[:: len(value) // _SAMPLED + 1] if value.ndim else value
         return value.shape, tuple(np.nan_to_num(sample).ravel().tolist())
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping | tuple | list):
         return len(value)
-    if isinstance(value, tuple | list):
-        return tuple(map(_hashable, value))
     return value if value == value else None
 
 

@@ -107,6 +107,13 @@ def compile_placed(
     if AUTO in (name, options.sync):
         require_affordable(pattern, options.rank_by, options.effort)
 
+    if name != AUTO:
+        schedule = compile_by(name, pattern, machine, options, placement, manifest)
+        if options.sync == AUTO:
+            return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
+        policy = options.policy
+        return schedule if policy is None else replace(schedule, sync=policy)
+
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         return compile_by(
             method,
@@ -122,14 +129,9 @@ def compile_placed(
     def refuse(method: str) -> str | None:
         return why_not(method, pattern, machine, options, placement)
 
-    if name == AUTO:
-        start = time.perf_counter()
-        chosen = choose_schedule(make, pattern, machine, options, refuse=refuse)
-        return chosen.with_report(compile_s=time.perf_counter() - start)
-    schedule = make(name, None, options.effort)
-    if options.sync == AUTO:
-        return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
-    return schedule if options.policy is None else replace(schedule, sync=options.policy)
+    start = time.perf_counter()
+    chosen = choose_schedule(make, pattern, machine, options, refuse=refuse)
+    return chosen.with_report(compile_s=time.perf_counter() - start)
 
 
 def why_not(

@@ -46,7 +46,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any, overload
@@ -320,6 +320,7 @@ def is_spec(text: str) -> bool:
     return text.split(",", 1)[0].split(":", 1)[0].strip() in (*PRESETS, *KINDS, *FAMILIES)
 
 
+@lru_cache(maxsize=16)
 def machine_from_spec(text: str) -> Machine:
     """A preset, bare network or family with its options; opens no file.
 

@@ -80,7 +80,7 @@ def parse_pattern(
     options = ReadOptions(ranks, parts, rows_to, word, seed)
     path = input_path(text)
     if path is None:
-        _refuse_options(f"pattern '{text}'", options, ())
+        _refuse_options(f"pattern '{text}'", options)
         return _generate(text, topology, ranks, seed)
     return _reader(path, options).function(path, options)
 
@@ -136,7 +136,7 @@ def _head(text: str) -> str:
     return re.split("[:,]", text, maxsplit=1)[0].strip()
 
 
-def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...]) -> None:
+def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...] = ()) -> None:
     for name in ("parts", "rows_to", "word"):
         if getattr(options, name) != getattr(ReadOptions, name) and name not in takes:
             files = " ".join(suffix for suffix, reader in READERS.items() if name in reader.takes)
@@ -220,7 +220,7 @@ def _generate(text: str, topology: Topology | None, ranks: int | None, seed: int
     row: Generator = GENERATORS[name]
     options = _options(text, name, {**row.arguments, **COMMON})
     given = options.pop("size", None)
-    sizes = parse_sizes(given or DEFAULT_SIZE)
+    sizes = _DEFAULT_SIZES if given is None else parse_sizes(given)
     ranks = _whole("ranks", options.pop("ranks"), 1, MAX_RANKS) if "ranks" in options else ranks
     if ranks is None:
         raise UsageError(
@@ -326,3 +326,6 @@ def _sigma(text: str, whole: str) -> float:
     if not 0 <= sigma < math.inf:
         raise UsageError(f"size '{whole}': sigma must be finite and at least 0, is {sigma:g}")
     return sigma
+
+
+_DEFAULT_SIZES = parse_sizes(DEFAULT_SIZE)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from conset.base import VERSION
@@ -70,13 +69,3 @@ class CompileReport:
     rank_by: str = ""
     simulated_s: float | None = None
     verdict: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if self.verdict is not None:
-            object.__setattr__(self, "verdict", MappingProxyType(dict(self.verdict)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A view of a mapping cannot be pickled, what it shows can."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        verdict = None if self.verdict is None else dict(self.verdict)
-        return CompileReport, tuple((values | {"verdict": verdict}).values())

@@ -24,7 +24,7 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import CompileReport, Manifest
 from conset.schedule.paths import Paths
-from conset.schedule.policy import InFlight, check_in_flight, check_posting
+from conset.schedule.policy import POSTINGS, InFlight, check_in_flight, check_posting
 
 
 class Compiled(Protocol):
@@ -132,10 +132,12 @@ class Schedule(ValueObject):
         check_range("message", self.message, self.pattern.messages)
         self._check_parts()
         self._check_placement()
-        self._check_routes()
+        if not (self.route_offsets is None and self.route_nodes is None and self.channels is None):
+            self._check_routes()
         if self.in_flight is not None:
             check_in_flight(self.in_flight)
-        check_posting(self.posting)
+        if self.posting not in POSTINGS:
+            check_posting(self.posting)
         if self.timetable is not None:
             self._check_timetable(np.asarray(self.timetable, np.float64))
         if self.min_bandwidth_Bps is not None:
@@ -153,11 +155,11 @@ class Schedule(ValueObject):
                 raise InputError(
                     f"parts[{wrong[0]}] = {self.parts[wrong[0]]}: must be at least 0 B"
                 )
-        if self.parts is None and self.transfers <= self.pattern.messages:
+        if self.parts is None and self.message.size <= self.pattern.messages:
             distinct = (
                 self.pattern.size if self.pattern.size.strides != (0,) else self.pattern.size[:1]
             )
-            if float(distinct.max(initial=0)) * self.transfers <= MAX_SIZE_B:
+            if float(distinct.max(initial=0)) * self.message.size <= MAX_SIZE_B:
                 return
         total = float(self.size.sum(dtype=np.float64))
         if total > MAX_SIZE_B:

@@ -43,9 +43,8 @@ def core_arguments(
         limits.duplex == "exchange",
     )
     network = core_network(topology, machine.routing)
-    source, target = (
-        np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node)
-    )
+    source = np.ascontiguousarray(problem.source_node, np.int32)
+    target = np.ascontiguousarray(problem.target_node, np.int32)
     return network, source, target, width, core_limits
 
 

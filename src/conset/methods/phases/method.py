@@ -68,7 +68,7 @@ class Method:
         own = self.limits(topology)
         if user_limits is None:
             return own
-        for name, value in user_limits.to_object().items():
+        for name, value in vars(user_limits).items():
             kept = getattr(own, name)
             if value == kept or value in (None, "full") or name in self.adjustable_limits:
                 continue

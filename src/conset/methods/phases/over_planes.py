@@ -87,11 +87,10 @@ def folded(method: Method, problem: Problem) -> Problem:
 
 def schedule_over_planes(method: Method, problem: Problem) -> Phases:
     """`method.schedule(problem)`, over as many planes as the machine has."""
-    inside = folded(method, problem)
-    if inside is problem:
-        return method.schedule(problem)
     planes = planes_of(problem.machine.topology)
-    assert planes is not None  # `folded` says so
+    inside = problem if planes is None else folded(method, problem)
+    if planes is None or inside is problem:
+        return method.schedule(problem)
     found = method.schedule(inside)
     plane, left = split_phases(inside, found, planes, problem.limits.link)
     if left.any():

@@ -327,18 +327,20 @@ ROWS: tuple[Method, ...] = (
 """All methods, in the order of the documentation."""
 
 
+_BY_NAME = {row.name: row for row in ROWS}
+
+
 def find_method(name: str) -> Method:
     """The row called `name`.
 
     Raises:
         UsageError: unknown, with the nearest known name.
     """
-    methods = table()
-    if name not in methods:
-        raise unknown_name("method", name, methods)
-    return methods[name]
+    if name not in _BY_NAME:
+        raise unknown_name("method", name, _BY_NAME)
+    return _BY_NAME[name]
 
 
 def table() -> dict[str, Method]:
     """All rows by name, in the order of the documentation."""
-    return {row.name: row for row in ROWS}
+    return _BY_NAME

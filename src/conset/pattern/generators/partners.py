@@ -69,7 +69,8 @@ def require_messages(messages: int, name: str) -> None:
     Raises:
         InputError: `messages` is above 2³¹ - 1.
     """
-    require(messages <= MAX_MESSAGES, name, f"at most {MAX_MESSAGES} messages", f"{messages}")
+    if messages > MAX_MESSAGES:
+        raise InputError(f"{name}: requires at most {MAX_MESSAGES} messages, given {messages}")
 
 
 def partners_of_pairs(
