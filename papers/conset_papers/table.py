@@ -28,7 +28,6 @@ CONSET_IWARP: Rows = (
     ("Figure 6", "figure_6", ()),
     ("Surface router", "surface_router", ()),
     ("Message passing", "in_flight", ()),
-    ("Schedules of today", "today", ()),
 )
 
 WANG_RANKA: Rows = (
@@ -59,11 +58,9 @@ THAKUR: Rows = (
     ("Table 5", "tables", (5,)),
     ("Table 6", "tables", (6,)),
     ("Fit", "fit", ()),
-    ("Cross-validation", "cross_validation", ()),
     ("Simulation", "simulation", ()),
     ("Winners", "winners", ()),
     ("Section 4", "sentences", ()),
-    ("Own schedules", "own_schedules", ()),
 )
 
 BOKHARI_NICOL: Rows = (

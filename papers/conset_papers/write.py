@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from conset.base.errors import InputError
 from conset.base.files import replacing
 from conset.base.units import count_of
+from conset.report.charts import Heat, picture_charts
 from conset.report.markdown import plain, table_markdown
 from conset.report.style import save
 from conset_papers.item import BASES, Item, Picture, Table, Value
@@ -98,25 +101,29 @@ def table_names(item: Item) -> list[str]:
 
 
 def pictures_of(item: Item) -> tuple[Picture, ...]:
-    """The item's own pictures.
-
-    Without any one of its cells' errors and claims, where it has some.
-    """
-    if item.pictures or not (item.cells or item.asserted):
+    """The item's own pictures; without any a map of its cells' errors, where it has some."""
+    if item.pictures or not item.cells:
         return item.pictures
+    return (Picture(lambda: picture_errors(item)),)
 
-    def draw() -> Figure:
-        from conset_papers.pictures.bars import picture_errors
 
-        marks = [
-            (f"{cell.row}, {cell.column}", cell.error, not cell.departure) for cell in item.cells
-        ]
-        claims = [(claim.statement, claim.holds) for claim in item.asserted]
-        return picture_errors(
-            marks, claims, tolerance=item.tolerance, title=f"{item.name}: {item.title}"
-        )
-
-    return (Picture(draw),)
+def picture_errors(item: Item) -> Figure:
+    """|error| of every cell; a line surrounds what is outside the tolerance."""
+    rows = list(dict.fromkeys(cell.row for cell in reversed(item.cells)))
+    columns = list(dict.fromkeys(cell.column for cell in item.cells))
+    errors = np.full((len(rows), len(columns)), np.nan)
+    for cell in item.cells:
+        errors[rows.index(cell.row), columns.index(cell.column)] = 100 * abs(cell.error)
+    level = np.inf if item.tolerance is None else 100 * item.tolerance
+    labels = [name.replace(" ", "\n") for name in columns]
+    heat = Heat("", "", "", labels, rows, errors, level=level)
+    return picture_charts(
+        [heat],
+        title=f"{item.name}: {item.title}",
+        subtitle="errors against the published numbers [%]",
+        width=max(7.0, 1.3 * len(columns) + 2),
+        height=1.2 + 0.3 * len(rows),
+    )
 
 
 def picture_name(item: Item, picture: Picture) -> str:

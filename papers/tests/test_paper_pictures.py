@@ -1,29 +1,26 @@
-"""Pictures of steps: one axis up for panels that show the same, room for formulas above counts,
-one legend."""
+"""Pictures that reports do not offer: grids of permutations, maps of the errors of cells."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import numpy as np
 
-from conset.report.style import save
-from conset_papers.pictures.lines import Steps, picture_steps
-
-
-def test_panels_of_the_same_quantity_have_the_same_axis_up(tmp_path: Path) -> None:
-    panels = [
-        Steps("a", "messages", "counted", [1, 2, 1], "formula", [1, 8, 1]),
-        Steps("b", "messages", "counted", [3, 3]),
-        Steps("c", "processors", "sending", [20, 16]),
-    ]
-    figure = picture_steps(panels, title="steps")
-    tops = [axes.get_ylim()[1] for axes in figure.axes[:3]]
-    assert tops[0] == tops[1] > 8
-    assert tops[2] > 20
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["counted", "formula"]
-    save(lambda: picture_steps(panels, title="steps"), tmp_path / "a.svg")
-    save(lambda: picture_steps(panels, title="steps"), tmp_path / "b.svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+from conset_papers import Cell, Item
+from conset_papers.grids import IDLE, UNKNOWN, permutation, picture_grids
+from conset_papers.write import pictures_of
 
 
-def test_without_a_formula_there_is_no_legend() -> None:
-    assert not picture_steps([Steps("a", "messages", "counted", [1, 2])], title="steps").legends
+def test_cells_of_a_permutation_name_their_targets() -> None:
+    target = np.array([[3, 1], [IDLE, UNKNOWN]])
+    grid = permutation("a", target, np.zeros((2, 2), np.int64))
+    assert grid.captions.tolist() == [["1,1", "•"], ["", "?"]]
+    assert grid.shade.tolist() == [[0, 0], [-1, -1]]
+    figure = picture_grids([[grid, grid], [grid]], title="three")
+    assert [len(axes.texts) for axes in figure.axes] == [4, 4, 4]
+
+
+def test_errors_of_cells_are_a_map_that_surrounds_what_is_outside_the_tolerance() -> None:
+    cells = (Cell("a", "x", 100, 150), Cell("a", "y", 10, 10), Cell("b", "x", 10, 9.5))
+    item = Item("p", "n", "t", "about", cells=cells, tolerance=0.1, basis="computed")
+    (axes,) = pictures_of(item)[0].draw().axes
+    assert sorted(text.get_text() for text in axes.texts) == ["0", "5", "50"]
+    assert len(axes.lines) == 4

@@ -20,7 +20,6 @@ import pytest
 
 import conset
 from conset.models import Workload
-from conset.report.style import save
 from conset_papers import find_rows
 from conset_papers.bokhari_nicol import (
     assumptions,
@@ -41,7 +40,6 @@ from conset_papers.bokhari_nicol import (
 )
 from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, Setting
 from conset_papers.item import Item
-from conset_papers.pictures.heat import Heat, picture_heat
 from conset_papers.write import write_item
 
 
@@ -366,10 +364,3 @@ def test_a_surface_is_written_with_its_three_pictures(tmp_path: Path) -> None:
         "figure-7-surface.svg",
         "figure-7-plane.svg",
     ]
-
-
-def test_a_map_of_values_surrounds_what_is_above_its_level(tmp_path: Path) -> None:
-    panel = Heat("map", "x", "y", ["a", "b"], ["1", "2"], np.array([[30.0, -5.0], [np.nan, 20.0]]))
-    figure = picture_heat([panel], title="map", level=25)
-    assert len(figure.axes[0].lines) == 4  # the four sides of one cell
-    save(lambda: picture_heat([panel], title="map", level=25), tmp_path / "map.png")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from conset.report.charts import Heat, Line, Panel, picture_charts
 from conset_papers.bokhari_nicol.exchange import (
     MODEL,
     PAPER,
@@ -22,8 +23,6 @@ from conset_papers.bokhari_nicol.exchange import (
 from conset_papers.bokhari_nicol.slices import LEAST, Point, slice_points
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
-from conset_papers.pictures.heat import Heat, picture_heat
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 LANES = (1, 2, 3, 4)
 IN_FLIGHT = ("1", "2", "3", "all")
@@ -101,7 +100,7 @@ def reproduce() -> Item:
         tables=(_table(rows), _times(rows)),
         pictures=(
             Picture(
-                lambda: picture_lines(
+                lambda: picture_charts(
                     [
                         _panel(
                             f"{side} x {side}, {lanes} lane{'s' * (lanes > 1)}",
@@ -123,7 +122,7 @@ def reproduce() -> Item:
                 )
             ),
             Picture(
-                lambda: picture_heat(
+                lambda: picture_charts(
                     _maps(made),
                     title=(
                         f"Lanes of a link and messages of a node in flight: slices at {SLICE_B:,} B"
@@ -132,7 +131,6 @@ def reproduce() -> Item:
                         f"model {MODEL}, sync barrier:k on paragon:NxN; surrounded: as "
                         "the text has it"
                     ),
-                    own_scales=True,
                     height=2.7,
                     width=4.6,
                 ),

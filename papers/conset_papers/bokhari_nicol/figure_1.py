@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 import conset
 from conset.machine.network.routes import route_nodes
 from conset.pattern.pattern import Pattern
+from conset.report.charts import Line, Panel, picture_charts
 from conset.schedule.loads import phase_loads
 from conset_papers.bokhari_nicol.exchange import PAPER
 from conset_papers.item import Claim, Item, Picture, Table
-from conset_papers.pictures.grids import picture_routes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SIDE = 4
 PAIRS = ((4, 2), (5, 14))
@@ -72,20 +77,7 @@ def reproduce() -> Item:
         ABOUT,
         claims=claims,
         tables=(Table("Routes: of the two messages, row,column", ("from", "to", "nodes"), rows),),
-        pictures=(
-            Picture(
-                lambda: picture_routes(
-                    SIDE,
-                    [row_column(*pair).tolist() for pair in PAIRS],
-                    shared,
-                    title="Figure 1: two messages that contend for one edge of a 4 x 4 mesh",
-                    subtitle=(
-                        "on paragon:4x4, row first; orange: the shared edge; the text's own "
-                        "pairs are lost"
-                    ),
-                )
-            ),
-        ),
+        pictures=(Picture(lambda: _picture(shared)),),
         departures=DEPARTURES,
         basis="computed",
     )
@@ -111,3 +103,31 @@ def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> list[tuple[int,
         set(zip(route[:-1].tolist(), route[1:].tolist(), strict=True)) for route in (one, other)
     ]
     return sorted(edges[0] & edges[1])
+
+
+def _picture(shared: list[tuple[int, int]]) -> Figure:
+    def line(name: str, nodes: list[int], beside: float, kind: str) -> Line:
+        across, down = zip(*(divmod(node, SIDE)[::-1] for node in nodes), strict=True)
+        return Line(name, [x + beside for x in across], [y + beside for y in down], kind)
+
+    every = list(range(SIDE * SIDE))
+    lines = [line("processors", every, 0, "rings")]
+    lines += [line("shared edge", list(edge), 0, "bound") for edge in shared]
+    for k, pair in enumerate(PAIRS):
+        name = " → ".join(f"{node // SIDE},{node % SIDE}" for node in pair)
+        lines.append(line(name, row_column(*pair).tolist(), 0.1 * k - 0.05, "line"))
+    panel = Panel(
+        "",
+        "column",
+        "row",
+        lines,
+        y_limits=(SIDE - 0.5, -0.5),
+        legend="outside",
+        ticks=(range(SIDE), [str(k) for k in range(SIDE)]),
+    )
+    return picture_charts(
+        [panel],
+        title="Figure 1: two messages that contend for one edge of a 4 x 4 mesh",
+        subtitle="on paragon:4x4, row first; the text's own pairs are lost",
+        height=4.6,
+    )

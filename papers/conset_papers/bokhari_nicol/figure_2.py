@@ -12,10 +12,10 @@ import numpy as np
 
 import conset
 from conset.pattern.pattern import Pattern
+from conset.report.charts import Line, Panel, picture_charts
 from conset.schedule.loads import phase_loads
 from conset_papers.bokhari_nicol.exchange import MODEL, PAPER, SIDES, SLICE_B, Pair, bounded, pairs
 from conset_papers.item import Cell, Claim, Item, Picture, Table, read_published
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 CHAIN = 16
 MOST = 8
@@ -131,7 +131,7 @@ def reproduce() -> Item:
         ),
         pictures=(
             Picture(
-                lambda: picture_lines(
+                lambda: picture_charts(
                     [_panel(times)],
                     title=f"Contention on a chain of {CHAIN} nodes",
                     height=4.2,

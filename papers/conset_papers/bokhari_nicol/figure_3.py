@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 import conset
 from conset.schedule.schedule import Schedule
 from conset_papers.bokhari_nicol.exchange import PAPER
+from conset_papers.grids import Grid, picture_grids
 from conset_papers.item import Cell, Claim, Item, Picture
-from conset_papers.pictures.grids import picture_exchange
 
 PROCESSORS = 4
 ABOUT = (
@@ -25,7 +25,6 @@ def reproduce() -> Item:
     before = np.tile(np.arange(PROCESSORS), (PROCESSORS, 1))
     after = moved_blocks(schedule, before)
     wanted = before.T
-    arrows = np.stack([schedule.pattern.source, schedule.pattern.target], axis=1).astype(np.int64)
     claims = (
         Claim(
             "(a) to (c), section 3: the exchange turns column order into row order",
@@ -52,10 +51,8 @@ def reproduce() -> Item:
         ),
         pictures=(
             Picture(
-                lambda: picture_exchange(
-                    before,
-                    arrows,
-                    after,
+                lambda: picture_grids(
+                    [_grids(before, schedule.pattern.matrix() > 0, after)],
                     title="Figure 3: complete exchange on 4 processors",
                     subtitle="blocks of a matrix, coloured by the processor that holds them",
                 )
@@ -63,6 +60,19 @@ def reproduce() -> Item:
         ),
         basis="computed",
     )
+
+
+def _grids(
+    before: NDArray[np.int64], sends: NDArray[np.bool_], after: NDArray[np.int64]
+) -> list[Grid]:
+    block = np.array([[f"{i},{j}" for j in range(PROCESSORS)] for i in range(PROCESSORS)])
+    arrow = np.array([[f"{j} → {i}" for i in range(PROCESSORS)] for j in range(PROCESSORS)])
+    sender = np.arange(PROCESSORS)[:, None]
+    return [
+        Grid("(a) column order", before, block),
+        Grid("(b) messages", np.where(sends, sender, -1), np.where(sends, arrow, "")),
+        Grid("(c) row order", after, block),
+    ]
 
 
 def moved_blocks(schedule: Schedule, holder: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,8 +20,8 @@ from conset_papers.bokhari_nicol.permutations import (
     phase_matrix,
     printed_rows,
 )
+from conset_papers.grids import UNKNOWN, Grid, permutation, picture_grids
 from conset_papers.item import Cell, Claim, Item, Picture, Table
-from conset_papers.pictures.grids import UNKNOWN, Grid, picture_permutations
 
 SIDE = 8
 NUMBERS = (1, 2, 3)
@@ -98,7 +98,7 @@ def reproduce() -> Item:
         departures=DEPARTURES,
         pictures=(
             Picture(
-                lambda: picture_permutations(
+                lambda: picture_grids(
                     [
                         [_grid(f"printed, no. {k}", grids[k]) for k in NUMBERS],
                         [
@@ -134,7 +134,7 @@ def printed_grid(rows: list[PrintedRow], number: int) -> NDArray[np.int64]:
 
 def _grid(title: str, target: NDArray[np.int64]) -> Grid:
     """Coloured by the row that is sent to: its four senders stand in one row."""
-    return Grid(title, target, np.maximum(target, 0) // SIDE)
+    return permutation(title, target, np.maximum(target, 0) // SIDE)
 
 
 def _describe(schedule: Schedule) -> str:

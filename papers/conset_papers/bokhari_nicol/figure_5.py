@@ -16,8 +16,8 @@ from conset_papers.bokhari_nicol.permutations import (
     phase_matrix,
     printed_rows,
 )
+from conset_papers.grids import permutation, picture_grids
 from conset_papers.item import Cell, Claim, Item, Picture
-from conset_papers.pictures.grids import Grid, picture_permutations
 
 SIDE = 8
 ABOUT = (
@@ -71,7 +71,7 @@ def reproduce() -> Item:
     shades = [np.full_like(printed, k) for k in range(len(parts))]
     third_shade = np.where(active[0], 0, 1).astype(np.int64)
     grids = [
-        Grid(f"phase {phase}", grid, shade)
+        permutation(f"phase {phase}", grid, shade)
         for phase, grid, shade in zip(pair, parts, shades, strict=True)
     ]
     return Item(
@@ -84,8 +84,13 @@ def reproduce() -> Item:
         tolerance=0.0,
         pictures=(
             Picture(
-                lambda: picture_permutations(
-                    [[*grids, Grid(f"both: phase {whole} at contention 2", third, third_shade)]],
+                lambda: picture_grids(
+                    [
+                        [
+                            *grids,
+                            permutation(f"both: phase {whole} at contention 2", third, third_shade),
+                        ]
+                    ],
                     title="Figure 5: two permutations collapse to a third on 8 x 8 nodes",
                     subtitle=(
                         "a cell names the row,column it sends to; compiled phases, the third "

@@ -14,8 +14,8 @@ from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset_papers.bokhari_nicol.exchange import PAPER
 from conset_papers.bokhari_nicol.permutations import grid_of, phase_matrix
+from conset_papers.grids import IDLE, Grid, permutation, picture_grids
 from conset_papers.item import Cell, Claim, Item, Picture
-from conset_papers.pictures.grids import IDLE, Grid, picture_permutations
 
 SIDE = 16
 SHOWN = 8
@@ -76,7 +76,7 @@ def reproduce() -> Item:
         tolerance=0.0,
         pictures=(
             Picture(
-                lambda: picture_permutations(
+                lambda: picture_grids(
                     [_grids(made[c]) for c in (1, 2, 4)],
                     width=12,
                     height=2.3,
@@ -135,5 +135,5 @@ def _grids(schedule: Schedule) -> list[Grid]:
             f"phase {first}" if contention == 1 else f"phases {first} to {first + contention - 1}"
         )
         shade = np.where(target >= 0, first + step, 0)
-        grids.append(Grid(title, target.reshape(SIDE, SIDE), shade.reshape(SIDE, SIDE)))
+        grids.append(permutation(title, target.reshape(SIDE, SIDE), shade.reshape(SIDE, SIDE)))
     return grids

@@ -14,8 +14,8 @@ import conset
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
+from conset_papers.grids import IDLE
 from conset_papers.item import read_published
-from conset_papers.pictures.grids import IDLE
 
 
 @dataclass(frozen=True, eq=False)

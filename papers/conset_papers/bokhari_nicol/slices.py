@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 
 import conset
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.bokhari_nicol import formulas
 from conset_papers.bokhari_nicol.exchange import (
     ABOUT,
@@ -33,7 +34,6 @@ from conset_papers.bokhari_nicol.exchange import (
 from conset_papers.bokhari_nicol.surfaces import LIMIT
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 NAMES = {4: "Figure 12", 8: "Figure 13", 12: "Figure 14", 16: "Figure 15"}
 ALLOWED = 0.02
@@ -134,7 +134,7 @@ def reproduce(side: int) -> Item:
         departures=(LOG_DEPARTURE, SELF_DEPARTURE, *((LIMIT,) if side == 16 else ()), *beside),
         pictures=(
             Picture(
-                lambda: picture_lines(
+                lambda: picture_charts(
                     [_panel(points)],
                     title=f"{name}: {title}",
                     height=4.9,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
+from conset.report.charts import Heat, Line, Panel, picture_charts
 from conset_papers.bokhari_nicol.exchange import (
     ABOUT,
     MODEL,
@@ -35,8 +36,6 @@ from conset_papers.bokhari_nicol.exchange import (
 )
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
-from conset_papers.pictures.heat import Heat, picture_heat
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 NAMES = {4: "Figure 7", 8: "Figure 8", 12: "Figure 9", 16: "Figure 10"}
 ARRESTED = 16
@@ -90,7 +89,7 @@ def reproduce(side: int) -> Item:
     )
     pictures = (
         Picture(
-            lambda: picture_lines(
+            lambda: picture_charts(
                 [_panel(surface, size) for size in SIZES],
                 title=f"{name}: {title}",
                 subtitle=settings,
@@ -100,22 +99,20 @@ def reproduce(side: int) -> Item:
             )
         ),
         Picture(
-            lambda: picture_heat(
+            lambda: picture_charts(
                 [_heat(surface)],
                 title=f"{name}: the surface, time [ms]",
                 subtitle=f"{settings}; the darker the less, surrounded: the least of a size",
                 width=11.5,
                 height=4.4,
-                logarithmic=True,
             ),
             "surface",
         ),
         Picture(
-            lambda: picture_heat(
+            lambda: picture_charts(
                 [_heat_plane(plane, side, size) for size in SIZES],
                 columns=3,
                 width=4.2,
-                logarithmic=True,
                 title=(
                     f"{name}: time [ms] over link contention of a phase and phases between barriers"
                 ),
@@ -424,7 +421,14 @@ def _heat(surface: Surface) -> Heat:
     labels += [f"naive\n{order}" for order in ORDERS]
     rows = [format_bytes(size) for size in surface.sizes]
     return Heat(
-        "", "node contention, link contention; naive", "", labels, rows, value, _least(value)
+        "",
+        "node contention, link contention; naive",
+        "",
+        labels,
+        rows,
+        value,
+        _least(value),
+        logarithmic=True,
     )
 
 
@@ -445,6 +449,7 @@ def _heat_plane(plane: dict[tuple[Point, int], float], side: int, size: int) -> 
         [str(contention) for contention in contentions],
         value,
         marked,
+        logarithmic=True,
     )
 
 

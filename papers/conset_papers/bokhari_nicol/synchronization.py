@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import conset
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.bokhari_nicol.exchange import (
     MODEL,
     OVERHEAD_DEPARTURE,
@@ -25,7 +26,6 @@ from conset_papers.bokhari_nicol.exchange import (
 )
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 FREE = Setting(costs="synchronization=0")
 POLICIES = ("local", "ready", "none")
@@ -83,7 +83,7 @@ def reproduce() -> Item:
         tables=(_table(rows), _choices(today)),
         pictures=(
             Picture(
-                lambda: picture_lines(
+                lambda: picture_charts(
                     [_panel(side, [row for row in rows if row.side == side]) for side in SIDES],
                     title="Complete exchange with and without barriers",
                     height=3.5,

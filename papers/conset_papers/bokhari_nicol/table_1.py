@@ -8,11 +8,11 @@ from __future__ import annotations
 from math import log2
 
 import conset
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.bokhari_nicol import formulas
 from conset_papers.bokhari_nicol.exchange import MODEL, PAPER, SIDES, SLICE_B
 from conset_papers.bokhari_nicol.formulas import barrier_s, message_s, one_message
 from conset_papers.item import Claim, Item, Picture, Table
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 MESHES = (*SIDES, 20, 24, 28, 32)
 MESSAGES = (8640, SLICE_B, 16_384, 32_768, 65_536)
@@ -77,7 +77,7 @@ def reproduce() -> Item:
         tables=(formula, _readings(), _simulated(simulated)),
         pictures=(
             Picture(
-                lambda: picture_lines(
+                lambda: picture_charts(
                     _panels(),
                     title="Table 1: what a synchronization and a message cost",
                     height=3.9,

@@ -6,8 +6,8 @@ Not only divisors of n/4.
 from __future__ import annotations
 
 import conset
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, read_published
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 
 SIDES = (4, 8, 12, 16, 20, 24, 28, 32)
 ABOUT = (
@@ -56,7 +56,7 @@ def reproduce() -> Item:
     )
     steps = {at: float(row["steps"]) for at, row in printed.items()}
     picture = Picture(
-        lambda: picture_lines(
+        lambda: picture_charts(
             [_panel(made, steps)],
             title="Table 2: phases over contention",
             subtitle=BELOW,

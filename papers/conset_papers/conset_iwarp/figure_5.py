@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conset.report.charts import Bars, picture_charts
 from conset_papers.conset_iwarp.finite_elements import LABELS, MESHES, cuts, exchange, structure
 from conset_papers.conset_iwarp.machine import WORD_B
 from conset_papers.item import Claim, Item, Picture, Table, Value
@@ -93,7 +94,6 @@ def _unequal() -> Claim:
 
 
 def _picture() -> Figure:
-    from conset_papers.pictures.bars import Bars, picture_bars
 
     panels = [
         Bars(
@@ -108,8 +108,9 @@ def _picture() -> Figure:
         )
         for name in MESHES
     ]
-    return picture_bars(
+    return picture_charts(
         panels,
+        height=2.9,
         title="Figure 5: words between pairs of processors",
         subtitle="meshes regenerated with the text's numbers of elements and nodes, 64 parts",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BUTTERFLY, SIZES, TORUS, Basic, basic
 from conset_papers.conset_iwarp.columns import (
     COMPILED,
@@ -23,7 +24,6 @@ from conset_papers.conset_iwarp.columns import (
     published,
 )
 from conset_papers.conset_iwarp.machine import CELLS, MHZ, WORD_B, bandwidth
-from conset_papers.conset_iwarp.today import BEST, CLOSED_FORM, simulated
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ ABOUT = (
     "clocks a phase "
     "and 104 a transfer; message passing by wormhole, no sync, {count} in flight; predicted by "
     "the text's formula (520 "
-    "clocks a phase, links free; 400 + 400 clocks a message) for the same phases; today's compile "
-    "by flow, all "
-    "connections of a phase interleaved. Measured points: Table {table}."
+    "clocks a phase, links free; 400 + 400 clocks a message) for the same phases. "
+    "Measured points: Table {table}."
 )
 
 
@@ -86,9 +85,6 @@ def _rate(which: Basic, words: int, column: str) -> float:
         time = connections(table, words, COMPILED)
     elif column == "msgpass_simulated":
         time = messages(table, words, best_in_flight())
-    elif column == "today":
-        made = CLOSED_FORM if which is ALL_TO_ALL else BEST
-        time = simulated(table, words, made, "interleaved")
     else:
         time = {"conset_predicted": predicted_compiled, "msgpass_predicted": predicted_messages}[
             column
@@ -173,15 +169,13 @@ def _own(which: Basic) -> tuple[Claim, ...]:
 
 def _bisection(which: Basic, rate: float, predicted: float) -> tuple[Claim, ...]:
     limit = bandwidth(_bytes(which, SIZES[-1]), _least(SIZES[-1]))
-    measured, today = (_rate(which, SIZES[-1], column) for column in ("conset_measured", "today"))
+    measured = _rate(which, SIZES[-1], "conset_measured")
     return (
         _congestion(which, predicted, rate),
         Claim(
             "limited by the bisection (§5.1.3), taken as above half of what it allows",
             rate > limit / 2,
-            f"it allows {limit:,.0f} MB/s; measured {measured:,.0f}, simulated {rate:,.0f}; "
-            "today's schedule "
-            f"{today:,.0f}: the schedule limits, not the bisection",
+            f"it allows {limit:,.0f} MB/s; measured {measured:,.0f}, simulated {rate:,.0f}",
         ),
     )
 
@@ -213,15 +207,12 @@ def _departures(which: Basic) -> tuple[str, ...]:
     large = SIZES[-1]
     limit = bandwidth(_bytes(which, large), _least(large))
     factors = [
-        limit / _rate(which, large, column)
-        for column in ("conset_measured", "msgpass_measured", "today")
+        limit / _rate(which, large, column) for column in ("conset_measured", "msgpass_measured")
     ]
     return (
         "The text calls the complete exchange limited by the bisection; its times at "
         "16,384 words are "
-        f"{factors[0]:.1f} (ConSet) and {factors[1]:.1f} times (messages) what that allows, "
-        "today's schedule's "
-        f"{factors[2]:.2f} times",
+        f"{factors[0]:.1f} (ConSet) and {factors[1]:.1f} times (messages) what that allows",
     )
 
 
@@ -242,7 +233,6 @@ COLUMNS = {
     "conset_predicted": "ConSet, predicted by the text's formula",
     "msgpass_simulated": "message passing, simulated",
     "msgpass_predicted": "message passing, predicted by the text's formula",
-    "today": "compiled today, simulated",
 }
 
 
@@ -252,7 +242,6 @@ def _table(which: Basic) -> Table:
 
 
 def _picture(which: Basic) -> Figure:
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     def curve(column: str, colour: int, kind: str) -> Line:
         return Line(
@@ -263,7 +252,6 @@ def _picture(which: Basic) -> Figure:
         return Line(name, SIZES, [_rate(which, words, column) for words in SIZES], "points", colour)
 
     lines = [
-        curve("today", 2, "curve"),
         points("ConSet, measured in the text", "conset_measured", 0),
         curve("conset_simulated", 0, "curve"),
         curve("conset_predicted", 0, "dashed"),
@@ -281,7 +269,7 @@ def _picture(which: Basic) -> Figure:
         ticks=(EVERY, [f"{words:,}" for words in EVERY]),
         legend="outside",
     )
-    return picture_lines(
+    return picture_charts(
         [panel],
         title=f"Figure {which.table + 1}: aggregate bandwidth, {which.name} on a 64 cell iWarp",
         subtitle=(

@@ -307,29 +307,6 @@ def as_the_text(name: str, how: str = "bisection") -> Compiled:
     )
 
 
-@lru_cache(maxsize=16)
-def as_today(name: str, how: str = "bisection") -> Compiled:
-    """Words balanced over phases, transfers by an event list; predicted with links."""
-    schedule = conset.compile(
-        exchange(name, how),
-        machine(CONNECTIONS, SYSTOLIC),
-        method="connections",
-        timetable="event-list",
-        sync="barrier",
-    )
-    predicted = clocks(conset.predict(schedule).time_s)
-    return Compiled(schedule, predicted, (predicted - SETUP * schedule.phases) / WORD_CLOCKS)
-
-
-@lru_cache(maxsize=16)
-def fewest_phases(name: str, how: str = "bisection") -> tuple[int, int]:
-    """(phases of today's compile for few phases, bound)."""
-    schedule = conset.compile(
-        exchange(name, how), CONNECTIONS, method="connections", objective="phases"
-    )
-    return schedule.phases, conset.bound(schedule).phases
-
-
 def simulated(compiled: Compiled, words: str = "", count: str = "1") -> float:
     """By `flow`, sync barrier [clocks].
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES
 from conset_papers.conset_iwarp.columns import (
     IN_FLIGHT,
@@ -103,7 +104,6 @@ def _table(errors: dict[int, dict[tuple[int, int], float]]) -> Table:
 
 
 def _picture() -> Figure:
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     ticks = (SIZES, [f"{words:,}" for words in SIZES])
     panels = [
@@ -128,7 +128,7 @@ def _picture() -> Figure:
         )
         for which in BASICS
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title="Message passing on iWarp: how many messages are in flight?",
         subtitle="model wormhole, no sync, three pools of one lane, handlers of 400 + 400 clocks",

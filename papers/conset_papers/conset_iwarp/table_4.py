@@ -12,12 +12,11 @@ from conset_papers.conset_iwarp.finite_elements import (
     TRIANGLES,
     as_the_text,
     cuts,
-    fewest_phases,
     printed,
     structure,
 )
 from conset_papers.conset_iwarp.machine import CHANNELS
-from conset_papers.item import Cell, Claim, Item, Table, Value
+from conset_papers.item import Cell, Item, Table, Value
 
 TOLERANCE = 0.15
 """As Table 6, which the text calls fairly accurate where it is off by 3 to 15 %."""
@@ -31,8 +30,7 @@ ABOUT = (
     "20 hexahedra. A part sends another one a word for every node that both have. Phases on "
     "iwarp:8x8 with 12 "
     "channels, rank r on node r: by the text's router (connections, router sequential, longest "
-    "first) and ours "
-    "(objective phases), beside the bound."
+    "first)."
 )
 BOX = "No box of 20,000 hexahedra has 22,451 nodes, that of 40 × 25 × 20 has 22,386"
 
@@ -52,9 +50,7 @@ def reproduce() -> Item:
         "words/proc",
         "degree",
         "channels",
-        "phases, the text's router",
-        "phases, ours",
-        "bound",
+        "phases",
     )
     return Item(
         "conset",
@@ -62,7 +58,6 @@ def reproduce() -> Item:
         "structure and phases of the partitioned finite-element meshes",
         ABOUT.format(cuts=" and ".join(LABELS[how] for how in cuts())),
         cells=cells,
-        claims=(_bound_claim(), _text_claim()),
         tolerance=TOLERANCE,
         tables=(
             _inputs(),
@@ -119,8 +114,6 @@ def _printed_row(name: str) -> tuple[Value, ...]:
         row["degree"],
         row["channels"],
         row["phases"],
-        None,
-        None,
     )
 
 
@@ -137,7 +130,6 @@ def _row(name: str, how: str) -> tuple[Value, ...]:
         found.degree,
         CHANNELS,
         as_the_text(name, how).schedule.phases,
-        *fewest_phases(name, how),
     )
 
 
@@ -154,35 +146,4 @@ def _departures() -> tuple[str, ...]:
         "cuts had longer borders",
         f"Degree 5 of c10k is doubtful: cuts of the regenerated mesh have {degree} or more",
         BOX,
-    )
-
-
-def _bound_claim() -> Claim:
-    found = [(name, how, *fewest_phases(name, how)) for how in cuts() for name in MESHES]
-    shown = ", ".join(
-        f"{name} by {LABELS[how]} {phases} ({bound})" for name, how, phases, bound in found
-    )
-    return Claim(
-        "our router needs the fewest phases there can be",
-        all(phases == bound for *_, phases, bound in found),
-        shown,
-        asserted=False,
-    )
-
-
-def _text_claim() -> Claim:
-    ours = {how: [fewest_phases(name, how)[0] for name in MESHES] for how in cuts()}
-    text = [int(printed(4)[name]["phases"]) for name in MESHES]
-    shown = ", ".join(
-        f"{' '.join(map(str, phases))} by {LABELS[how]}" for how, phases in ours.items()
-    )
-    return Claim(
-        "our router needs no more phases than the text's",
-        all(
-            one <= other
-            for phases in ours.values()
-            for one, other in zip(phases, text, strict=True)
-        ),
-        f"{shown}, the text's {' '.join(map(str, text))}",
-        asserted=False,
     )

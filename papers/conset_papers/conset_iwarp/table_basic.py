@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conset
+from conset.report.charts import Line, Panel, picture_charts
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset_papers.conset_iwarp.basic import (
@@ -26,7 +27,6 @@ from conset_papers.conset_iwarp.basic import (
     pattern_of,
 )
 from conset_papers.conset_iwarp.columns import (
-    ACCESS_ONLY,
     COMPILED,
     IN_FLIGHT,
     INTERLEAVED,
@@ -47,14 +47,6 @@ from conset_papers.conset_iwarp.columns import (
     settings_beside,
 )
 from conset_papers.conset_iwarp.machine import CONNECTIONS, machine
-from conset_papers.conset_iwarp.today import (
-    compiled,
-    describe_schedule,
-    made_for,
-    predicted,
-    simulated,
-    today_table,
-)
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 
 if TYPE_CHECKING:
@@ -63,9 +55,9 @@ if TYPE_CHECKING:
 SETUP, WORD_CLOCKS = 528, 2
 """Clocks of a phase and of a word at a port, section 4.2.1."""
 ABOUT = (
-    "{name} on iwarp:8x8 with 12 channels, compiled by method connections in two ways: router "
+    "{name} on iwarp:8x8 with 12 channels, compiled by method connections, router "
     "sequential, the text's "
-    "(mean of {seeds} seeds, for 16,384 words), and ours ({ours}). Predicted: by formula, 520 "
+    "(mean of {seeds} seeds, for 16,384 words). Predicted: by formula, 520 "
     "clocks a phase, 2 a word "
     "at a phase's busiest port, links free; messages 400 + 400 clocks each. Measured ConSet: "
     "model flow, sync barrier, "
@@ -111,7 +103,6 @@ def reproduce(table: int) -> Item:
         hand=BY_HAND[table],
         count=best_in_flight(),
         seeds=ROUTER_SEEDS,
-        ours=describe_schedule(table, made_for(table)[0]),
     )
     claims = (*(_mappings() if which is BUTTERFLY else ()), _ranking(table))
     tables = [
@@ -119,7 +110,6 @@ def reproduce(table: int) -> Item:
         _executions(table),
         _units(table),
         _rows_beside(which),
-        today_table(table),
     ]
     if which is ALL_TO_ALL:
         tables.append(_seeds(table))
@@ -142,31 +132,19 @@ def _phase_cells(table: int) -> list[Cell]:
         return []
     which, printed = basic(table), PRINTED_PHASES[table]
     routed = np.mean([schedule_of(which, 1, COMPILED, seed).phases for seed in range(ROUTER_SEEDS)])
-    ours = compiled(table, SIZES[-1], made_for(table)[0]).phases
-    return [
-        Cell("phases", "router sequential", printed, float(routed)),
-        Cell("phases", "our router", printed, ours),
-    ]
+    return [Cell("phases", "router sequential", printed, float(routed))]
 
 
 def _cells(table: int, words: int) -> list[Cell]:
-    row, printed, ours = f"{words:,} words", published(table)[words], made_for(table)[0]
+    row, printed = f"{words:,} words", published(table)[words]
     columns = {
         "ConSet predicted, router sequential": (
             "conset_predicted",
             predicted_compiled(table, words),
         ),
-        "ConSet predicted, our router": (
-            "conset_predicted",
-            predicted(table, words, ours, ACCESS_ONLY),
-        ),
         "ConSet measured, router sequential": (
             "conset_measured",
             connections(table, words, COMPILED),
-        ),
-        "ConSet measured, our router": (
-            "conset_measured",
-            simulated(table, words, ours, "one in flight"),
         ),
         "MsgPass predicted": ("msgpass_predicted", predicted_messages(table, words)),
         "MsgPass measured": ("msgpass_measured", messages(table, words, best_in_flight())),
@@ -181,7 +159,6 @@ def _ranking(table: int) -> Claim:
     ways = {
         "router sequential": connections(table, words, COMPILED),
         "by hand": connections(table, words, MAIN),
-        "our router": simulated(table, words, made_for(table)[0], "one in flight"),
     }
     shown = ", ".join(f"{name} {passed / time:.3f}" for name, time in ways.items())
     return Claim(
@@ -269,12 +246,7 @@ def _timed(table: int) -> dict[str, dict[str, list[float]]]:
             name: [connections(table, words, way) for words in SIZES] for name, way in ways.items()
         }
 
-    made = made_for(table)[0]
-    ours = {
-        name: [simulated(table, words, made, own) for words in SIZES]
-        for name, own in zip(EXECUTIONS, ("one in flight", "interleaved"), strict=True)
-    }
-    return {"router sequential": routed(COMPILED), "by hand": routed(MAIN), "our router": ours}
+    return {"router sequential": routed(COMPILED), "by hand": routed(MAIN)}
 
 
 def _executions(table: int) -> Table:
@@ -308,7 +280,6 @@ def _units(table: int) -> Table:
             schedule_of(which, words, COMPILED, seed) for seed in range(ROUTER_SEEDS)
         ],
         "by hand": [schedule_of(which, words, MAIN, seed) for seed in range(seeds_of(which, MAIN))],
-        "our router": [compiled(table, words, made_for(table)[0])],
     }
     rows: list[tuple[Value, ...]] = []
     for name, ways in _timed(table).items():
@@ -418,8 +389,6 @@ def _seeds(table: int) -> Table:
 
 def _picture(table: int) -> Figure:
     """Simulated over measured: connections in turn, interleaved, and message passing."""
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
-
     timed = _timed(table)
     curves = {
         execution: [
@@ -454,7 +423,7 @@ def _picture(table: int) -> Figure:
         )
         for title, lines in curves.items()
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title=f"Table {table}: {basic(table).name}, simulated beside measured",
         columns=3,

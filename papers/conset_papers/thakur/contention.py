@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.methods.phases.pairwise_exchange import gen_contention, pex_contention
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import contention
 from conset_papers.thakur.fit import contention_of
@@ -217,26 +218,31 @@ def _above(case: Comparison) -> str:
 
 
 def _draw() -> Figure:
-    from conset_papers.pictures.lines import Steps, picture_steps
 
     shown = [
         c
         for c in text_formulas()
         if c.mesh in ((16, 16), (16, 14)) and (c.method, c.mesh) != ("gen", (16, 14))
     ]
+    most = max(max(c.counted.max(), c.by_formula.max()) for c in shown)
     panels = [
-        Steps(
+        Panel(
             f"{NAMES[c.method]} on {mesh_word(c.mesh)}",
+            "step",
             "messages, busiest link",
-            "counted",
-            c.counted.tolist(),
-            "by the text's formula",
-            c.by_formula.tolist(),
+            [
+                Line("counted", range(1, c.steps + 1), c.counted.tolist(), "steps"),
+                Line(
+                    "by the text's formula", range(1, c.steps + 1), c.by_formula.tolist(), "bound"
+                ),
+            ],
+            y_limits=(0, 1.06 * most),
         )
         for c in shown
     ]
-    return picture_steps(
+    return picture_charts(
         panels,
+        height=2.7,
         title="Contention in every step of the complete exchange",
         subtitle="formulas as scanned; for PEX-GEN and PEX-GEN-SHIFT the bound: PEX with floors",
     )

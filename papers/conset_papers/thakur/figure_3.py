@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.report.charts import Line, Panel, picture_charts
 from conset.schedule.schedule import Schedule
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import contention, exchange
@@ -142,23 +143,28 @@ def _table(active: dict[str, NDArray[np.int64]]) -> Table:
 
 
 def _draw(active: dict[str, NDArray[np.int64]]) -> Figure:
-    from conset_papers.pictures.lines import Steps, picture_steps
 
     panels = [
-        Steps(f"{NAMES[m]}: {title}", unit, name, values.tolist())
-        for title, unit, name, series in (
-            ("processors at work", "processors", "sending", active),
+        Panel(
+            f"{NAMES[m]}: {title}",
+            "step",
+            unit,
+            [Line("", range(1, values.size + 1), values.tolist(), "steps")],
+            y_limits=(0, 1.06 * max(map(max, series.values()))),
+        )
+        for title, unit, series in (
+            ("processors at work", "processors", active),
             (
                 "contention",
                 "messages, busiest link",
-                "counted",
                 {m: contention(m, MESH) for m in METHODS},
             ),
         )
         for m, values in series.items()
     ]
-    return picture_steps(
+    return picture_charts(
         panels,
         title="20 processors in a space of 32 numbers",
+        height=2.7,
         subtitle="delta:4x5, counted in the compiled schedules",
     )

@@ -75,8 +75,8 @@ ABOUT = (
     "schedules compiled for "
     "delta:RxC. α is paid in every step, of a processor that idles too. The times are what is "
     "fitted, so no cell "
-    "stands here: how far the forms are from times that they have not seen is in item "
-    "Cross-validation. No "
+    "stands here: how far the forms are from times that they have not seen, "
+    "benchmarks/fit_delta.py says. No "
     "simulation, no preset."
 )
 

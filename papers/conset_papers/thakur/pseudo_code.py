@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.report.charts import Heat, picture_charts
 from conset.schedule.schedule import Schedule
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import exchange
@@ -217,8 +218,6 @@ def _sources(printed: dict[Mesh, Steps]) -> Claim:
 
 def _draw(figure: int, printed: Steps, compiled: Steps) -> Figure:
     """The partner of every processor in every step; what differs is surrounded."""
-    from conset_papers.pictures.heat import Heat, picture_heat
-
     differs = printed != compiled
     panels = [
         Heat(
@@ -229,11 +228,12 @@ def _draw(figure: int, printed: Steps, compiled: Steps) -> Figure:
             [str(step + 1) for step in range(len(steps))],
             np.where(steps >= 0, steps, np.nan).astype(np.float64),
             differs,
+            most=float(max(printed.max(), compiled.max())),
         )
         for name, steps in (("as printed", printed), ("as compiled", compiled))
     ]
     mesh = mesh_word(SHOWN[figure])
-    return picture_heat(
+    return picture_charts(
         panels,
         title=f"Figure {figure}: {NAMES[FIGURES[figure]]} on {mesh}: whom each processor sends to",
         subtitle="empty: nobody; a line surrounds what differs",

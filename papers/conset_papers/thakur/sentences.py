@@ -10,6 +10,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import EXECUTED
 from conset_papers.thakur.folds import held_out
@@ -33,8 +34,8 @@ ABOUT = (
     "The sentences of sections 4 and 5 that compare times, as they stand, held against complete "
     "exchanges on "
     f"delta:RxC, {EXECUTED}, with costs fitted to the printed times of three other "
-    "machine sizes (item "
-    "Cross-validation). A sentence holds where the simulation bears it out; beside it stands "
+    "machine sizes (benchmarks/fit_delta.py). "
+    "A sentence holds where the simulation bears it out; beside it stands "
     "whether the text's own "
     "tables do, and which cells go the other way."
 )
@@ -255,7 +256,6 @@ def _rivals(ours: Seconds) -> Table:
 
 
 def _draw() -> Figure:
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     ours = held_out()
     panels = []
@@ -281,7 +281,7 @@ def _draw() -> Figure:
                 ticks,
             )
         )
-    return picture_lines(
+    return picture_charts(
         panels,
         title="Time of the complete exchange for each processor: level would be linear growth",
         subtitle=f"marks printed; lines {EXECUTED}, costs fitted to other machine sizes",

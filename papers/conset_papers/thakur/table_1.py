@@ -79,15 +79,15 @@ def _step(partner: dict[tuple[int, int], int], step: int) -> list[str]:
 
 def _draw(partner: dict[tuple[int, int], int], steps: int) -> Figure:
     """The mesh in every step; partners have one colour and name each other."""
-    from conset_papers.pictures.grids import Grid, picture_permutations
+    from conset_papers.grids import permutation, picture_grids
 
     grids = []
     for step in range(steps):
         target = np.array([partner[step, one] for one in range(MESH[0] * MESH[1])])
         lower = np.minimum(target, np.arange(target.size))
         shade = np.searchsorted(np.unique(lower), lower)
-        grids.append(Grid(f"step {step + 1}", target.reshape(MESH), shade.reshape(MESH)))
-    return picture_permutations(
+        grids.append(permutation(f"step {step + 1}", target.reshape(MESH), shade.reshape(MESH)))
+    return picture_grids(
         [grids[:4], grids[4:]],
         title="PEX on 8 processors: whom each exchanges with",
         subtitle=(

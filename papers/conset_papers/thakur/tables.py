@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.thakur.exchange import EXECUTED, predicted_table, simulated_table
 from conset_papers.thakur.fit import fit, fit_six
@@ -67,7 +68,7 @@ def reproduce(number: int) -> Item:
     about = (
         f"Complete exchange by method {METHODS[number]} on delta:RxC, every cell {EXECUTED}, with "
         "costs fitted to the "
-        "printed times of three other machine sizes (item Cross-validation), so that no cell is "
+        "printed times of three other machine sizes (benchmarks/fit_delta.py), so that no cell is "
         "its own input. Beside "
         "it, in sample, as each was fitted to these cells too: the preset simulated, the text's "
         "model with three and "
@@ -138,7 +139,6 @@ def _rows_beside(number: int, times: tuple[Time, ...], ours: Seconds) -> Table:
 
 
 def _draw(number: int, times: tuple[Time, ...], ours: Seconds) -> Figure:
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     meshes = list(dict.fromkeys(time.mesh for time in times))
     fitted = fit_six().seconds
@@ -177,7 +177,7 @@ def _draw(number: int, times: tuple[Time, ...], ours: Seconds) -> Figure:
             (-48, 48),
         ),
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title=f"Table {number}: {TITLES[number]}",
         subtitle=f"complete exchange on delta, {EXECUTED}, costs fitted to other machine sizes",

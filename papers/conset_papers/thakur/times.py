@@ -14,12 +14,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Claim, read_published, rms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from conset_papers.pictures.lines import Line, Panel
 
 
 Mesh = tuple[int, int]
@@ -185,15 +184,12 @@ def draw_errors(
         title: of the picture.
         subtitle: a quieter second line.
     """
-    from conset_papers.pictures.lines import picture_lines
-
-    return picture_lines(
+    return picture_charts(
         [_by_processors(ours, others), _by_size(others)], title=title, subtitle=subtitle
     )
 
 
 def _by_processors(ours: Seconds, others: Mapping[str, Seconds]) -> Panel:
-    from conset_papers.pictures.lines import Line, Panel
 
     groups = grouped(printed(), lambda time: time.ranks)
     cells = Line(
@@ -219,7 +215,6 @@ def _by_processors(ours: Seconds, others: Mapping[str, Seconds]) -> Panel:
 
 
 def _by_size(others: Mapping[str, Seconds]) -> Panel:
-    from conset_papers.pictures.lines import Panel
 
     groups = grouped(printed(), lambda time: time.bytes)
     ticks = (list(groups), [format_size(size) for size in groups])
@@ -232,7 +227,6 @@ def _series(
     others: Mapping[str, Seconds],
     of: Callable[[list[Time], Seconds], float],
 ) -> list[Line]:
-    from conset_papers.pictures.lines import Line
 
     return [
         Line(name, list(groups), [100 * of(times, values) for times in groups.values()], colour=k)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import EXECUTED, predicted, simulated
 from conset_papers.thakur.fit import fit, fit_six
@@ -34,7 +35,7 @@ CLOSE = 1.2
 ABOUT = (
     "Ratios of two times on the same mesh at the same size, complete exchanges on delta:RxC, "
     f"{EXECUTED}, with costs "
-    "fitted to the printed times of three other machine sizes (item Cross-validation): GEN over "
+    "fitted to the printed times of three other machine sizes (benchmarks/fit_delta.py): GEN over "
     "PEX (Tables 5 and 2) "
     "and GEN over PEX-GEN-SHIFT (Tables 6 and 4). A winner is right where the ratio is on the "
     "printed one's side of 1; "
@@ -216,7 +217,6 @@ def _figures(ours: Seconds, tables: tuple[int, int]) -> tuple[str | float, ...]:
 
 
 def _draw() -> Figure:
-    from conset_papers.pictures.lines import Line, Panel, picture_lines
 
     ours = held_out()
     ticks = (SIZES, [format_size(size) for size in SIZES])
@@ -244,7 +244,7 @@ def _draw() -> Figure:
         panels.append(
             Panel(name, "message size", "ratio of times", lines, 2, False, ticks, (0.4, 1.6))
         )
-    return picture_lines(
+    return picture_charts(
         panels,
         title="Which algorithm is faster: below 1 it is GEN",
         subtitle=f"marks printed; lines {EXECUTED}, costs fitted to other machine sizes",

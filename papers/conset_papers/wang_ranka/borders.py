@@ -14,8 +14,8 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import (
     AC,
     AC_RANDOM,
@@ -446,7 +446,7 @@ def _draw_orders(times: Times, charged: Charged) -> Figure:
         )
         for name, label, us in shown
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title="AC against RS_N: the order of AC's sends decides",
         subtitle="ipsc860:64, circuit, both under none (S2); below 1 AC is faster",

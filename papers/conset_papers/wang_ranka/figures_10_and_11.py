@@ -29,8 +29,8 @@ import numpy as np
 
 import conset
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import (
     AC,
     AC_RANDOM,
@@ -374,7 +374,7 @@ def _draw(times: Times, subject: Subject, ratio: Ratios, counted: dict[int, floa
         log_y=True,
         ticks=ticks,
     )
-    return picture_lines(
+    return picture_charts(
         [ratio_panel, uses_panel],
         title=f"What {subject.algorithm.name} costs to schedule, and when that pays",
         subtitle=(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Claim, Item, Picture, Table, Value
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.borders import NAMES, gain, winners
 from conset_papers.wang_ranka.times import (
     AC,
@@ -176,7 +176,7 @@ def _draw(times: Times, figure: int) -> Figure:
     )
     quarters = tuple(k * SIZES[-1] // 4 for k in range(5))
     few = SIZES[::3]
-    return picture_lines(
+    return picture_charts(
         [
             Panel(
                 "On the text's axes" if figure in MARKS_MS else "Linear axes",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import conset
 from conset.compilation.summary import half_duplex_units
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import DEGREES
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _draw(counts: Counts) -> Figure:
     units += [line("half-duplex", _bound, 0, "bound", less=False)]
     across = "messages sent and received by every node, d"
     ticks = (DEGREES, [str(degree) for degree in DEGREES])
-    return picture_lines(
+    return picture_charts(
         [
             Panel(
                 "Permutations beyond d",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Claim, Item, Picture, Table, Value
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import DEGREES, SEEDS, SIZES, TEXT, Times, simulated
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _draw(ready: Times, none: Times) -> Figure:
         )
         for one in TEXT
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title="A ready signal for every message: what it gains",
         subtitle=(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from conset.report.charts import Line, Panel, picture_charts
 from conset_papers.item import Claim, Item, Picture, Table, Value
-from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.borders import (
     NAMES,
     POWERS,
@@ -244,7 +244,7 @@ def _draw(times: Times, without: Times) -> Figure:
         )
         for title, found in (("As stated", times), ("Exchanges overlap nothing", without))
     ]
-    return picture_lines(
+    return picture_charts(
         panels,
         title="What the overlap of exchanges is worth",
         subtitle="ipsc860:64, circuit; LP and RS_NL under ready (S1), AC and RS_N under none (S2)",

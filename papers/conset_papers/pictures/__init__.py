@@ -1,1 +1,0 @@
-"""Pictures that the four texts ask for and nothing else does."""
