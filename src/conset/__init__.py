@@ -18,6 +18,7 @@ Functions; patterns and machines are nouns, specs or files:
     guarantees    What connections get at least, of a schedule or of every block of a program.
     load_machine  A machine from a preset, a network with options, or a file.
     load_pattern  A pattern from a spec or a file.
+    method        What a method of your own keeps, a function `(Problem) -> Phases`: a decorator.
     partition     A mesh, graph or matrix distributed over ranks: its pattern, and who owns what.
     plan          What each rank executes.
     predict       The time a schedule takes, with its terms.
@@ -42,6 +43,8 @@ Nouns, which are values: compared by what they say, read-only, checked where the
     Costs         How long things take.
     Limits        What may happen at once in a phase.
     Machine       A network with its routing, costs and hard limits.
+    Problem       What a method is given: a placed pattern on a machine, limits, a seed.
+    Phases        What a method gives back: `Phases.of(phase of each message)`.
     Schedule      Ordered phases that partition a pattern: of `compile`, `read`.
     Guarantees    Least bandwidth and longest latency of connections: of `guarantees`.
     Bounds        What no schedule beats, with its witnesses: of `bound`.
@@ -117,6 +120,8 @@ if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.machine.network.routing import Routing
     from conset.machine.network.topology import Topology
+    from conset.methods.phases.given import method
+    from conset.methods.phases.problem import Phases, Problem
     from conset.models.timeline import Timeline
     from conset.models.workload import Workload
     from conset.pattern.layout import Layout, Partition
@@ -174,7 +179,9 @@ _HOMES = {
     "OpenProgram": "conset.execution.open_program",
     "Partition": "conset.pattern.layout",
     "Pattern": "conset.pattern.pattern",
+    "Phases": "conset.methods.phases.problem",
     "Plan": "conset.execution.plan",
+    "Problem": "conset.methods.phases.problem",
     "Routing": "conset.machine.network.routing",
     "RunResult": "conset.execution.run",
     "RunTimeResult": "conset.studies.run_time.job",
@@ -184,6 +191,7 @@ _HOMES = {
     "Topology": "conset.machine.network.topology",
     "Verification": "conset.verification.verification",
     "Workload": "conset.models.workload",
+    "method": "conset.methods.phases.given",
     "program_open": "conset.execution.connection_entries",
 }
 
@@ -207,7 +215,9 @@ __all__ = [
     "OpenProgram",
     "Partition",
     "Pattern",
+    "Phases",
     "Plan",
+    "Problem",
     "Routing",
     "RunResult",
     "RunTimeResult",
@@ -227,6 +237,7 @@ __all__ = [
     "guarantees",
     "load_machine",
     "load_pattern",
+    "method",
     "neighbor_alltoallv_init",
     "partition",
     "plan",

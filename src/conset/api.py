@@ -37,6 +37,7 @@ from conset.execution.run import RunResult, run_compiled
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.methods.phases.given import MethodFunction
 from conset.methods.phases.table import find_method
 from conset.models import Timeline, Workload
 from conset.models.formula.evaluate import retarget
@@ -383,7 +384,7 @@ def compare(
     patterns: PatternLike | Sequence[PatternLike],
     machines: MachineLike | Sequence[MachineLike],
     *,
-    methods: str | Sequence[str] | None = None,
+    methods: str | Sequence[str | MethodFunction] | None = None,
     sync: str | Sequence[str] | None = None,
     contention: int | None = None,
     channels: int | None = None,
@@ -406,7 +407,7 @@ def compare(
     Args:
         patterns: one or several.
         machines: one or several; a spec of a pattern takes each one's number of ranks.
-        methods: names, `auto` among them; None: all that apply.
+        methods: names, `auto` among them, `FILE.py:NAME` or functions; None: all that apply.
         sync: policies, a row for each; `naive=none` is for one method; None: each method's default.
         contention: as for `compile`, and what follows.
         channels: limit of routes through a node.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from conset.machine.spec import machine_of_topology, parse_machine
 from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_partition, parse_pattern
+
+if TYPE_CHECKING:
+    from conset.methods.phases.given import MethodFunction
 
 PatternLike = Pattern | str | Path
 """A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
@@ -172,7 +175,7 @@ def placed_nodes(
 
 
 def policies_of(
-    methods: str | Sequence[str] | None, sync: str | Sequence[str] | None
+    methods: str | Sequence[str | MethodFunction] | None, sync: str | Sequence[str] | None
 ) -> dict[str, tuple[str, ...]]:
     """Method → its policies, for a comparison; both are given with commas or one by one.
 
@@ -180,15 +183,15 @@ def policies_of(
         UsageError: an unknown method or policy, no method, or a policy for a method that is not
             compared.
     """
-    from conset.compilation.options import AUTO
-    from conset.methods.phases.table import find_method, table
+    from conset.compilation.options import method_names
     from conset.studies.compare.comparison import parse_policies
 
-    names = [*table()] if methods is None else [name.strip() for name in listed(methods)]
-    if not names:
-        raise UsageError("methods: at least one method required", options=["methods"])
-    known = [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
-    return parse_policies(None if sync is None else ",".join(listed(sync))).spread(known)
+    names = methods.split(",") if isinstance(methods, str) else methods
+    known = method_names(
+        names and [name.strip() if isinstance(name, str) else name for name in names]
+    )
+    policies = sync if sync is None or isinstance(sync, str) else ",".join(sync)
+    return parse_policies(policies).spread(known)
 
 
 def listed(names: str | Sequence[str]) -> Sequence[str]:

@@ -87,6 +87,29 @@ def test_nothing_executes_or_unpickles(sources: dict[str, ast.Module]) -> None:
             assert not is_said(call, "shell", True), f"{name}:{call.lineno}"
 
 
+def test_only_a_method_that_the_user_names_is_executed(sources: dict[str, ast.Module]) -> None:
+    """A file by `exec_module`, a package's by `load` of its entry point; nobody else calls either.
+
+    `find_method`, which is asked for names of any origin, does not lead there.
+    """
+    given = "conset/methods/phases/given.py"
+    for name, tree in sources.items():
+        found = {call for call, _ in calls(tree) if call.endswith(("exec_module", "runpy"))}
+        assert not found or name == given, name
+        if "function_in" in {call for call, _ in calls(tree)}:
+            assert name == "conset/methods/phases/table.py"
+    callers = {name for name, tree in sources.items() if "load_method" in map(first, calls(tree))}
+    assert callers == {
+        "conset/cli/bound.py",
+        "conset/cli/methods.py",
+        "conset/compilation/options.py",
+    }
+
+
+def first(call: tuple[str, ast.Call]) -> str:
+    return call[0]
+
+
 def test_programs_are_started_by_launchers_alone(sources: dict[str, ast.Module]) -> None:
     for name, tree in sources.items():
         of_os = [

@@ -65,7 +65,7 @@ def command(
     from conset.cli.output import console, print_json, progress
     from conset.compilation.options import CompileOptions, effective_limits
     from conset.compilation.pipeline import placement_of
-    from conset.methods.phases.table import find_method
+    from conset.methods.phases.table import load_method
     from conset.report.outcome import bound_table, bound_text, candidates_object
 
     if stages is not None:
@@ -82,10 +82,11 @@ def command(
         reading = {"parts": parts, "rows_to": rows_to, "word": word}
         _bound_stages(pattern, on, stages, placement, ranks_per_node, seed, reading, json)
         return
+    row = load_method(method)
+    method = row.name
     options = CompileOptions(
         method, contention, channels, limits, placement, ranks_per_node, sync, seed
     )
-    row = find_method(method)
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern,

@@ -422,16 +422,11 @@ def _require_one_pair(kind: str, patterns: Sequence[str], machines: Sequence[str
 
 def _names(methods: str | None) -> list[str]:
     """The methods asked for, each known; all of the table without a word."""
-    from conset.base.errors import UsageError
-    from conset.compilation.options import AUTO
-    from conset.methods.phases.table import find_method, table
+    from conset.compilation.options import method_names
 
     if methods is None:
-        return list(table())
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    if not names:
-        raise UsageError("--methods: at least one method required")
-    return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
+        return method_names(None)
+    return method_names(name.strip() for name in methods.split(",") if name.strip())
 
 
 def _words(combine: str | None) -> list[str]:

@@ -53,17 +53,20 @@ def command(
     from conset.cli.output import console, print_json, progress
     from conset.cli.programs import combine_to_file, compile_to_file
     from conset.cli.signals import STOPPED, interruptible
-    from conset.compilation.options import CompileOptions
+    from conset.compilation.options import CompileOptions, method_name
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize
+    from conset.methods.phases.table import whose_fault
     from conset.pattern.layout_file import require_layout_path
     from conset.report.outcome import compile_text
     from conset.schedule.files.schedule import require_writable, write_schedule
+    from conset.verification import verify_schedule
 
     if output is not None:
         require_writable(output)
     if layout is not None:
         require_replaceable(require_layout_path(layout))
+    method = method_name(method)
     options = CompileOptions(
         method=method,
         contention=contention,
@@ -118,9 +121,10 @@ def command(
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     if not summary["verified"]:
+        broken = verify_schedule(schedule).violations[0].text
         raise VerificationError(
-            f"method {schedule.method} made a schedule that does not verify: this is a "
-            "bug of conset"
+            f"method {schedule.method} made a schedule that does not verify: "
+            f"{whose_fault(schedule.method)}: {broken}"
         )
     if output is not None:
         with progress("writing"):

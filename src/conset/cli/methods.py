@@ -55,7 +55,7 @@ def command(
     """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json
-    from conset.methods.phases.table import find_method, table
+    from conset.methods.phases.table import all_methods, load_method
     from conset.report.catalogue import method_object, method_text
     from conset.schedule.manifest import Manifest
 
@@ -63,7 +63,7 @@ def command(
         raise UsageError(
             f"--pattern {pattern}: goes with --on MACHINE, on which methods apply to it or not"
         )
-    methods = list(table().values()) if name is None else [find_method(name)]
+    methods = list(all_methods().values()) if name is None else [load_method(name)]
     rows = [method_object(method) for method in methods]
     words = ["conset methods", *([] if name is None else [name])]
     if on is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -11,9 +11,10 @@ from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.connection_routers.table import find_router
+from conset.methods.phases.given import MethodFunction
 from conset.methods.phases.method import Method, refuse_unknown_routes
 from conset.methods.phases.problem import Objective, Routes, SearchOptions
-from conset.methods.phases.table import find_method, table
+from conset.methods.phases.table import all_methods, find_method, load_method, table
 from conset.methods.phases.timetables import find_timetable
 from conset.methods.placements.place import require_placement
 from conset.schedule.policy import POSTINGS, parse_sync
@@ -40,7 +41,7 @@ class CompileOptions:
 
     Attributes:
         method: name in the table of methods, or `auto`: the one with the least time, as `rank_by`
-            says.
+            says; or a method of your own: `FILE.py:NAME`, in Python a function too.
         contention: limit of every link, or None for the method's own.
         channels: limit of routes through a node, or None.
         limits: `send=1,receive=1,link=2,channels=none,duplex=exchange`, any of them; or None.
@@ -74,7 +75,7 @@ class CompileOptions:
         UsageError: an unknown word, a number out of range, or options that do not go together.
     """
 
-    method: str = AUTO
+    method: str = field(default=AUTO, metadata={"python": "str | MethodFunction"})
     contention: int | None = None
     channels: int | None = None
     limits: str | None = field(default=None, metadata={"python": "Limits | str | None"})
@@ -117,6 +118,8 @@ class CompileOptions:
             for name, value in changes.items()
             if isinstance(value, Limits | Path)
         }
+        if "method" in changes:
+            texts["method"] = method_name(changes["method"])
         return replace(self, **{**changes, **texts})
 
     def _check_numbers(self) -> None:
@@ -224,6 +227,29 @@ class CompileOptions:
             for name, (value, default) in values.items()
             if name == "method" or value != default
         }
+
+
+def method_name(given: str | MethodFunction) -> str:
+    """The name of a method that a user named, or `auto`; raises as `load_method`."""
+    return AUTO if given == AUTO else load_method(given).name
+
+
+def method_names(given: Iterable[str | MethodFunction] | None) -> list[str]:
+    """The names of methods that a user wants compared, each once; None: of all there are.
+
+    Raises:
+        UsageError: none, an unknown one, or two of one name. InputError: as `load_method`.
+    """
+    if given is None:
+        return list(all_methods())
+    named: dict[str, str | MethodFunction] = {}
+    for each in given:
+        name = method_name(each)
+        if named.setdefault(name, each) != each:
+            raise UsageError(f"methods: two are called '{name}'", options=["methods"])
+    if not named:
+        raise UsageError("methods: at least one method required", options=["methods"])
+    return list(named)
 
 
 def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:

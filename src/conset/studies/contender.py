@@ -24,6 +24,7 @@ from conset.compilation.summary import summarize
 from conset.execution.plan import Plan
 from conset.execution.planner import make_plan
 from conset.machine.machine import Machine
+from conset.methods.phases.table import whose_fault
 from conset.models.formula import Prediction, predict
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import InFlight
@@ -139,7 +140,9 @@ class Entry:
                 summarize_combination(self.combination),
             )
         if not summary["verified"]:
-            raise VerificationError(f"{made} that does not verify: a bug of conset")
+            raise VerificationError(
+                f"{made} that does not verify: {whose_fault(self.whole.method)}"
+            )
         return summary
 
     def plan(self) -> Plan:

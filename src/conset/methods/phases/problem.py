@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
-from conset.base.arrays import ValueObject, frozen
+from conset.base.arrays import ValueObject, frozen, frozen_ints
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -120,18 +120,19 @@ class Phases(ValueObject):
         self._freeze()
 
     @staticmethod
-    def of(phase: NDArray[np.int32], order: NDArray[np.int32] | None = None) -> Phases:
+    def of(phase: ArrayLike, order: NDArray[np.int32] | None = None) -> Phases:
         """Phases from the phase of each message.
 
         Empty phases vanish, messages stay in index order within a phase.
 
         Args:
-            phase: shape=(messages), int32, from 0.
+            phase: shape=(messages), whole numbers from 0.
             order: shape=(messages), int32: another order within phases, as ranks (lower is posted
                 first).
         """
+        phase = np.ascontiguousarray(frozen_ints(phase, np.int32, "phase"))
         if order is None:
-            found = _core.group_phases(np.ascontiguousarray(phase, np.int32))
+            found = _core.group_phases(phase)
             return Phases(found.offsets, found.message)
         count = np.bincount(phase)
         offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)

@@ -7,7 +7,7 @@ Adding a method is adding its file and its row.
 
 from __future__ import annotations
 
-from conset.base.errors import unknown_name
+from conset.base.errors import UsageError, shortened, unknown_name
 from conset.machine.limits import Limits
 from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
 from conset.methods.phases.bounded import applies_bounded, schedule_bounded
@@ -20,6 +20,14 @@ from conset.methods.phases.connections import (
 from conset.methods.phases.decreasing import schedule_decreasing
 from conset.methods.phases.event_list import applies_event_list, schedule_event_list
 from conset.methods.phases.first_fit import schedule_first_fit
+from conset.methods.phases.given import (
+    MethodFunction,
+    function_in,
+    installed_methods,
+    is_in_file,
+    method_of,
+    name_of,
+)
 from conset.methods.phases.half_duplex import limits_half_duplex, schedule_half_duplex
 from conset.methods.phases.lp import applies_lp, limits_lp, schedule_lp
 from conset.methods.phases.method import ANY, PORTS, Method, applies_anywhere
@@ -328,19 +336,66 @@ ROWS: tuple[Method, ...] = (
 
 
 _BY_NAME = {row.name: row for row in ROWS}
-
-
-def find_method(name: str) -> Method:
-    """The row called `name`.
-
-    Raises:
-        UsageError: unknown, with the nearest known name.
-    """
-    if name not in _BY_NAME:
-        raise unknown_name("method", name, _BY_NAME)
-    return _BY_NAME[name]
+_others: dict[str, Method] = {}
+"""Methods of other people that were asked for in this process."""
 
 
 def table() -> dict[str, Method]:
     """All rows by name, in the order of the documentation."""
     return _BY_NAME
+
+
+def all_methods() -> dict[str, Method]:
+    """The rows, and behind them the methods of installed packages.
+
+    Raises:
+        InputError: a package's method cannot be loaded.
+    """
+    own = table()
+    return own | {name: load() for name, load in installed_methods().items() if name not in own}
+
+
+def find_method(name: str) -> Method:
+    """The method called `name`: a row, one of an installed package, or one loaded before.
+
+    Executes no file.
+
+    Raises:
+        UsageError: unknown, with the nearest known name. InputError: a package's method cannot be
+            loaded.
+    """
+    if found := _BY_NAME.get(name) or _others.get(name):
+        return found
+    if is_in_file(name):
+        rule = "a file is executed where the command line or a function of Python names it"
+        raise UsageError(f"method {shortened(name)}: not loaded: {rule}", options=["method"])
+    installed = installed_methods()
+    if name not in installed:
+        raise unknown_name("method", name, [*table(), *installed])
+    return _others.setdefault(name, installed[name]())
+
+
+def whose_fault(name: str) -> str:
+    """Who answers for a schedule of a method that does not verify."""
+    return "a bug of conset" if name in table() else "the method breaks a rule"
+
+
+def load_method(given: str | MethodFunction) -> Method:
+    """The method that a user named, as it is known from now on; executes `FILE.py:NAME`.
+
+    Never for a name that a file of data holds.
+
+    Raises:
+        UsageError: unknown, with the nearest known name, or no such function in the file.
+        InputError: no such file, or its own error with its line.
+    """
+    if not isinstance(given, str):
+        if not callable(given):
+            raise UsageError(f"method {given!r}: a name or a function required", options=["method"])
+        name, function = name_of(given), given
+    elif is_in_file(given):
+        name, function = function_in(given)
+    else:
+        return find_method(given)
+    _others[name] = method_of(name, function)
+    return _others[name]

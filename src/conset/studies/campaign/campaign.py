@@ -26,12 +26,12 @@ from conset.base.errors import ConsetError, InputError, UsageError, nearest, unk
 from conset.base.files import require_file
 from conset.base.toml import Keys, located, parse_toml, rule_of
 from conset.base.units import parse_size, parse_time
-from conset.compilation.options import AUTO, CompileOptions
+from conset.compilation.options import CompileOptions, method_name
 from conset.execution.stopping import Stopping
 from conset.machine.machine import Machine
 from conset.machine.spec import is_spec, parse_machine, with_settings
 from conset.methods.paths.table import parse_combine
-from conset.methods.phases.table import find_method
+from conset.methods.phases.given import is_in_file
 from conset.models.table import find_model
 from conset.pattern.spec import input_path, split_options
 from conset.studies.campaign.result import Case
@@ -385,7 +385,7 @@ def campaign_of(
             simulated=table.mode == "simulated",
             machines=machines,
             cases=cases,
-            contenders=expand_contenders(table.contenders),
+            contenders=expand_contenders(table.contenders, folder),
             choice=Contender(CHOICE, options, combine=_given(choice.combine)),
             baselines=tuple(dict.fromkeys(table.mpi)) if table.mode == "measured" else (),
             stopping=Stopping(
@@ -444,10 +444,12 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
     return source
 
 
-def expand_contenders(entries: Iterable[ContenderEntry]) -> tuple[Contender, ...]:
+def expand_contenders(
+    entries: Iterable[ContenderEntry], folder: Path = Path()
+) -> tuple[Contender, ...]:
     """Return every combination of what the tables list, each once.
 
-    Without the choice, which is always there.
+    Without the choice, which is always there. Files of methods are relative to `folder`.
 
     Raises:
         UsageError: an unknown name, or options that do not go together.
@@ -466,7 +468,7 @@ def expand_contenders(entries: Iterable[ContenderEntry]) -> tuple[Contender, ...
         for method, contention, sync, posting, in_flight, combine in product(*lists):
             parse_combine(combine)
             link, flight = _given(contention), _given(in_flight)
-            name = method if method == AUTO else find_method(method).name
+            name = method_name(str(folder / method) if is_in_file(method) else method)
             options = CompileOptions(
                 method=name,
                 contention=link,
