@@ -55,7 +55,7 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.timeline_file import read_record, write_timeline
 from conset.models.trace import read_trace
-from conset.pattern.layout_file import read_layout
+from conset.pattern.layout import read_layout
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.readers.halo import ghost_layout

@@ -14,7 +14,7 @@ from conset.machine.machine import Machine
 from conset.models import Timeline, Workload
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, mean_latency, phase_ends
-from conset.verification.timeline.routes import Routes
+from conset.verification.timeline.context import Routes
 
 US = 1e-6
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.pattern.readers.mesh_formats import MESHES
+from conset.pattern.readers.mesh_text import MESHES
 
 SOLID = (".f3grid", ".node", ".ele")
 """Formats of tetrahedra: they have no triangles of their own."""

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.problem import BoundProblem
-from conset.bounds.sums import WorkSums, costs_of_parts
+from conset.bounds.problem import BoundProblem, WorkSums, costs_of_parts
 from conset.machine.costs import Costs
 from conset.machine.times import Times, message_times
 

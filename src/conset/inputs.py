@@ -139,9 +139,9 @@ def read_layout(path: str | Path) -> Layout:
 
     Raises InputError where there is none.
     """
-    from conset.pattern import layout_file
+    from conset.pattern import layout
 
-    return layout_file.read_layout(path)
+    return layout.read_layout(path)
 
 
 def pattern_on(

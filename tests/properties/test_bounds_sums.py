@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conset.bounds import sums as fast
+from conset.bounds import problem as fast
 from conset.bounds.problem import BoundProblem
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology

@@ -25,7 +25,7 @@ from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
 from conset.machine.times import synchronization_s
-from conset.models.formula.programs import predict_program
+from conset.models.formula.evaluate import predict_program
 from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.workload import Workload

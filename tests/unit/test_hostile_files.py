@@ -28,7 +28,7 @@ from conset.models.timeline_file import SUFFIXES, read_record
 from conset.models.trace import read_trace
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.matrix_market import checked_text
-from conset.pattern.readers.mesh_formats import MESHES
+from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import read_compiled

@@ -13,7 +13,7 @@ from conset.base.errors import InputError, UsageError
 from conset.pattern.generators.learning import _popularity, _routed
 from conset.pattern.generators.meshes import _across, _balanced, _parent, _refined
 from conset.pattern.generators.partners import Setting
-from conset.pattern.generators.power_law import generate_power_law
+from conset.pattern.generators.random import generate_power_law
 from conset.pattern.generators.table import GENERATORS
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

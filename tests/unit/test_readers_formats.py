@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import MissingExtraError
-from conset.pattern.readers.mesh_formats import MESHES
+from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.spec import parse_pattern
 from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 from reading import refused

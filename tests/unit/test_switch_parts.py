@@ -17,8 +17,8 @@ from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
 from conset.models.connections import simulate_connections
 from conset.models.flow import simulate_flow
+from conset.models.phases_over_time import SwitchParts, simulated_switches
 from conset.models.settings import Settings
-from conset.models.switch_parts import SwitchParts, simulated_switches
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, write_compiled

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Bounds, Candidate
-from conset.bounds.channels import (
+from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
+from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
+from conset.bounds.order import bound_nonempty, bound_order
+from conset.bounds.ports import (
     bound_channel_ends,
     bound_channel_sum,
     bound_channel_supply,
     bound_channels,
-)
-from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
-from conset.bounds.links import (
     bound_expected_link_sum,
     bound_expected_link_time,
     bound_link_load,
@@ -32,10 +32,11 @@ from conset.bounds.links import (
     bound_link_supply,
     bound_link_supply_time,
     bound_link_time,
+    bound_partners,
+    bound_port_degree,
+    bound_port_sum,
+    bound_port_time,
 )
-from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
-from conset.bounds.order import bound_nonempty, bound_order
-from conset.bounds.ports import bound_partners, bound_port_degree, bound_port_sum, bound_port_time
 from conset.bounds.problem import BoundProblem, BoundValue, OrderKept, Routes, require_nodes
 from conset.bounds.time import (
     bound_barrier_time,

@@ -30,6 +30,82 @@ Port time: bytes pass a port, or a half-duplex node, at its rate.
     bytes meet is for the schedule to choose, so all of a pair with messages both ways may. With
     barriers leads are paid in every group that v has messages in. Class: any limits, every policy;
     split messages lead in and out with the least a part may. O(messages).
+
+What one link of the machine's routes carries, or all together whatever the routes.
+
+They hold for split messages as for whole ones. Where routes are the machine's the witness is a
+link, where they are free both sums. O(sum of hops) each.
+
+Link load: a link takes a limited number of messages at once.
+    Statement: phases ≥ ⌈messages over l / (link · width of l)⌉ for every link l of the machine's
+    routes. Proof: a phase holds at most `link` per unit of width of them. Memory O(links).
+
+Link sum: the largest loads of all phases add up to at least what one link carries.
+    Statement: ΣL ≥ ⌈messages over l / width of l⌉ for every link l of the machine's routes; with
+    free routes ΣL ≥ ⌈Σ shortest hops / Σ width⌉, the mean instead of the largest. Proof: as for
+    ports; the load of a link counts per unit of its width. Class: any limits. On an 8×8 torus the
+    complete exchange takes 16384 hops on 256 links: 64, which is reached.
+
+Link supply: a phase has only so many links, whatever the routes.
+    Statement: phases ≥ ⌈Σ shortest hops of messages / Σ link · width over the links⌉. Proof: a
+    message takes at least its shortest hops, and all links together take `link` per unit of width
+    in a phase. Class: free routes. Memory O(messages). The linear program over cuts
+    (`conset.bounds.lp`) is stronger where links are scarce in one place, as in the middle of a
+    mesh.
+
+Link time: a link carries its bytes at its rate.
+    Statement: time ≥ the least lead-in + bytes over l / (rate · width of l) + the least lead-out,
+    for every link l of the machine's routes, where a message leads in with its set-up (or signal),
+    send overhead and latency, and out with its receive overhead, the other way round where this
+    goes before. Proof: in step 5 of a message's life no model exceeds the rate of a link, and no
+    byte flows before the steps ahead of it. With barriers leads are paid in every group the link
+    has messages in. Class: any limits, every policy.
+
+Expected link time and sum: where a hash draws routes, the busiest link in expectation.
+    Statement: E[time] ≥ max over links l of E[bytes over l] / (rate · width of l), between the
+    least lead-in and lead-out of any message; E[ΣL] ≥ max over l of E[messages over l] / width.
+    Proof: for every outcome of the hash the time is at least that of each link, so E[max over l] ≥
+    max over l of E (Jensen's inequality: a maximum is convex), and E[bytes over l] is the sum over
+    messages of bytes times the chance to pass l, whatever hashes share. Class: in expectation over
+    the hash, any limits, every policy. A single outcome may be faster; most are slower.
+
+Link supply in time: all links together carry only so much, whatever the routes.
+    Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link
+    l carries at most T · rate · width bytes; a message is carried over at least its shortest hops;
+    all bytes flow between the least lead-in and the least lead-out of any message, with barriers in
+    every group. Class: free routes, any limits, every policy.
+
+Bounds of logical channels: at the ends of routes, along them, in all nodes together.
+
+A route takes one channel in every node it visits, both ends included: the reading of Feldmann,
+Stricker, Warfel, ConSet. All hold for split messages as for whole ones.
+
+Channel ends: a node's own messages take its channels, whatever the routes.
+    Statement: phases ≥ ⌈(messages out of v + into v) / channels⌉ for every node v. Proof: every
+    route has a channel in both its ends. Class: any routes. Witness: the node. O(messages).
+
+Channel supply: a phase has only so many channels, whatever the routes.
+    Statement: phases ≥ ⌈Σ (shortest hops + 1) / (nodes · channels)⌉. Proof: a route visits one more
+    node than its hops. Class: free routes. Witness: both sums. O(sum of hops). The complete
+    exchange on an 8×8 torus with 12 channels: 20416 / 768, 27 phases, which is reached.
+
+Channels: a node lets a limited number of routes through.
+    Statement: phases ≥ ⌈routes that visit v / channels⌉ for every node v, its own messages' ends
+    included. Proof: a phase holds at most `channels` of them. Class: the machine's routes. Witness:
+    the node. A route visits its source and enters one node over each of its links, so visits are
+    messages out of v plus messages on the links into v: O(links) beside the loads of links.
+
+Channel sum: few phases must be full, and full phases have high loads.
+    Statement: let C be the channels that all routes take together (hops + 1 each), K the limit of a
+    node's channels, N the nodes, E those that may hold ranks, W the widths of all links together. A
+    phase whose largest load is L carries at most min(K · N, L · (W + E)) channels, so ΣL in P
+    phases is at least the least ΣL_p with Σ min(K · N, L_p · (W + E)) ≥ C. Proof: the phase has at
+    most L · E messages and L · W hops, and K · N channels. The gain of one more unit of load never
+    grows, so the least sum fills every phase evenly. Class: any routes or the machine's; of the
+    schedule's own number of phases, or of any. Witness: the sums. O(sum of hops). The complete
+    exchange on an 8×8 torus with 12 channels: C = 20416, K · N = 768, W + E = 320: 79 at 27 phases,
+    76 at 28, 64 from 32 on; 79 and 64 are reached. Source: the argument for that case in the notes
+    on connection sets, made general.
 """
 
 from __future__ import annotations
@@ -37,7 +113,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of
+from conset.base.units import count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
 
 
@@ -145,3 +221,214 @@ def bound_port_time(problem: BoundProblem, phases: int) -> BoundValue:
     sent = f"{count_of(int(mine.sum()), 'message')}, {problem.size[mine].sum():,} B"
     witness = f"{problem.topology.node_name(node)} {verb} {sent}"
     return BoundValue(float(time[verb][node]), witness)
+
+
+def bound_link_load(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link by messages per unit of width.
+
+    None without a limit, with free routes, or without links.
+    """
+    limit = problem.limits.link
+    if limit is None or problem.free or problem.topology.link_slots == 0:
+        return None
+    at_once = limit * problem.topology.widths().astype(np.int64)
+    phases = -(-problem.link_messages // at_once)
+    link = int(phases.argmax())
+    name, count = problem.topology.link_name(link), problem.link_messages[link]
+    witness = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
+    return BoundValue(int(phases[link]), witness)
+
+
+def bound_link_sum(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link, or all hops over all links where routes are free; None without links."""
+    topology = problem.topology
+    if topology.links == 0:
+        return None
+    widths = topology.widths().astype(np.int64)
+    if problem.free:
+        hops, supply = (
+            int(problem.least_hops.sum(dtype=np.int64)),
+            int(widths[topology.link_exists].sum()),
+        )
+        return BoundValue(
+            problem.per_supply(hops, supply),
+            f"{count_of(hops, 'hop')} at least on {count_of(supply, 'link')}, counted by width",
+        )
+    load = -(-problem.link_messages // widths)
+    link = int(load.argmax())
+    return BoundValue(
+        int(load[link]),
+        f"{topology.link_name(link)} carries "
+        f"{count_of(int(problem.link_messages[link]), 'message')}",
+    )
+
+
+def bound_expected_link_sum(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link by expected messages per unit of width; None where no hash draws routes."""
+    if not problem.is_hashed or problem.topology.links == 0:
+        return None
+    load = problem.expected.messages / problem.topology.widths()
+    link = int(load.argmax())
+    messages = float(problem.expected.messages[link])
+    name = problem.topology.link_name(link)
+    return BoundValue(float(load[link]), f"{name} carries {_expected(messages)}")
+
+
+def _expected(messages: float) -> str:
+    """`1 message expected`, `2.5 messages expected`."""
+    return f"{messages:.6g} {'message' if messages == 1 else 'messages'} expected"
+
+
+def bound_expected_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The busiest link by expected bytes [s].
+
+    None where no hash draws routes, or links cost nothing.
+    """
+    if not problem.is_hashed or problem.link_work.size == 0 or problem.topology.links == 0:
+        return None
+    time = problem.expected.bytes * problem.link_work
+    link = int(time.argmax())
+    messages, size = problem.expected.messages[link], problem.expected.bytes[link]
+    name = problem.topology.link_name(link)
+    witness = f"{name} carries {_expected(float(messages))}, {size:,.0f} B"
+    return BoundValue(problem.all_bytes(float(time[link]), phases), witness)
+
+
+def bound_link_supply(problem: BoundProblem) -> BoundValue | None:
+    """All hops over all links; None without a limit or with the machine's routes."""
+    limit = problem.limits.link
+    topology = problem.topology
+    if limit is None or not problem.free or topology.links == 0:
+        return None
+    hops = int(problem.least_hops.sum(dtype=np.int64))
+    supply = limit * int(topology.widths()[topology.link_exists].sum(dtype=np.int64))
+    witness = f"{count_of(hops, 'hop')} at least, all {topology.links} links take {supply} a phase"
+    return BoundValue(-(-hops // supply), witness)
+
+
+def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The busiest link by bytes [s]; None with free routes or where links cost nothing."""
+    links = problem.sums.links
+    if links is None:
+        return None
+    limit, width = problem.limits.link, problem.topology.widths()
+    # messages per unit of width, as the limit counts them
+    needed = problem.phases_of((-(-problem.link_messages // width), limit))
+    time = problem.in_groups(problem.totals.bytes * problem.link_work, links.both, needed, phases)
+    if not time.any():
+        return None
+    link = int(time.argmax())
+    count, size = problem.link_messages[link], problem.totals.bytes[link]
+    return BoundValue(
+        float(time[link]),
+        f"{problem.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B",
+    )
+
+
+def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """All bytes times hops over all rates [s].
+
+    None with the machine's routes, or where no link costs anything.
+    """
+    work, topology = problem.link_work, problem.topology
+    if not problem.free or work.size == 0 or not work.all() or not topology.links:
+        return None
+    carried = float((problem.size * problem.least_hops.astype(np.float64)).sum())
+    rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())
+    witness = (
+        f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
+    )
+    return BoundValue(problem.all_bytes(carried / rate, phases), witness)
+
+
+def bound_channel_ends(problem: BoundProblem) -> BoundValue | None:
+    """The node with most messages of its own.
+
+    None without a limit, or where routes through it are counted too.
+    """
+    limit = problem.limits.channels
+    if limit is None or not problem.free:
+        return None
+    own = problem.sends + problem.receives
+    node = int(own.argmax())
+    witness = (
+        f"{problem.topology.node_name(node)} is an end of {count_of(int(own[node]), 'message')}, "
+        f"{limit} at once"
+    )
+    return BoundValue(-(-int(own[node]) // limit), witness)
+
+
+def bound_channel_supply(problem: BoundProblem) -> BoundValue | None:
+    """All visits over all channels; None without a limit or with the machine's routes."""
+    limit = problem.limits.channels
+    if limit is None or not problem.free:
+        return None
+    messages = problem.source.size
+    hops = int(problem.least_hops.sum(dtype=np.int64)) if problem.topology.link_slots else messages
+    supply = limit * problem.topology.nodes
+    witness = (
+        f"routes take {count_of(hops + messages, 'channel')} at least, "
+        f"all {problem.topology.nodes} nodes have {supply} a phase"
+    )
+    return BoundValue(-(-(hops + messages) // supply), witness)
+
+
+def bound_channels(problem: BoundProblem) -> BoundValue | None:
+    """The node most routes visit; None without a limit or with free routes."""
+    limit = problem.limits.channels
+    if limit is None or problem.free:
+        return None
+    visits = count_visits(problem)
+    node = int(visits.argmax())
+    witness = (
+        f"{problem.topology.node_name(node)} is visited by "
+        f"{count_of(int(visits[node]), 'route')}, {limit} at once"
+    )
+    return BoundValue(-(-int(visits[node]) // limit), witness)
+
+
+def count_visits(problem: BoundProblem) -> NDArray[np.int64]:
+    """shape=(nodes): routes that visit each node, ends included.
+
+    At least their ends where there are no links.
+    """
+    if problem.topology.link_slots == 0:
+        return problem.sends + problem.receives
+    entered = np.zeros(problem.topology.nodes, np.int64)
+    np.add.at(entered, problem.topology.ends[1], problem.link_messages)
+    return problem.sends + entered
+
+
+def bound_channel_sum(problem: BoundProblem) -> BoundValue | None:
+    """Least ΣL of so many phases; None without links or messages between nodes."""
+    topology = problem.topology
+    if topology.links == 0 or problem.source.size == 0:
+        return None
+    needed = count_channels(problem)
+    per_load = int(topology.widths()[topology.link_exists].sum(dtype=np.int64)) + topology.endpoints
+    limit, phases = problem.limits.channels, problem.phases
+    if limit is None or phases is None:
+        return BoundValue(
+            problem.per_supply(needed, per_load),
+            f"routes take {needed} channels, a load of 1 carries {per_load}",
+        )
+    most = limit * topology.nodes
+    full, rest = divmod(most, per_load)
+    total = -(-needed // per_load)
+    if total > phases * full and rest:
+        total = phases * full + -(-(needed - phases * full * per_load) // rest)
+    witness = (
+        f"routes take {needed} channels, a load of 1 carries {per_load}, each of "
+        f"{count_of(phases, 'phase')} {most}"
+    )
+    return BoundValue(total, witness)
+
+
+def count_channels(problem: BoundProblem) -> int:
+    """Channels that all routes take together: one in every node visited.
+
+    The fewest where routes are free.
+    """
+    if problem.free:
+        return int(problem.least_hops.sum(dtype=np.int64)) + problem.source.size
+    return int(count_visits(problem).sum())

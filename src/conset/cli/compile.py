@@ -57,7 +57,7 @@ def command(
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize
     from conset.methods.phases.table import whose_fault
-    from conset.pattern.layout_file import require_layout_path
+    from conset.pattern.layout import require_layout_path
     from conset.report.outcome import compile_text
     from conset.schedule.files.schedule import require_writable, write_schedule
     from conset.verification import verify_schedule

@@ -208,7 +208,7 @@ def _items(what: Schedule | Program, layout: Path, element: str | None) -> dict[
     """Where the bytes lie in arrays that are laid out as a file says."""
     from conset.base.errors import InputError, UsageError
     from conset.execution.plan_file import plan_items
-    from conset.pattern.layout_file import read_layout
+    from conset.pattern.layout import read_layout
     from conset.schedule.program import Program
 
     if isinstance(what, Program):

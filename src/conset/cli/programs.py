@@ -39,7 +39,7 @@ def compile_to_file(
     from conset.compilation.programs.compile import compile_program
     from conset.compilation.programs.spec import read_program
     from conset.machine.spec import parse_machine
-    from conset.models.formula.programs import predict_program
+    from conset.models.formula.evaluate import predict_program
     from conset.report.outcome import program_object, program_text
     from conset.schedule.files.program import (
         document_of_program,
@@ -138,7 +138,7 @@ def predict_file(
     from conset.cli.output import console, print_json, progress
     from conset.compilation.options import FORMULA
     from conset.machine.spec import parse_machine, with_settings
-    from conset.models.formula.programs import predict_program
+    from conset.models.formula.evaluate import predict_program
     from conset.report.outcome import prediction_text, program_text
     from conset.schedule.files.program import read_program_file
     from conset.schedule.manifest import Manifest, sha256_of
@@ -189,7 +189,7 @@ def show_file(
     """
     from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
-    from conset.models.formula.programs import predict_program
+    from conset.models.formula.evaluate import predict_program
     from conset.report.outcome import program_object, program_text
     from conset.schedule.files.program import read_program_document, read_program_file
     from conset.verification import verify_program

@@ -195,8 +195,8 @@ def command(
     from conset.cli.signals import interruptible
     from conset.cli.verify import check_record, print_violations
     from conset.models.flit import simulate_flit
+    from conset.models.phases_over_time import simulated_switches
     from conset.models.settings import Settings
-    from conset.models.switch_parts import simulated_switches
     from conset.models.table import find_model
     from conset.models.timeline_file import Record, worth_recording
     from conset.report.outcome import check_object, check_text, switch_text

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conset.models.load.curve import LoadCurve
+    from conset.models.load.sweep import LoadCurve
 
 SCHEMA = "conset/simulate@1"
 MARKDOWN, JSON = ".md", ".json"
@@ -35,8 +35,7 @@ def run_load(
     from conset.base.errors import UsageError
     from conset.cli.inputs import manifest_of
     from conset.cli.output import console, print_json, progress
-    from conset.models.load.curve import Window
-    from conset.models.load.sweep import LoadSweep, sweep_load
+    from conset.models.load.sweep import LoadSweep, Window, sweep_load
     from conset.models.settings import Settings
     from conset.report.latency import latency_lines, latency_table, latency_title
 

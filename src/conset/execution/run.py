@@ -31,7 +31,7 @@ from conset.execution.job import (
 from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.stopping import Ratio, Stopping
-from conset.models.switch_parts import SwitchParts
+from conset.models.phases_over_time import SwitchParts
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import InFlight, Sync
 from conset.schedule.program import Program

@@ -55,9 +55,16 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.times import synchronization_s
 from conset.models.chains import follow_tables
-from conset.models.open_tables import Services, Stations, Ticks, core_tables, default_queue
-from conset.models.open_waits import Waiting, require_all
-from conset.models.order import check_receives, require_one_route
+from conset.models.needs import check_receives, require_one_route
+from conset.models.open_tables import (
+    Services,
+    Stations,
+    Ticks,
+    Waiting,
+    core_tables,
+    default_queue,
+    require_all,
+)
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload

@@ -23,7 +23,7 @@ from conset.machine.machine import Machine, with_computation
 from conset.machine.network.routes import core_network, core_widths
 from conset.machine.network.topology import Topology
 from conset.machine.times import synchronization_s
-from conset.models.order import check_receives
+from conset.models.needs import check_receives
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload

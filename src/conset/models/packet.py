@@ -41,7 +41,7 @@ from conset import _core
 from conset.base.errors import UsageError
 from conset.machine.machine import Machine
 from conset.models.nanoseconds import NS, core_stops, play_fluid
-from conset.models.order import require_one_route
+from conset.models.needs import require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload

@@ -9,17 +9,27 @@ latest: the worst latency that its connections are guaranteed in their context, 
 itself. It is inside what the phases transfer, so that the other parts add up to the predicted time.
 Entering the first context is no switch, but set up likewise. (Of what a model has played it is the
 time from when the last byte has left its sender to the last delivery,
-`conset.models.switch_parts`.)
+`conset.models.phases_over_time`.)
 
 Stages that run often are kept as their first repetitions and their last; what is left out is
 counted in every sum. Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all
 connections at once).
+
+Switches in their parts.
+
+What is under way arrives (drain), all nodes meet (synchronization), connections are opened.
+
+Measured, simulated and predicted times have one form. Simulated: a context is switched where a
+phase of the chained program ends. Its drain is the time from when the last byte of the phase has
+left its sender to the last delivery: 0 in models whose bytes arrive as they leave (`flow`,
+`wormhole`, `circuit`); synchronization and set-up are the machine's, and follow it. Source:
+Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,10 +38,12 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import ValueObject
 from conset.base.errors import InputError
-from conset.machine.costs import without_switches
+from conset.machine.costs import Costs, without_switches
+from conset.machine.machine import Machine
+from conset.machine.times import synchronization_s
 from conset.models.formula import predict
-from conset.models.formula.programs import ProgramPrediction, predict_program
-from conset.models.switch_parts import SwitchParts
+from conset.models.formula.evaluate import ProgramPrediction, predict_program
+from conset.models.timeline import Timeline
 from conset.schedule.linkage import Guarantees, program_guarantees
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
@@ -279,3 +291,57 @@ def _drains(schedule: Schedule, given: Guarantees, transfer_s: Floats) -> Floats
     worst = np.zeros(schedule.phases)
     np.maximum.at(worst, schedule.phase_of, given.latency_s)
     return np.minimum(worst, transfer_s)
+
+
+@dataclass(frozen=True)
+class SwitchParts:
+    """What the communication context switches of one run of a program take together.
+
+    Attributes:
+        count: switches; entering the first context is none.
+        drain_s: until what is under way has arrived [s].
+        synchronization_s: of all nodes [s].
+        setup_s: closing and opening connections [s].
+    """
+
+    count: int
+    drain_s: float
+    synchronization_s: float
+    setup_s: float
+
+    def to_object(self) -> dict[str, float]:
+        """`{"count": …, "drain_s": …, "synchronization_s": …, "setup_s": …}`."""
+        return asdict(self)
+
+    @staticmethod
+    def median(parts: NDArray[np.float64]) -> SwitchParts:
+        """The median of repetitions, part by part.
+
+        Shape=(repetitions, 4), in the order of the attributes.
+        """
+        count, *seconds = np.median(parts, axis=0).tolist()
+        return SwitchParts(round(count), *seconds)
+
+
+def simulated_switches(timeline: Timeline, machine: Machine, costs: Costs) -> SwitchParts | None:
+    """The switches of a chained program of blocks as a model has played it.
+
+    Args:
+        timeline: of the chained program, with its workload.
+        machine: whose nodes meet.
+        costs: what was played with.
+
+    Returns:
+        None where nothing is switched as a whole: another policy than barriers between all phases.
+    """
+    work = timeline.workload
+    if work is None or timeline.sync != "barrier":
+        return None
+    last = np.full(work.phases, np.inf)  # where nothing is sent, nothing drains
+    last[work.phase_of] = 0.0
+    np.maximum.at(last, work.phase_of, timeline.left_s if timeline.left_s.size else timeline.end_s)
+    drain = np.maximum(timeline.phase_end_s - last, 0.0)[:-1]
+    count = drain.size
+    return SwitchParts(
+        count, float(drain.sum()), count * synchronization_s(machine, costs), count * costs.setup_s
+    )

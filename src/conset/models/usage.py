@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops, route_links
-from conset.models.bounds import Bound, Demand, lower_bound
+from conset.models.bounds import Bound, Demand, Resources, Spread, growth, lower_bound
 from conset.models.needs import MessageTimes
-from conset.models.resources import Resources, Spread, growth
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload

@@ -54,7 +54,7 @@ from conset.machine.network.routes import route_links
 from conset.machine.network.routing import Routing, in_full_mesh
 from conset.machine.network.topology import Topology
 from conset.models.nanoseconds import NS, core_stops, play_fluid
-from conset.models.order import require_one_route
+from conset.models.needs import require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from conset.models.load.curve import LoadCurve, LoadPoint
+    from conset.models.load.sweep import LoadCurve, LoadPoint
 
 
 COLUMNS = ("load", "carried", "mean latency", "", "99th percentile", "packets", "not delivered")

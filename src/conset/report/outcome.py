@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from conset.bounds import Bounds, StageBounds
     from conset.compilation.combining.choose import Combination
     from conset.execution.run import RunResult
-    from conset.models.formula.programs import ProgramPrediction
-    from conset.models.switch_parts import SwitchParts
+    from conset.models.formula.evaluate import ProgramPrediction
+    from conset.models.phases_over_time import SwitchParts
     from conset.models.timeline_file import Record
     from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule

@@ -28,7 +28,7 @@ of a pod, of a, to the core switches j, j + a, j + 2a …
 
 Source: https://github.com/Broadcom/csg-htsim (sim/datacenter/fat_tree_topology.cpp: `load`,
 `set_custom_params`, `init_network`).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.pattern.generators.partners import Partners, Setting, partners_of_volumes, require
-from conset.pattern.generators.power_law import generate_power_law
+from conset.pattern.generators.random import generate_power_law
 
 MAX_BLOCKS = 2**18
 Block = tuple[int, tuple[int, ...]]

@@ -1,13 +1,35 @@
-"""Permutations: every rank sends to one and receives from one."""
+"""Permutations: every rank sends to one and receives from one.
+
+Fourier transforms: the transposes of a 3-D array that ranks hold by slabs or pencils.
+
+A transform along an axis wants all of that axis on one rank. Slabs: every rank has a range of y and
+all of x and z, then a range of x and all of y and z: everybody sends to everybody. Pencils: on p x
+q ranks, rank (i, j) holds all of x, range i of y and range j of z; transpose 1 gives it all of y
+and range i of x, transpose 2 all of z and range j of y: ranks of one column of the grid, or of one
+row, send to each other.
+
+Ranges are as equal as whole numbers allow: number k of n over p starts at floor(k n / p). Source:
+S. Plimpton's and M. Pippig's pencils are the usual ones (M. Pippig, "PFFT", SIAM J. Sci. Comput.
+35, 2013).
+"""
 
 from __future__ import annotations
 
-from math import isqrt
+from math import isqrt, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.pattern.generators.grid import Grid, box_of
-from conset.pattern.generators.partners import Partners, Setting, bits_of, partners_of_map, require
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    bits_of,
+    partners_of_map,
+    partners_of_volumes,
+    require,
+    require_messages,
+)
 
 
 def generate_permutation(setting: Setting) -> Partners:
@@ -84,3 +106,54 @@ def generate_tornado(setting: Setting) -> Partners:
     node = np.ravel_multi_index(tuple((at + (sides + 1) // 2 - 1) % sides), grid.sides)
     target = node[:, None] * grid.per_node + np.arange(grid.per_node)
     return partners_of_map(target.ravel())
+
+
+def generate_fft(
+    setting: Setting, *, shape: tuple[int, ...], sides: tuple[int, ...], word: int, transpose: int
+) -> Partners:
+    """What every rank sends in one transpose; the part that it keeps is local.
+
+    Raises:
+        InputError: an array of other than three axes, a grid that is no line or rectangle of the
+            ranks, more ranks along a side than numbers, or a transpose that there is not.
+    """
+    ranks = setting.ranks
+    require(len(shape) == 3, "fft", "a shape of three axes", "x".join(map(str, shape)))
+    grid = sides or _square(ranks)
+    given = "x".join(map(str, grid))
+    require(
+        len(grid) <= 2 and prod(grid) == ranks,
+        "fft",
+        f"one or two sides that multiply to {ranks} ranks",
+        given,
+    )
+    require(transpose <= len(grid), "fft", f"a transpose from 1 to {len(grid)}", f"{transpose}")
+    rows, columns = grid if len(grid) == 2 else (grid[0], 1)
+    nx, ny, nz = shape
+    x, y, z = _ranges(nx, rows), _ranges(ny, rows), _ranges(nz, columns)
+    if transpose == 2:
+        y = _ranges(ny, columns)
+    fewest = min(part.min() for part in (x, y, z))
+    require(fewest > 0, "fft", f"at most {min(shape)} ranks along a side", given)
+    rank = np.arange(ranks).reshape(rows, columns)
+    if transpose == 1:
+        require_messages(ranks * rows, "fft")
+        volume = y[:, None, None] * x[None, :, None] * z  # from row i to row k in column j
+        source, target = np.broadcast_arrays(rank[:, None, :], rank[None, :, :])
+    else:
+        require_messages(ranks * columns, "fft")
+        volume = (
+            x[:, None, None] * z[None, :, None] * y[None, None, :]
+        )  # in row i from column j to column k
+        source, target = np.broadcast_arrays(rank[:, :, None], rank[:, None, :])
+    return partners_of_volumes(ranks, source.ravel(), target.ravel(), volume.ravel() * word)
+
+
+def _ranges(numbers: int, parts: int) -> NDArray[np.int64]:
+    return np.diff(np.arange(parts + 1, dtype=np.int64) * numbers // parts)
+
+
+def _square(ranks: int) -> tuple[int, int]:
+    """The two factors of `ranks` nearest to each other, the smaller one first."""
+    small = next(side for side in range(isqrt(ranks), 0, -1) if ranks % side == 0)
+    return small, ranks // small

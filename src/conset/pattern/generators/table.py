@@ -33,15 +33,18 @@ from conset.pattern.generators.partners import Partners
 from conset.pattern.generators.permutations import (
     generate_bit_complement,
     generate_bit_reverse,
+    generate_fft,
     generate_permutation,
     generate_shift,
     generate_shuffle,
     generate_tornado,
     generate_transpose,
 )
-from conset.pattern.generators.power_law import generate_power_law
-from conset.pattern.generators.random import generate_random, generate_random_rows
-from conset.pattern.generators.transforms import generate_fft
+from conset.pattern.generators.random import (
+    generate_power_law,
+    generate_random,
+    generate_random_rows,
+)
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,16 @@ import numpy as np
 from conset.base.errors import ConsetError, InputError, MissingExtraError, UsageError
 from conset.pattern.layout import Partition
 from conset.pattern.readers.entries import ReadOptions
-from conset.pattern.readers.mesh_formats import (
+from conset.pattern.readers.mesh_text import (
     MESHES,
     check_before_reading,
     opened,
+    read_dolfin,
+    read_tin,
+    read_xdmf,
     require_library,
     require_no_doctype,
 )
-from conset.pattern.readers.mesh_text import read_dolfin, read_tin, read_xdmf
 from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
 from conset.pattern.readers.partition import Cells, partition_cells, partition_rows
 

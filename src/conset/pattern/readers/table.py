@@ -9,7 +9,7 @@ from pathlib import Path
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.csv import read_csv
-from conset.pattern.readers.demand_matrix import read_demand_matrix
+from conset.pattern.readers.demands import read_demand_matrix
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
 from conset.pattern.readers.mesh import (
@@ -21,7 +21,7 @@ from conset.pattern.readers.mesh import (
     partition_vtk,
     partition_vtu,
 )
-from conset.pattern.readers.mesh_formats import MESHES
+from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.readers.npz import read_npz
 from conset.pattern.readers.spark98 import partition_spark98, read_spark98
 

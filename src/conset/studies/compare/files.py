@@ -19,9 +19,8 @@ from conset.base.files import require_file
 from conset.bounds.programs import bound_program
 from conset.compilation.options import FORMULA
 from conset.compilation.summary import gap, summarize
-from conset.models.formula.programs import ProgramPrediction, predict_program
-from conset.models.phases_over_time import Switching, switching
-from conset.models.switch_parts import simulated_switches
+from conset.models.formula.evaluate import ProgramPrediction, predict_program
+from conset.models.phases_over_time import Switching, simulated_switches, switching
 from conset.models.timeline_file import Record, read_record
 from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.verification.schedule.chosen import ChosenWalk
 from conset.verification.schedule.traffic import Ints, Traffic
+from conset.verification.schedule.walks import ChosenWalk
 from conset.verification.verification import Violation
 
 GATE = -1

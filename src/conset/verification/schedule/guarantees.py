@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
-from conset.verification.schedule.chosen import ChosenWalk
 from conset.verification.schedule.connections import GATE, Tables
 from conset.verification.schedule.traffic import Groups, Ints, Traffic
-from conset.verification.schedule.walks import Walk
+from conset.verification.schedule.walks import ChosenWalk, Walk
 from conset.verification.verification import Violation
 
 _HOPS = 1 << 21

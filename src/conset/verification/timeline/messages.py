@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.units import count_of
-from conset.models.order import Rows, in_list_order, most_open
+from conset.models.needs import Rows, in_list_order, most_open
 from conset.verification.timeline.context import CheckContext, Floats, Violation
 
 

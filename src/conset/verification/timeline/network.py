@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.models.resources import growth
+from conset.models.bounds import growth
 from conset.models.timeline import Rates, resource_name
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Floats, Violation
 from conset.verification.timeline.messages import holding
