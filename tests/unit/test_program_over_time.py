@@ -23,7 +23,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models.formula import predict
 from conset.models.formula.evaluate import predict_program
-from conset.models.phases_over_time import phases_over_time
+from conset.models import phases_over_time
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program
