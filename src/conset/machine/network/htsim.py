@@ -16,7 +16,7 @@ Hosts, pods, and three or two tiers of switches.
 | `Tier t` | what follows is of the switches of tier t: 0 ToR, 1 aggregation, 2 core |
 | `Downlink_speed_Gbps` | rate of the links from tier t down, each way alike |
 | `Radix_Down`, `Radix_Up` | ports of a switch down and up |
-| `Oversubscribed` | traffic up into the tier over traffic out of it; tier 0 agrees with its radixes |
+| `Oversubscribed` | traffic up into the tier over traffic out of it; tier 0 has its radixes' |
 | `Bundle` | parallel links between a switch of tier t and one below |
 | `Downlink_Latency_ns`, `Switch_Latency_ns` | latency of a link from tier t, and of its switch |
 | `Queue_Up`, `Queue_Down` | queues; read and not used |
