@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,22 @@ if TYPE_CHECKING:
 
 NativeExecutor = _core.ExecutorOfInts | _core.ExecutorOfPointers
 
-_NATIVE: dict[int, type[NativeExecutor]] = {4: _core.ExecutorOfInts, 8: _core.ExecutorOfPointers}
-"""By the size of a handle [B]."""
+Ints = TypeVar("Ints")
+Pointers = TypeVar("Pointers")
+
+
+def by_handle(ints: Ints, pointers: Pointers) -> Ints | Pointers:
+    """That of two classes of the core whose handles are those of mpi4py's library.
+
+    Raises:
+        ExecutionError: the library is of neither binary interface.
+    """
+    from mpi4py import MPI
+
+    size = MPI._sizeof(MPI.Comm)
+    if size not in (4, 8):
+        raise ExecutionError(f"mpi4py's MPI library has handles of {size} bytes: known are [4, 8]")
+    return ints if size == 4 else pointers
 
 
 def entry_points() -> NDArray[np.uint64]:
@@ -55,20 +69,15 @@ def library() -> _core.Mpi:
     """The MPI that mpi4py has loaded, as the core knows one.
 
     Raises:
-        ExecutionError: it lacks a call, or is of neither binary interface.
+        ExecutionError: it lacks a call.
     """
     from mpi4py import MPI
 
-    size = MPI._sizeof(MPI.Comm)
-    if size not in _NATIVE:
-        raise ExecutionError(
-            f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}"
-        )
     return _core.Mpi(
         calls=entry_points(),
         byte=MPI._handleof(MPI.BYTE),
         errors_return=MPI._handleof(MPI.ERRORS_RETURN),
-        handle_bytes=size,
+        handle_bytes=MPI._sizeof(MPI.Comm),
         status_bytes=MPI._sizeof(MPI.Status),
         source_at=_source_offset(),
         any_source=MPI.ANY_SOURCE,
@@ -105,8 +114,13 @@ def make_native(
     """
     from mpi4py import MPI
 
-    native, executor = library(), _NATIVE[MPI._sizeof(MPI.Comm)]
-    owner = (send.owner, receive.owner)
+    executor = by_handle(_core.ExecutorOfInts, _core.ExecutorOfPointers)
     return executor(
-        native, MPI._handleof(comm), plan, items, send.to_core(), receive.to_core(), owner
+        library(),
+        MPI._handleof(comm),
+        plan,
+        items,
+        send.to_core(),
+        receive.to_core(),
+        (send.owner, receive.owner),
     )

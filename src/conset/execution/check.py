@@ -76,7 +76,7 @@ def _check_operations(
     plan: Plan, operations: Operations, buffer: NDArray[np.int64], what: str
 ) -> None:
     rank = operations.rank
-    size = np.where(operations.in_work, _work_bytes(plan)[rank], buffer[rank])
+    size = np.where(operations.in_work, plan.work_sizes[rank], buffer[rank])
     rules = (
         (
             (operations.peer < 0) | (operations.peer >= plan.ranks) | (operations.peer == rank),
@@ -89,20 +89,13 @@ def _check_operations(
         (_outside(operations.offset, operations.bytes, size), "leaves its buffer"),
     )
     for broken, rule in rules:
-        if broken.any():
-            raise VerificationError(
-                f"plan: {name_operation(operations, int(np.flatnonzero(broken)[0]), what)} {rule}"
-            )
+        refuse_operation(np.flatnonzero(broken), operations, what, rule)
     falls = np.flatnonzero((np.diff(operations.phase) < 0) & (np.diff(rank) == 0))
-    if falls.size:
-        raise VerificationError(
-            f"plan: {name_operation(operations, int(falls[0]) + 1, what)} stands after one of "
-            "a later phase"
-        )
+    refuse_operation(falls + 1, operations, what, "stands after one of a later phase")
 
 
 def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str) -> None:
-    rank, work = operations.rank[copies.operation], _work_bytes(plan)
+    rank, work = operations.rank[copies.operation], plan.work_sizes
     target = work[rank] if what == "send" else plan.receive_bytes[rank]
     rules = (
         (
@@ -121,10 +114,6 @@ def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str)
             k = int(np.flatnonzero(broken)[0])
             name = name_operation(operations, int(copies.operation[k]), what)
             raise VerificationError(f"plan: copy {k}, of {name}, {does} outside its area")
-
-
-def _work_bytes(plan: Plan) -> NDArray[np.int64]:
-    return np.zeros(plan.ranks, np.int64) if plan.work_bytes is None else plan.work_bytes
 
 
 def _outside(
@@ -185,11 +174,8 @@ def _check_read(plan: Plan) -> None:
     if packs is not None:
         read = (packs.operation[packs.work], packs.source[packs.work], packs.bytes[packs.work])
         lacking = read[0][~_covered(read, arrived)]
-        if lacking.size:
-            name = name_operation(sends, int(lacking[0]), "send")
-            raise VerificationError(
-                f"plan: {name} packs bytes of the work area that no needed receive brings"
-            )
+        rule = "packs bytes of the work area that no needed receive brings"
+        refuse_operation(lacking, sends, "send", rule)
         send, target, size = (
             np.concatenate(both)
             for both in zip(arrived, (packs.operation, packs.target, packs.bytes), strict=True)
@@ -197,11 +183,8 @@ def _check_read(plan: Plan) -> None:
         ready = (send, target, size)
     work = np.flatnonzero(sends.in_work)
     lacking = work[~_covered((work, sends.offset[work], sends.bytes[work]), ready)]
-    if lacking.size:
-        name = name_operation(sends, int(lacking[0]), "send")
-        raise VerificationError(
-            f"plan: {name} carries bytes of the work area that are neither packed nor needed"
-        )
+    rule = "carries bytes of the work area that are neither packed nor needed"
+    refuse_operation(lacking, sends, "send", rule)
     if unpacks is not None:
         own = unpacks.operation
         start, end = receives.offset[own], receives.offset[own] + receives.bytes[own]
@@ -210,9 +193,7 @@ def _check_read(plan: Plan) -> None:
             | (unpacks.source < start)
             | (unpacks.source + unpacks.bytes > end)
         )
-        if wrong.any():
-            name = name_operation(receives, int(own[np.flatnonzero(wrong)[0]]), "receive")
-            raise VerificationError(f"plan: {name} unpacks bytes that it does not bring")
+        refuse_operation(own[wrong], receives, "receive", "unpacks bytes that it does not bring")
 
 
 def _covered(read: _Bytes, there: _Bytes) -> NDArray[np.bool_]:
@@ -242,6 +223,14 @@ def name_operation(operations: Operations, k: int, what: str) -> str:
         f"phase {operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B"
     )
     return f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} ({where})"
+
+
+def refuse_operation(
+    wrong: NDArray[np.integer], operations: Operations, what: str, rule: str
+) -> None:
+    """Raises VerificationError for the first operation that is wrong, if there is one."""
+    if wrong.size:
+        raise VerificationError(f"plan: {name_operation(operations, int(wrong[0]), what)} {rule}")
 
 
 def check_plan(plan: Plan) -> None:

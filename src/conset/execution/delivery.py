@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import take_rows
 from conset.base.errors import VerificationError
-from conset.execution.check import matched, name_operation
+from conset.execution.check import matched, name_operation, refuse_operation
 from conset.execution.plan import Copies, Operations, Plan
 from conset.pattern.pattern import Pattern
 
@@ -117,8 +117,7 @@ class _Replay:
     def __init__(self, plan: Plan, held: _Ranges, send_base: _Ints) -> None:
         self._plan = plan
         self._send, self._receive = matched(plan)
-        work = np.zeros(plan.ranks, np.int64) if plan.work_bytes is None else plan.work_bytes
-        self._work_bytes = work
+        self._work_bytes = work = plan.work_sizes
         self._work_base = np.cumsum(work) - work
         self._send_base = send_base
         self._receive_base = np.cumsum(plan.receive_bytes) - plan.receive_bytes
@@ -214,10 +213,8 @@ class _Replay:
             self._work, self._work_base[rank] + unpacks.source[copies], unpacks.bytes[copies]
         )
         _require_all(found, unpacks.bytes[copies], self._plan.receives, own, "receive")
-        wrong = np.flatnonzero(found.writer != own[found.read])
-        if wrong.size:
-            name = name_operation(self._plan.receives, int(own[found.read[wrong[0]]]), "receive")
-            raise VerificationError(f"plan: {name} unpacks what another has brought")
+        wrong = own[found.read][found.writer != own[found.read]]
+        refuse_operation(wrong, self._plan.receives, "receive", "unpacks what another has brought")
         place = self._receive_base[rank] + unpacks.target[copies]
         self._received = _written(self._received, found, place, own, "receive buffer")
 
@@ -247,12 +244,9 @@ class _Replay:
         brought = (found.writer >= 0) & (self._needed.size > 0)
         if self._needed.size:
             brought &= self._needed[at] == key
-        wrong = np.flatnonzero(~(brought | (packed & (found.writer == -1 - own))))
-        if wrong.size:
-            name = name_operation(self._plan.sends, int(own[wrong[0]]), "send")
-            raise VerificationError(
-                f"plan: {name} reads bytes of the work area that nothing it needs has brought"
-            )
+        wrong = own[~(brought | (packed & (found.writer == -1 - own)))]
+        rule = "reads bytes of the work area that nothing it needs has brought"
+        refuse_operation(wrong, self._plan.sends, "send", rule)
 
     @staticmethod
     def _check_inside(offset: _Ints, size: _Ints, rank: _Ranks, room: _Ints, what: str) -> None:

@@ -15,7 +15,8 @@ Reference: Feldmann, Stricker, Warfel, ConSet, sections 2 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -26,17 +27,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from conset import _core
-from conset.base.errors import ConsetError, ExecutionError, InputError, UsageError, unknown_name
+from conset.base.errors import ExecutionError, InputError, UsageError, unknown_name
 from conset.execution.agreement import ClosedTogether, agreed, error_of
-from conset.execution.binding import library
+from conset.execution.binding import by_handle, library
 from conset.execution.buffers import find_buffer
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 NativeProgram = _core.ProgramOfInts | _core.ProgramOfPointers
-_NATIVE: dict[int, type[NativeProgram]] = {4: _core.ProgramOfInts, 8: _core.ProgramOfPointers}
-"""By the size of a handle [B]."""
 Result = TypeVar("Result")
 
 
@@ -68,18 +67,16 @@ class CoreProgram:
 
         self.part = part
         self._spools: dict[int, list[memoryview]] = {}
-        mpi = library()  # whose handles are of a size that is known
-        make = _NATIVE[MPI._sizeof(MPI.Comm)]
-        self._native: NativeProgram | None = _translated(
-            lambda: make(
-                mpi=mpi,
+        make = by_handle(_core.ProgramOfInts, _core.ProgramOfPointers)
+        with _errors_of_core():
+            self._native: NativeProgram | None = make(
+                mpi=library(),
                 comm=MPI._handleof(comm),
                 part=part,
                 packet_bytes=packet_bytes,
                 credits=credits,
                 timeout_s=timeout_s,
             )
-        )
 
     @property
     def closed(self) -> bool:
@@ -101,33 +98,30 @@ class CoreProgram:
             ConsetError: the core's; ExecutionError too where the program is closed. What a function
                 of the caller, or a signal's handler, raises passes as it is.
         """
-        native = self._native
-        if native is None:
-            raise _closed()
-        return _translated(lambda: call(native))
+        native = self._open()
+        with _errors_of_core():
+            return call(native)
 
-    def send(self, number: int, elements: Any) -> None:
-        """Sends all elements of a buffer on a connection."""
-        self._on_buffer("send", number, elements, writable=False)
+    def move(self, what: str, number: int, elements: Any, *, keep: bool = False) -> None:
+        """Sends all elements of a buffer on a connection, or fills it; keeps one that is spooled.
 
-    def receive(self, number: int, elements: Any) -> None:
-        """Fills a buffer from a connection."""
-        self._on_buffer("receive", number, elements, writable=True)
-
-    def spool_send(self, number: int, elements: Any) -> None:
-        """Queues a buffer to be sent, and keeps it."""
-        self._on_buffer("spool_send", number, elements, writable=False)
-        self._keep(number, elements)
-
-    def spool_receive(self, number: int, elements: Any) -> None:
-        """Queues a buffer to be filled, and keeps it."""
-        self._on_buffer("spool_receive", number, elements, writable=True)
-        self._keep(number, elements)
+        Elements may come one by one: as little as can be is done for each.
+        """
+        native = self._open()
+        try:
+            getattr(native, what)(number, elements)
+        except _core.ProgramFailure as failure:
+            raise error_of(*failure.args) from None
+        except (BufferError, TypeError, ValueError):
+            _require_elements(elements, writable=what.endswith("receive"))
+            raise
+        if keep:
+            self._spools.setdefault(number, []).append(memoryview(elements))
 
     def spool_wait(self, number: int) -> None:
         """Waits for what is spooled on a connection, and gives its buffers back."""
         self.told(lambda native: native.spool_wait(number))
-        _give_back(self._spools.pop(number, []))
+        self._give_back([number])
 
     def phase_end(self) -> None:
         """Ends the phase; what was spooled in it is given back, if it has ended."""
@@ -135,33 +129,24 @@ class CoreProgram:
             self.told(lambda native: native.phase_end())
         finally:
             if self._native is not None and not self._native.in_phase:
-                self._give_all_back()
+                self._give_back(self._spools)
 
     def close(self) -> None:
         """Closes the connections."""
         self.told(lambda native: native.close())
         self._native = None
-        self._give_all_back()
+        self._give_back(self._spools)
 
-    def _on_buffer(self, what: str, number: int, elements: Any, *, writable: bool) -> None:
-        """Elements may come one by one: as little as can be is done for each."""
+    def _open(self) -> NativeProgram:
         if self._native is None:
-            raise _closed()
-        try:
-            getattr(self._native, what)(number, elements)
-        except _core.ProgramFailure as failure:
-            raise _error_of(failure) from None
-        except (BufferError, TypeError, ValueError):
-            _require_elements(elements, writable)
-            raise
+            raise ExecutionError("the program is closed")
+        return self._native
 
-    def _keep(self, number: int, elements: Any) -> None:
-        self._spools.setdefault(number, []).append(memoryview(elements))
-
-    def _give_all_back(self) -> None:
-        for memories in self._spools.values():
-            _give_back(memories)
-        self._spools.clear()
+    def _give_back(self, numbers: Iterable[int]) -> None:
+        """What was spooled on some connections."""
+        for number in tuple(numbers):
+            for memory in self._spools.pop(number, ()):
+                memory.release()
 
 
 def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
@@ -170,31 +155,20 @@ def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
     Raises:
         InputError: no such file, none of connections, broken, or of another number of ranks.
     """
-    return _translated(lambda: _core.read_connections(str(path), rank, ranks))
+    with _errors_of_core():
+        return _core.read_connections(str(path), rank, ranks)
 
 
-def _translated(call: Callable[[], Result]) -> Result:
+@contextmanager
+def _errors_of_core() -> Iterator[None]:
+    """Within: what the core finds wrong is an error of conset."""
     try:
-        return call()
+        yield
     except _core.ProgramFailure as failure:
-        raise _error_of(failure) from None
+        raise error_of(*failure.args) from None
 
 
-def _closed() -> ExecutionError:
-    return ExecutionError("the program is closed")
-
-
-def _error_of(failure: _core.ProgramFailure) -> ConsetError:
-    code, text = failure.args
-    return error_of(code, text)
-
-
-def _give_back(memories: list[memoryview]) -> None:
-    for memory in memories:
-        memory.release()
-
-
-def _require_elements(given: Any, writable: bool) -> None:
+def _require_elements(given: Any, *, writable: bool) -> None:
     """Says what is wrong with a buffer that the core does not take; nothing where it is fine.
 
     Raises:
@@ -265,7 +239,7 @@ class Connection:
                 before.
             ExecutionError: the deadline has passed, or MPI failed.
         """
-        self._core.send(self._number, elements)
+        self._core.move("send", self._number, elements)
 
     def receive_elements(self, elements: Any) -> None:
         """Fills a contiguous, writable array or buffer with the next elements.
@@ -278,7 +252,7 @@ class Connection:
                 were sent in, or more of them than the peer has sent in this phase.
             ExecutionError: the deadline has passed, or MPI failed.
         """
-        self._core.receive(self._number, elements)
+        self._core.move("receive", self._number, elements)
 
     def send_computed(
         self, count: int, dtype: DTypeLike, producer: Callable[[NDArray[Any]], object]
@@ -329,7 +303,7 @@ class Connection:
 
         Raises: as `send_elements`.
         """
-        self._core.spool_send(self._number, elements)
+        self._core.move("spool_send", self._number, elements, keep=True)
 
     def spool_receive(self, elements: Any) -> None:
         """Fills a buffer in the background of other calls.
@@ -338,7 +312,7 @@ class Connection:
 
         Raises: as `receive_elements`.
         """
-        self._core.spool_receive(self._number, elements)
+        self._core.move("spool_receive", self._number, elements, keep=True)
 
     def spool_wait(self) -> None:
         """Returns when all that was spooled on the connection has left, or arrived.

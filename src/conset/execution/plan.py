@@ -298,6 +298,11 @@ class Plan(ValueObject):
         )
 
     @property
+    def work_sizes(self) -> NDArray[np.int64]:
+        """shape=(ranks), int64 [B]: `work_bytes`, also where it is None."""
+        return np.zeros(self.ranks, np.int64) if self.work_bytes is None else self.work_bytes
+
+    @property
     def ranks(self) -> int:
         """Number of ranks."""
         return int(self.sends.offsets.size - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +11,7 @@ from conset.base.arrays import frozen
 from conset.base.errors import InputError
 from conset.execution.check import check_order, check_plan, not_kept
 from conset.execution.delivery import check_delivery
-from conset.execution.forwarding import Forwarding, Transfers, forward
+from conset.execution.forwarding import Transfers, forward
 from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
@@ -22,6 +21,8 @@ from conset.schedule.schedule import Compiled, Schedule
 
 REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""
+_Where = tuple[NDArray[np.bool_] | None, NDArray[np.int64]]
+"""Whether it lies in the work area (None: none does), and its first byte there."""
 
 
 def make_plan(
@@ -48,22 +49,27 @@ def make_plan(
             executes more than 2^26 messages.
         VerificationError: the plan would not end, or not deliver: a bug.
     """
-    policy = parse_sync(what.sync) if sync is None else _policy(sync)
-    schedule = what.whole
+    policy = sync if isinstance(sync, Sync) else parse_sync(sync or what.sync)
+    schedule, paths = what.whole, what.paths
     _check_sizes(schedule)
-    if what.paths is not None:
-        return _plan_forwarding(what.paths, schedule, policy, in_flight)
-    within = _offset_in_message(schedule)
-    check_order(schedule)
-    pattern, message = schedule.pattern, schedule.message
-    source, target = pattern.source[message], pattern.target[message]
-    send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(
-        pattern.target, pattern.source, pattern.size, pattern.ranks
+    message, before = schedule.message, schedule.pattern.before
+    pattern = schedule.pattern if paths is None else paths.pattern
+    (send_start, send_bytes), (receive_start, receive_bytes) = _layouts(pattern)
+    if paths is None:
+        within = _offset_in_message(schedule)
+        check_order(schedule)
+        source: _Where = (None, send_start[message] + within)
+        target: _Where = (None, receive_start[message] + within)
+        if before is not None:
+            before = before[not_kept(schedule, policy)]
+    else:
+        moved = forward(paths, _stages(paths, schedule), send_start, receive_start)
+        source, target = moved.source, moved.target
+    ends = schedule.pattern.source[message], schedule.pattern.target[message]
+    sends, receives = (
+        _operations(schedule, *ends, *source),
+        _operations(schedule, *ends[::-1], *target),
     )
-    sends = _operations(schedule, source, target, send_start[message] + within)
-    receives = _operations(schedule, target, source, receive_start[message] + within)
-    before = None if pattern.before is None else pattern.before[not_kept(schedule, policy)]
     needs, signals = _waits(before, message, sends, receives)
     plan = Plan(
         schedule.phases,
@@ -73,42 +79,14 @@ def make_plan(
         send_bytes,
         receive_bytes,
         _in_flight(schedule, in_flight),
-        needs=needs,
-        signals=signals,
+        None if paths is None else moved.work_bytes,
+        None if paths is None else moved.packs.of_operations(sends.transfer),
+        None if paths is None else moved.unpacks.of_operations(receives.transfer),
+        needs,
+        signals,
     )
     check_plan(plan)
-    return plan
-
-
-def _plan_forwarding(
-    paths: Paths, schedule: Schedule, policy: Sync, in_flight: InFlight | None
-) -> Plan:
-    """The plan of a program that forwards messages along `paths`."""
-    pattern = paths.pattern
-    send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(
-        pattern.target, pattern.source, pattern.size, pattern.ranks
-    )
-    moved = forward(paths, _stages(paths, schedule), send_start, receive_start)
-    plan = Plan(
-        schedule.phases,
-        policy,
-        *_ends(schedule, moved),
-        send_bytes,
-        receive_bytes,
-        _in_flight(schedule, in_flight),
-        moved.work_bytes,
-    )
-    needs, signals = _waits(schedule.pattern.before, schedule.message, plan.sends, plan.receives)
-    plan = replace(
-        plan,
-        packs=moved.packs.of_operations(plan.sends.transfer),
-        unpacks=moved.unpacks.of_operations(plan.receives.transfer),
-        needs=needs,
-        signals=signals,
-    )
-    check_plan(plan)
-    if steps_of(plan) <= REPLAYED:
+    if paths is not None and steps_of(plan) <= REPLAYED:
         check_delivery(plan, pattern)
     return plan
 
@@ -126,10 +104,7 @@ def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
         run: shape=(messages), int32, or None.
     """
     phase = np.zeros(pattern.messages, np.int32) if run is None else run
-    send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
-    receive_start, receive_bytes = _layout(
-        pattern.target, pattern.source, pattern.size, pattern.ranks
-    )
+    (send_start, send_bytes), (receive_start, receive_bytes) = _layouts(pattern)
     ends = (
         (pattern.source, pattern.target, send_start),
         (pattern.target, pattern.source, receive_start),
@@ -170,10 +145,6 @@ def steps_of(plan: Plan) -> int:
     return plan.sends.count + plan.receives.count + copies
 
 
-def _policy(sync: Sync | str) -> Sync:
-    return sync if isinstance(sync, Sync) else parse_sync(sync)
-
-
 def _in_flight(schedule: Schedule, given: InFlight | None) -> int | None:
     if given is None:
         given = schedule.in_flight or schedule.machine.costs_for(schedule.method).in_flight or "all"
@@ -196,14 +167,6 @@ def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:
         Transfers(row, number[row] - edge, within[row], schedule.size[row])
         for row, edge in zip(rows, edges.tolist(), strict=False)
     ]
-
-
-def _ends(schedule: Schedule, moved: Forwarding) -> tuple[Operations, Operations]:
-    """Sends and receives."""
-    pattern, message = schedule.pattern, schedule.message
-    source, target = pattern.source[message], pattern.target[message]
-    sends = _operations(schedule, source, target, moved.source.offset, moved.source.work)
-    return sends, _operations(schedule, target, source, moved.target.offset, moved.target.work)
 
 
 def _waits(
@@ -286,6 +249,12 @@ def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
     return within
 
 
+def _layouts(pattern: Pattern) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Of the send buffers and of the receive buffers."""
+    ends = (pattern.source, pattern.target)
+    return [_layout(*each, pattern.size, pattern.ranks) for each in (ends, ends[::-1])]
+
+
 def _layout(
     own: NDArray[np.int32], peer: NDArray[np.int32], size: NDArray[np.int64], ranks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -304,12 +273,19 @@ def _operations(
     schedule: Schedule,
     own: NDArray[np.int32],
     peer: NDArray[np.int32],
+    work: NDArray[np.bool_] | None,
     offset: NDArray[np.int64],
-    work: NDArray[np.bool_] | None = None,
 ) -> Operations:
     order = schedule.posted[np.argsort(own[schedule.posted], kind="stable")]
     return _posted(
-        schedule.pattern.ranks, order, own, schedule.phase_of, peer, offset, schedule.size, work
+        schedule.pattern.ranks,
+        order,
+        own,
+        schedule.phase_of,
+        peer,
+        offset,
+        schedule.size,
+        work,
     )
 
 

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from conset import _core
 from conset.base.errors import ExecutionError, UsageError, python_interface, unknown_name
 from conset.execution.agreement import Attempt
-from conset.execution.binding import NativeExecutor, library
+from conset.execution.binding import NativeExecutor, by_handle, library
 from conset.execution.exchange import Exchange
-from conset.execution.sides import Arguments, Receiver, Side
+from conset.execution.sides import Arguments, Receiver, Side, no_sides
 from conset.machine.flat_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
 from conset.machine.spec import KINDS, parse_machine
@@ -83,12 +83,6 @@ def machine_word(machine: Machine | str | Path | None, folder: Callable[[], Path
     path = folder() / f"machine{SUFFIX}"
     write_machine(path, machine)
     return str(path)
-
-
-NativeExchange = _core.ExchangeOfInts | _core.ExchangeOfPointers
-
-_NATIVE: dict[int, type[NativeExchange]] = {4: _core.ExchangeOfInts, 8: _core.ExchangeOfPointers}
-"""By the size of a handle [B]."""
 
 
 @dataclass(frozen=True)
@@ -194,24 +188,21 @@ class RowExchange(Exchange):
         attempt = Attempt(comm.rank)
         with temporary_folders() as folder:
             core_options = attempt.result(lambda: options.to_core(folder))
-            sides = attempt.result(lambda: arguments.sides(targets, sources))
-            self._receiver.side = None if sides is None else sides[1]
-            native, outcome = _NATIVE[MPI._sizeof(MPI.Comm)].of_rows(
+            sides = attempt.result(lambda: arguments.sides(targets, sources)) or no_sides()
+            self._receiver.side = sides[1]
+            make = by_handle(_core.ExchangeOfInts, _core.ExchangeOfPointers)
+            native, outcome = make.of_rows(
                 mpi=library(),
                 comm=MPI._handleof(comm),
-                sides=_addresses(sides),
-                sends=_blocks(sides, 0),
-                receives=_blocks(sides, 1) if self._known else None,
                 options=core_options or ScheduleOptions().to_core(folder),
                 give_buffer=None if self._known else self._receiver,
-                own_by_message=_on_device(sides),
+                own_by_message=any(each.buffer and each.buffer.device for each in sides),
                 before=attempt.outcome,
-                elements=_elements(sides),
                 owner=(sides, self._receiver),
+                **(_for_core(sides) | ({} if self._known else {"receives": None})),
             )
         attempt.require(outcome)
         assert native is not None
-        assert sides is not None
         self._rows = native
         self._native = cast(NativeExecutor, native)  # the same calls
         self.poll_interval_s = native.nap_s
@@ -240,18 +231,14 @@ class RowExchange(Exchange):
         self._open("update")
         attempt = Attempt(self.comm.rank)
         arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
-        sides = attempt.result(lambda: self._new_sides(arguments))
-        self._receiver.side = None if sides is None else sides[1]
+        sides = attempt.result(lambda: self._new_sides(arguments)) or no_sides()
+        self._receiver.side = sides[1]
         outcome = self._rows.update(
-            sides=_addresses(sides),
-            sends=_blocks(sides, 0),
-            receives=_blocks(sides, 1),
             before=attempt.outcome,
-            elements=_elements(sides),
             owner=(sides, self._receiver, self._receiver.array),
+            **_for_core(sides),
         )
         attempt.require(outcome)
-        assert sides is not None
         self._describe(sides)
 
     def _new_sides(self, arguments: Arguments) -> tuple[Side, Side]:
@@ -282,43 +269,29 @@ class RowExchange(Exchange):
         self.times = SetupTimes(times.rows, times.schedule, times.plan)
 
 
-def _addresses(sides: tuple[Side, Side] | None) -> _core.Sides:
-    """Where buffers are; a receive buffer that is to be given later is nowhere."""
+def _for_core(sides: tuple[Side, Side]) -> dict[str, Any]:
+    """Where buffers are, blocks, and what elements are, of a rank that has any."""
     from mpi4py import MPI
 
-    if sides is None:
-        byte = MPI._handleof(MPI.BYTE)
-        return _core.Sides(send=0, receive=0, send_type=byte, receive_type=byte)
     send, receive = sides
-    return _core.Sides(
-        send=0 if send.buffer is None else send.buffer.address,
-        receive=0 if receive.buffer is None or receive.blocks is None else receive.buffer.address,
-        send_type=MPI._handleof(send.elements.datatype),
-        receive_type=MPI._handleof(receive.elements.datatype),
-    )
-
-
-def _blocks(sides: tuple[Side, Side] | None, side: int) -> _core.Blocks:
-    known = None if sides is None else sides[side].blocks
-    if known is not None:
-        return known
     none = np.zeros(0, np.int64)
-    return _core.Blocks(peer=np.zeros(0, np.int32), count=none, displacement=none)
-
-
-def _elements(sides: tuple[Side, Side] | None) -> str:
-    """In words, of a rank that has any."""
-    if sides is None or not any(
-        side.blocks is not None and side.blocks.count.any() for side in sides
-    ):
-        return ""
-    return sides[0].elements.name or sides[1].elements.name
-
-
-def _on_device(sides: tuple[Side, Side] | None) -> bool:
-    return sides is not None and any(
-        side.buffer is not None and side.buffer.device for side in sides
-    )
+    no_blocks = _core.Blocks(peer=np.zeros(0, np.int32), count=none, displacement=none)
+    blocks = [each.blocks or no_blocks for each in sides]
+    has_any = any(each.count.any() for each in blocks)
+    return {
+        "sides": _core.Sides(
+            send=0 if send.buffer is None else send.buffer.address,
+            # a receive buffer that is to be given later is nowhere
+            receive=0
+            if receive.buffer is None or receive.blocks is None
+            else receive.buffer.address,
+            send_type=MPI._handleof(send.elements.datatype),
+            receive_type=MPI._handleof(receive.elements.datatype),
+        ),
+        "sends": blocks[0],
+        "receives": blocks[1],
+        "elements": (send.elements.name or receive.elements.name) if has_any else "",
+    }
 
 
 BufferLike = Any

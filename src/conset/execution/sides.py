@@ -58,6 +58,14 @@ class Side:
     owner: Any
 
 
+def no_sides() -> tuple[Side, Side]:
+    """Of a rank whose arguments are wrong, which the core hears of all the same."""
+    from mpi4py import MPI
+
+    nothing = Side(None, Elements(MPI.BYTE, 1, "", np.dtype(np.uint8), ()), None, None)
+    return nothing, nothing
+
+
 @dataclass(frozen=True)
 class Arguments:
     """Buffers, counts and displacements of a rank as it gave them; see `conset.alltoallv_init`."""
@@ -80,35 +88,36 @@ class Arguments:
             InputError: buffers, counts and displacements do not fit each other. UsageError: an
                 argument is missing.
         """
-        buffer, elements = _find(self.sendbuf, "sendbuf")
-        blocks = _blocks(
-            "sendcounts", "sdispls", buffer, elements, targets, self.sendcounts, self.sdispls
-        )
-        send = Side(buffer, elements, blocks, _array_of(self.sendbuf))
-        if self.recvcounts is None:
-            receive = self._unknown_receives(send)
-        else:
-            buffer, elements = _find(self.recvbuf, "recvbuf")
-            blocks = _blocks(
-                "recvcounts", "rdispls", buffer, elements, sources, self.recvcounts, self.rdispls
+        send = _side(self.sendbuf, "send", targets, self.sendcounts, self.sdispls)
+        if self.recvcounts is None and self.rdispls is not None:
+            raise UsageError("rdispls: not without recvcounts, blocks then lie one after the other")
+        if self.recvcounts is None and self.recvbuf is None:
+            if not send.elements.name:
+                raise UsageError("recvbuf: required where sendbuf comes with a datatype")
+            return send, Side(None, send.elements, None, None)
+        receive = _side(self.recvbuf, "recv", sources, self.recvcounts, self.rdispls)
+        assert send.buffer is not None
+        assert receive.buffer is not None
+        require_apart(send.buffer, receive.buffer)
+        names = (send.elements.name, receive.elements.name)
+        if all(names) and names[0] != names[1]:
+            raise InputError(
+                f"recvbuf: elements are {names[1]}, those of sendbuf {names[0]}: must be the same"
             )
-            receive = Side(buffer, elements, blocks, _array_of(self.recvbuf))
-        _check_sides(send, receive)
         return send, receive
 
-    def _unknown_receives(self, send: Side) -> Side:
-        if self.rdispls is not None:
-            raise UsageError("rdispls: not without recvcounts, blocks then lie one after the other")
-        if self.recvbuf is not None:
-            buffer, elements = _find(self.recvbuf, "recvbuf")
-            return Side(buffer, elements, None, _array_of(self.recvbuf))
-        if not send.elements.name:
-            raise UsageError("recvbuf: required where sendbuf comes with a datatype")
-        return Side(None, send.elements, None, None)
 
-
-def _array_of(given: Any) -> Any:
-    return given[0] if isinstance(given, list | tuple) else given
+def _side(
+    given: Any,
+    end: str,
+    peers: NDArray[np.int32],
+    counts: ArrayLike | None,
+    displs: ArrayLike | None,
+) -> Side:
+    """The `send` or `recv` side of what was given; without counts its blocks are not known."""
+    buffer, elements = _find(given, f"{end}buf")
+    blocks = None if counts is None else _blocks(end, buffer, elements, peers, counts, displs)
+    return Side(buffer, elements, blocks, given[0] if isinstance(given, list | tuple) else given)
 
 
 def _find(given: Any, name: str) -> tuple[Buffer, Elements]:
@@ -145,20 +154,21 @@ def _named_datatype(dtype: np.dtype[Any]) -> MPI.Datatype | None:
 
 
 def _blocks(
-    counts_name: str,
-    displs_name: str,
+    end: str,
     buffer: Buffer,
     elements: Elements,
     peers: NDArray[np.int32],
     counts: ArrayLike,
     displs: ArrayLike | None,
 ) -> _core.Blocks:
-    count = _of_peers(counts, counts_name, peers.size)
+    count = _of_peers(counts, f"{end}counts", peers.size)
     negative = np.flatnonzero(count < 0)
     if negative.size:
-        raise InputError(f"{counts_name}[{negative[0]}] = {count[negative[0]]}: must be at least 0")
+        raise InputError(f"{end}counts[{negative[0]}] = {count[negative[0]]}: must be at least 0")
     start = (
-        np.cumsum(count) - count if displs is None else _of_peers(displs, displs_name, peers.size)
+        np.cumsum(count) - count
+        if displs is None
+        else _of_peers(displs, f"{end[0]}displs", peers.size)
     )
     # a datatype may reach beyond its extent, and before its start
     _, extent = elements.datatype.Get_extent()
@@ -166,12 +176,12 @@ def _blocks(
     step = extent * elements.each
     for k in np.flatnonzero(count > 0).tolist():
         first = int(start[k]) * step + lower
-        end = (int(start[k]) + int(count[k])) * step - extent + lower + size
-        if step and (first < 0 or end > buffer.bytes):
+        last = (int(start[k]) + int(count[k])) * step - extent + lower + size
+        if step and (first < 0 or last > buffer.bytes):
             raise InputError(
                 f"{buffer.name} has {buffer.bytes} bytes: its block {k}, {count[k]} elements from "
                 f"{start[k]} on, "
-                f"takes bytes {first} to {end}"
+                f"takes bytes {first} to {last}"
             )
     return _core.Blocks(peer=peers, count=count * elements.each, displacement=start * elements.each)
 
@@ -183,16 +193,6 @@ def _of_peers(values: ArrayLike, name: str, peers: int) -> NDArray[np.int64]:
             f"{name} has shape {array.shape}: one entry for each of {peers} peers required"
         )
     return array
-
-
-def _check_sides(send: Side, receive: Side) -> None:
-    if receive.buffer is not None and send.buffer is not None:
-        require_apart(send.buffer, receive.buffer)
-    names = (send.elements.name, receive.elements.name)
-    if all(names) and names[0] != names[1]:
-        raise InputError(
-            f"recvbuf: elements are {names[1]}, those of sendbuf {names[0]}: must be the same"
-        )
 
 
 class Receiver:
