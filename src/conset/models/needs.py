@@ -163,7 +163,16 @@ class MessageTimes:
                 np.zeros(zero.size, bool),
             )
         hop = np.where(crosses, costs.hop.of(size), 0.0)
-        latency = np.where(crosses, _entering(costs, size) + hops * hop, 0.0)
+        latency = np.where(
+            crosses,
+            (
+                np.asarray(
+                    costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64
+                )
+            )
+            + hops * hop,
+            0.0,
+        )
         eager = costs.eager_B
         asks = np.zeros(zero.size, bool) if eager is None or ready else (size > eager) & crosses
         buffered = np.zeros(zero.size, bool) if eager is None else (size <= eager) & crosses
@@ -184,12 +193,6 @@ class MessageTimes:
             way,
             buffered,
         )
-
-
-def _entering(costs: Costs, size: Ints) -> Floats:
-    return np.asarray(
-        costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64
-    )
 
 
 def cycle_of(costs: Costs, model: str) -> float:

@@ -164,7 +164,7 @@ def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
         looser = (
             stated != "exchange" and least == "exchange"
             if name == "duplex"
-            else _looser(stated, least)
+            else (least is not None and (stated is None or stated > least))
         )
         if looser:
             stated_routing = "none" if stated is None else stated
@@ -192,10 +192,6 @@ def _check_kept(document: Document, machine: Machine) -> list[Violation]:
     stated += ["a timetable orders links"] if document.timetable is not None else []
     rule = f"{machine.name} has routing {machine.routing.rule}, by which only ports can be ordered"
     return [Violation(None, None, "limits", f"{what}, {rule}") for what in stated]
-
-
-def _looser(stated: int | None, hard: int | None) -> bool:
-    return hard is not None and (stated is None or stated > hard)
 
 
 def _phase_bytes(traffic: Traffic) -> int:
