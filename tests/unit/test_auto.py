@@ -17,7 +17,7 @@ import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.auto import choose_schedule
-from conset.compilation.candidates import CANDIDATES, LARGE, candidates, contentions
+from conset.compilation.candidates import CANDIDATES, candidates, contentions
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, compile_pattern
 from conset.compilation.search import least_time
@@ -26,7 +26,7 @@ from conset.compilation.trial import allowed_policies, keeps_in_flight, receives
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.phases.table import table
+from conset.methods.phases.table import LARGE, table
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

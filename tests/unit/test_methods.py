@@ -371,7 +371,7 @@ def test_a_limit_a_method_cannot_keep_is_refused() -> None:
 
 
 def test_the_table_names_methods_and_suggests_the_nearest() -> None:
-    assert METHODS[:6] == ["naive", "lp", "rs-n", "rs-nl", "coloring", "first-fit"]
+    assert len(METHODS) == len(set(METHODS)) > 15
     with pytest.raises(UsageError, match="did you mean 'coloring'"):
         find_method("colouring")
 

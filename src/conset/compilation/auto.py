@@ -36,7 +36,6 @@ from conset.base.errors import NoScheduleError
 from conset.base.progress import Work, work
 from conset.base.stopping import workers
 from conset.compilation.candidates import (
-    LARGE,
     Make,
     Refuse,
     make_naive,
@@ -77,6 +76,7 @@ from conset.compilation.trial import (
 )
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
 from conset.machine.machine import Machine
+from conset.methods.phases.table import LARGE
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule

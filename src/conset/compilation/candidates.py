@@ -21,80 +21,30 @@ from conset.base.progress import counted
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
 from conset.machine.machine import Machine
-from conset.methods.phases.table import table
+from conset.methods.phases.method import AutoTrial
+from conset.methods.phases.table import LARGE, ROWS, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.policy import ORDERS, order_messages
 from conset.schedule.schedule import Schedule
 
-LARGE = 1 << 17
-"""Messages above which a prediction takes a noticeable part of a second."""
 MIN_SWEPT_LIMIT = 4
 """The contention up to which powers of two are tried whatever the pattern."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method that is worth a try.
-
-    Attributes:
-        method: its name in the table; skipped where the table has no such row.
-        messages: most messages of a pattern it is tried on, per unit of effort; None: any number.
-        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a
-            box, and no further.
-        when: what the pattern or machine must have for a gain over the others.
-        searched: most messages of a pattern for which the first unit of effort searches beyond a
-            construction; None: any number.
-    """
+    """A method that is worth a try, by its name, and how it is tried."""
 
     method: str
-    messages: int | None = None
-    sweep_link_limit: bool = False
-    when: Callable[[Pattern, Machine], bool] = lambda pattern, machine: True
-    searched: int | None = None
-
-    def effort(self, pattern: Pattern, effort: int) -> int:
-        """Sweeps that the method may make."""
-        return effort if self.searched is None or pattern.messages <= self.searched else effort - 1
+    trial: AutoTrial
 
 
-def _is_complete(pattern: Pattern, machine: Machine) -> bool:
-    return pattern.messages == pattern.ranks * (pattern.ranks - 1)
-
-
-def _is_no_power_of_two(pattern: Pattern, machine: Machine) -> bool:
-    return pattern.ranks & (pattern.ranks - 1) != 0
-
-
-def _is_unequal(pattern: Pattern, machine: Machine) -> bool:
-    return not pattern.equal_sizes
-
-
-def _is_half_duplex(pattern: Pattern, machine: Machine) -> bool:
-    return machine.costs.half_duplex
-
-
-def _needs_connections(pattern: Pattern, machine: Machine) -> bool:
-    """Unequal sizes are balanced by annealing, which takes seconds."""
-    return machine.limits.channels is not None and pattern.equal_sizes
-
-
-CANDIDATES: tuple[Candidate, ...] = (
-    Candidate("naive"),
-    Candidate("lp"),
-    Candidate("gen"),
-    Candidate("bounded", sweep_link_limit=True, when=_is_complete, searched=4096),
-    Candidate("pex-gen-shift", LARGE, when=_is_no_power_of_two),
-    Candidate("coloring", 1 << 21),
-    Candidate("rs-n", LARGE),
-    Candidate("first-fit", LARGE),
-    Candidate("rs-nl", 1 << 14),
-    Candidate("half-duplex", 2048, when=_is_half_duplex),
-    Candidate("decreasing", 4096, when=_is_unequal, searched=0),
-    Candidate("event-list", 2048, when=_is_unequal),
-    Candidate("birkhoff", 2048),
-    Candidate("negotiated", 2048),
-    Candidate("connections", 256, when=_needs_connections),
+CANDIDATES = tuple(
+    sorted(
+        (Candidate(row.name, row.auto) for row in ROWS if row.auto is not None),
+        key=lambda candidate: candidate.trial.rank,
+    )
 )
 """What is tried, cheap ones first.
 
@@ -103,11 +53,11 @@ pex and pex-gen make the phases of lp, scott those of bounded at contention 1.
 
 
 def candidates(pattern: Pattern, machine: Machine, effort: int) -> Iterator[Candidate]:
-    """The candidates that are in the table, affordable, and may gain something."""
-    known = table()
+    """The candidates that are affordable and may gain something."""
     for candidate in CANDIDATES:
-        affordable = candidate.messages is None or pattern.messages <= candidate.messages * effort
-        if candidate.method in known and affordable and candidate.when(pattern, machine):
+        trial = candidate.trial
+        affordable = trial.messages is None or pattern.messages <= trial.messages * effort
+        if affordable and trial.when(pattern, machine):
             yield candidate
 
 
@@ -136,7 +86,7 @@ def contentions(
         return (None,)
     harmless = machine.costs.tolerance
     small = pattern.messages <= SMALL
-    if candidate.sweep_link_limit and topology.is_box:
+    if candidate.trial.sweep_link_limit and topology.is_box:
         most = -(-max(topology.sides) // 4)
         powers = [
             1 << k
@@ -223,7 +173,7 @@ def make_others(
         if refusal is not None:
             return InputError(refusal)
         try:
-            return Base(make(candidate.method, contention, candidate.effort(pattern, effort)))
+            return Base(make(candidate.method, contention, candidate.trial.effort(pattern, effort)))
         except (InputError, NoScheduleError) as reason:
             return reason
 

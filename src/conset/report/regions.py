@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conset.base.units import format_size
+from conset.methods.phases.table import table
 from conset.report import style
 from conset.report.markdown import table_markdown
 
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from conset.studies.compare import Cell, Regions
 
 
-LINK_LIMIT_SWEPT = ("bounded",)
-"""Methods that a map of machines compiles at several limits of contention."""
+def sweeps_link_limit(name: str) -> bool:
+    """Whether a map of machines compiles a method at several limits of contention."""
+    row = table().get(name)
+    return row is not None and row.auto is not None and row.auto.sweep_link_limit
 
 
 def format_margin(cell: Cell) -> str:
@@ -48,7 +51,7 @@ def cell_name(cell: Cell) -> str:
 def names_of(regions: Regions) -> list[str]:
     """What is best in each cell; contentions only where a map has found them."""
     return [
-        cell_name(cell) if regions.machines and cell.method in LINK_LIMIT_SWEPT else cell.method
+        cell_name(cell) if regions.machines and sweeps_link_limit(cell.method) else cell.method
         for cell in regions.cells
     ]
 
@@ -183,7 +186,7 @@ def regions_lines(regions: Regions) -> list[str]:
         f"{contenders(regions)}; {used}; "
         f"{below}: how much longer the next method takes (= the same)"
     ]
-    if regions.machines and any(cell.method in LINK_LIMIT_SWEPT for cell in regions.cells):
+    if regions.machines and any(sweeps_link_limit(cell.method) for cell in regions.cells):
         lines.append("c: the contention on links that was found best")
     return [
         *lines,

@@ -18,10 +18,41 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.methods.phases.problem import Phases, Problem
+from conset.pattern.pattern import Pattern
 
 ANY = Limits(send=1, receive=1, link=1)
 """What "any limits" means unless options change it."""
 PORTS = Limits(send=1, receive=1)
+
+
+def always(pattern: Pattern, machine: Machine) -> bool:
+    """Of a method that may gain something whatever is sent."""
+    return True
+
+
+@dataclass(frozen=True)
+class AutoTrial:
+    """When and how far `auto` tries a method.
+
+    Attributes:
+        rank: the order in which methods are tried, cheap ones first.
+        messages: most messages of a pattern it is tried on, per unit of effort; None: any number.
+        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a
+            box, and no further.
+        when: what the pattern or machine must have for a gain over the others.
+        searched: most messages of a pattern for which the first unit of effort searches beyond a
+            construction; None: any number.
+    """
+
+    rank: int
+    messages: int | None = None
+    sweep_link_limit: bool = False
+    when: Callable[[Pattern, Machine], bool] = always
+    searched: int | None = None
+
+    def effort(self, pattern: Pattern, effort: int) -> int:
+        """Sweeps that the method may make."""
+        return effort if self.searched is None or pattern.messages <= self.searched else effort - 1
 
 
 @dataclass(frozen=True)
@@ -43,6 +74,10 @@ class Method:
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
         orders_links: whether order on links is what it is for: it is none of a machine that does
             not know its routes. A method that keeps "any limits" keeps those of ports there.
+        on_planes: whether it runs on planes as they are; else on one network with their room.
+        searches: whether it may take long for many messages: a comparison leaves it out above
+            2¹⁷ of them, unless it is named.
+        auto: how `auto` tries it; None: not at all.
     """
 
     name: str
@@ -58,6 +93,9 @@ class Method:
     reference: str
     free_routes: bool = False
     orders_links: bool = False
+    on_planes: bool = False
+    searches: bool = False
+    auto: AutoTrial | None = None
 
     def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.

@@ -51,8 +51,6 @@ from conset.methods.phases.problem import Phases, Problem
 
 Ints = NDArray[np.int64]
 
-UNFOLDED = ("naive", "event-list", "connections")
-"""Methods that run on planes as they are."""
 MAX_COUNTS = 2**28
 """Links · planes · phases that are counted at once; more phases are split in blocks."""
 _ROUNDS = 8
@@ -69,7 +67,7 @@ def folded(method: Method, problem: Problem) -> Problem:
     limits = problem.limits
     if (
         planes is None
-        or method.name in UNFOLDED
+        or method.on_planes
         or limits.channels is not None
         or limits.duplex == "exchange"
     ):

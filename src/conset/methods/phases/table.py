@@ -30,7 +30,7 @@ from conset.methods.phases.given import (
 )
 from conset.methods.phases.half_duplex import limits_half_duplex, schedule_half_duplex
 from conset.methods.phases.lp import applies_lp, limits_lp, schedule_lp
-from conset.methods.phases.method import ANY, PORTS, Method, applies_anywhere
+from conset.methods.phases.method import ANY, PORTS, AutoTrial, Method, applies_anywhere
 from conset.methods.phases.naive import applies_naive, schedule_naive
 from conset.methods.phases.negotiated import applies_negotiated, schedule_negotiated
 from conset.methods.phases.pairwise_exchange import (
@@ -55,6 +55,9 @@ WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel
 THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"
 SCOTT = "Scott: Efficient all-to-all communication patterns in hypercube and mesh topologies"
 
+LARGE = 1 << 17
+"""Messages above which a prediction takes a noticeable part of a second."""
+
 ROWS: tuple[Method, ...] = (
     Method(
         name="naive",
@@ -68,6 +71,8 @@ ROWS: tuple[Method, ...] = (
         guarantee="one phase",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 3 (AC)",
+        on_planes=True,
+        auto=AutoTrial(0),
     ),
     Method(
         name="lp",
@@ -84,6 +89,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 4.1",
+        auto=AutoTrial(1),
     ),
     Method(
         name="rs-n",
@@ -97,6 +103,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="none; about d + log₂ d phases on average where all send and receive d",
         complexity="O(messages · log degree) expected, O(messages)",
         reference=f"{WANG_RANKA}, Section 4.2, Figure 3",
+        auto=AutoTrial(6, LARGE),
     ),
     Method(
         name="rs-nl",
@@ -111,6 +118,7 @@ ROWS: tuple[Method, ...] = (
         complexity="O(messages · phases · hops) at worst, O(messages + links)",
         reference=f"{WANG_RANKA}, Section 5, Figure 4, with PATHS reset in every permutation",
         orders_links=True,
+        auto=AutoTrial(8, 1 << 14),
     ),
     Method(
         name="coloring",
@@ -126,6 +134,7 @@ ROWS: tuple[Method, ...] = (
         reference=(
             "Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697"
         ),
+        auto=AutoTrial(5, 1 << 21),
     ),
     Method(
         name="first-fit",
@@ -143,6 +152,7 @@ ROWS: tuple[Method, ...] = (
         reference=(
             "bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)"
         ),
+        auto=AutoTrial(7, LARGE),
     ),
     Method(
         name="pex",
@@ -184,6 +194,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
         complexity="O(messages), O(messages)",
         reference=f"{THAKUR}, Section 3.3, with its modulus put right",
+        auto=AutoTrial(4, LARGE, when=lambda pattern, _: pattern.ranks.bit_count() > 1),
     ),
     Method(
         name="gen",
@@ -197,6 +208,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="at most ranks - 1 phases",
         complexity="O(messages), O(messages)",
         reference=f"{THAKUR}, Section 3.4",
+        auto=AutoTrial(2),
     ),
     Method(
         name="scott",
@@ -232,6 +244,12 @@ ROWS: tuple[Method, ...] = (
             "Paragon, Section 5"
         ),
         orders_links=True,
+        auto=AutoTrial(
+            3,
+            sweep_link_limit=True,
+            when=lambda pattern, _: pattern.messages == pattern.ranks * (pattern.ranks - 1),
+            searched=4096,
+        ),
     ),
     Method(
         name="negotiated",
@@ -249,6 +267,8 @@ ROWS: tuple[Method, ...] = (
         reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
         free_routes=True,
         orders_links=True,
+        searches=True,
+        auto=AutoTrial(13, 2048),
     ),
     Method(
         name="half-duplex",
@@ -264,6 +284,8 @@ ROWS: tuple[Method, ...] = (
             "O(hops · phases) for each pair in trouble and sweep, O((nodes + links) · phases)"
         ),
         reference=f"{WANG_RANKA}, Section 2.2 (the machine's rule)",
+        searches=True,
+        auto=AutoTrial(9, 2048, when=lambda _, machine: machine.costs.half_duplex),
     ),
     Method(
         name="decreasing",
@@ -282,6 +304,8 @@ ROWS: tuple[Method, ...] = (
             "messages · hops)"
         ),
         reference="none for the whole; moves after Johnson et al., doi:10.1287/opre.39.3.378",
+        searches=True,
+        auto=AutoTrial(10, 4096, when=lambda pattern, _: not pattern.equal_sizes, searched=0),
     ),
     Method(
         name="birkhoff",
@@ -295,6 +319,8 @@ ROWS: tuple[Method, ...] = (
         guarantee="the largest parts of all phases add up to the most bytes out of or into a node",
         complexity="O(phases · log(bytes) · messages) in practice, O(messages)",
         reference="Gonzalez, Sahni, doi:10.1145/321978.321985; Birkhoff's theorem",
+        searches=True,
+        auto=AutoTrial(12, 2048),
     ),
     Method(
         name="event-list",
@@ -309,6 +335,9 @@ ROWS: tuple[Method, ...] = (
         complexity="O(restarts · messages · degree · hops), O(messages · hops)",
         reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
         orders_links=True,
+        on_planes=True,
+        searches=True,
+        auto=AutoTrial(11, 2048, when=lambda pattern, _: not pattern.equal_sizes),
     ),
     Method(
         name="connections",
@@ -330,6 +359,16 @@ ROWS: tuple[Method, ...] = (
         ),
         free_routes=True,
         orders_links=True,
+        on_planes=True,
+        searches=True,
+        auto=AutoTrial(
+            14,
+            256,
+            # unequal sizes are balanced by annealing, which takes seconds
+            when=lambda pattern, machine: (
+                machine.limits.channels is not None and pattern.equal_sizes
+            ),
+        ),
     ),
 )
 """All methods, in the order of the documentation."""

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from conset.base.errors import ConsetError, InputError, NoScheduleError, UsageError
 from conset.base.progress import counted
-from conset.compilation.candidates import LARGE
 from conset.compilation.options import AUTO, FORMULA, CompileOptions
 from conset.compilation.ranking import allowed_work, ranking_of, require_affordable
 from conset.machine.machine import Machine
-from conset.methods.phases.table import find_method
+from conset.methods.phases.table import LARGE, find_method
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import parse_sync
 from conset.schedule.program import Program
@@ -46,11 +45,6 @@ if TYPE_CHECKING:
 
 Watch = Callable[[str], AbstractContextManager[None]]
 """Progress callback: called with the next step, and entered for as long as that takes."""
-SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
-"""Methods that search for long.
-
-They are compared up to `LARGE` messages per unit of effort, unless they are named.
-"""
 
 
 @dataclass(frozen=True)
@@ -304,7 +298,8 @@ def compare(
     first: ConsetError | None = None
     most = LARGE * options.effort
     for k, (name, policies) in enumerate(counted(methods.items()), 1):
-        if not named and name in SEARCHING and pattern.messages > most:
+        searches = name != AUTO and find_method(name).searches
+        if searches and not named and pattern.messages > most:
             reason = (
                 f"searches too long for {pattern.messages:,} messages, at most {most:,}; "
                 f"--methods {name} or --effort allows"

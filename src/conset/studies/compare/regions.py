@@ -338,7 +338,7 @@ def _times(
     """Return what one method takes at each size, means over the patterns."""
     by_pattern: list[list[Timed]] = []
     sweeps = [each for each in CANDIDATES if each.method == ways.options.method]
-    sweep = next((each for each in sweeps if each.sweep_link_limit), None)
+    sweep = next((each for each in sweeps if each.trial.sweep_link_limit), None)
     for pattern in patterns:
         tried = [ways.options]
         if ways.sweep_link_limit and sweep is not None:
