@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from types import MappingProxyType
@@ -194,9 +194,11 @@ def _same_array(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
-@cache
-def _field_names(noun: Any, compared: bool = False) -> tuple[str, ...]:
+def _names_of(noun: Any, compared: bool = False) -> tuple[str, ...]:
     return tuple(field.name for field in fields(noun) if field.compare or not compared)
+
+
+_field_names: Callable[..., tuple[str, ...]] = cache(_names_of)
 
 
 _SAMPLED = 32
