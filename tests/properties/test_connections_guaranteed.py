@@ -11,10 +11,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_hops
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.models.connections import simulate_connections
@@ -22,7 +24,7 @@ from conset.models.open_tables import Services, default_queue
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.linkage import full_latency_s, guarantees
+from conset.schedule.linkage import guarantees
 from conset.schedule.schedule import Schedule
 
 US, MB = 1e-6, 1e6
@@ -34,6 +36,29 @@ TOPOLOGIES = (
     Topology.mesh(2, 3),
 )
 RATES = st.sampled_from([10 * MB, 20 * MB, 30 * MB, 40 * MB, 100 * MB, np.inf])
+
+
+def full_latency_s(schedule: Schedule, queue: int) -> NDArray[np.float64]:
+    """shape=(transfers) [s].
+
+    Longest time of an element from gate to gate where a sender fills its connection.
+
+    Args:
+        schedule: whose phases are open.
+        queue: elements that a channel holds; at least 2 + hop · bandwidth / flit, or bandwidths are
+            not reached.
+    """
+    found = guarantees(schedule)
+    channels = np.ones(schedule.transfers, np.int64)
+    if schedule.route_offsets is not None:
+        channels = np.diff(schedule.route_offsets)
+    elif schedule.machine.topology.kind != "crossbar":
+        machine = schedule.machine
+        channels += route_hops(
+            machine.topology, machine.routing, schedule.source_node, schedule.target_node
+        )
+    costs = schedule.machine.costs_for(schedule.method)
+    return found.latency_s + queue * channels * (costs.flit_B / found.bandwidth_Bps)
 
 
 @st.composite

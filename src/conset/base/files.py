@@ -251,17 +251,6 @@ def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray
         raise InputError(f"{path}: {reason}") from None
 
 
-def read_member(path: str | Path, name: str) -> NDArray[Any] | None:
-    """One array of an archive.
-
-    None where there is no such archive or member, whatever the reason.
-    """
-    try:
-        return read_archive(path, only=name).get(name) if is_file(path) else None
-    except InputError:
-        return None
-
-
 def _is_zip(path: Path) -> bool:
     with path.open("rb") as file:
         return zipfile.is_zipfile(file)

@@ -248,8 +248,8 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         channels=schedule.channels,
         in_flight=schedule.in_flight,
         posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule),
-        max_latency_s=_latencies(schedule),
+        min_bandwidth_Bps=_demanded(schedule.min_bandwidth_Bps),
+        max_latency_s=_demanded(schedule.max_latency_s),
         pattern_name=final_name(pattern.name),
         packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
     )
@@ -261,19 +261,10 @@ def final_name(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
 
 
-def _bandwidths(schedule: Schedule) -> float | list[float] | None:
-    """One number where all messages are to have the same."""
-    rates = schedule.min_bandwidth_Bps
-    if rates is None or not rates.size:
+def _demanded(values: NDArray[np.float64] | None) -> Any:
+    """One number where all messages have the same, else a list; infinite is None, as in JSON."""
+    if values is None or not np.isfinite(values).any():
         return None
-    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()
-
-
-def _latencies(schedule: Schedule) -> float | list[float | None] | None:
-    """As `_bandwidths`; infinite times are None, as no number in JSON is infinite."""
-    times = schedule.max_latency_s
-    if times is None or not np.isfinite(times).any():
-        return None
-    if (times == times[0]).all():
-        return float(times[0])
-    return [time if isfinite(time) else None for time in times.tolist()]
+    if (values == values[0]).all():
+        return float(values[0])
+    return [value if isfinite(value) else None for value in values.tolist()]

@@ -26,7 +26,7 @@ end there. A message inside a node shares nothing: infinite bandwidth, no latenc
 The latency is that of elements which come to the gate no faster than the guaranteed bandwidth b. A
 sender that is faster fills the channels in front of the narrowest place, and then an element also
 waits for those of its own connection: with q elements to a channel, in hops + 1 channels, for at
-most q · (hops + 1) of them, flit / b each (`full_latency_s`).
+most q · (hops + 1) of them, flit / b each.
 
 Why. Let D be u · flit / (rate · width) of a server, T the sum above, d = flit / b the largest D. As
 servers take turns, each passes an element on within D of when the element is at the head of its
@@ -65,7 +65,7 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
-from conset.machine.network.routes import route_hops, route_links
+from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
 from conset.machine.times import link_rates
 from conset.schedule.loads import chosen_links
@@ -290,29 +290,6 @@ def shared(
         np.minimum.at(least, transfer, share)
         np.add.at(per_flit, transfer, 1 / share)
     return Guarantees(least, hops * costs.hop.at(costs.flit_B) + per_flit * costs.flit_B)
-
-
-def full_latency_s(schedule: Schedule, queue: int) -> NDArray[np.float64]:
-    """shape=(transfers) [s].
-
-    Longest time of an element from gate to gate where a sender fills its connection.
-
-    Args:
-        schedule: whose phases are open.
-        queue: elements that a channel holds; at least 2 + hop · bandwidth / flit, or bandwidths are
-            not reached.
-    """
-    found = guarantees(schedule)
-    channels = np.ones(schedule.transfers, np.int64)
-    if schedule.route_offsets is not None:
-        channels = np.diff(schedule.route_offsets)
-    elif schedule.machine.topology.kind != "crossbar":
-        machine = schedule.machine
-        channels += route_hops(
-            machine.topology, machine.routing, schedule.source_node, schedule.target_node
-        )
-    costs = schedule.machine.costs_for(schedule.method)
-    return found.latency_s + queue * channels * (costs.flit_B / found.bandwidth_Bps)
 
 
 def _load(phase: NDArray[np.int32], place: NDArray[np.int32], places: int) -> NDArray[np.int64]:

@@ -350,27 +350,16 @@ def _stage(
     """The phases of one stage as a schedule of its bundles; they follow one another."""
     first, last = (int(phases[0]), int(phases[-1]) + 1) if phases.size else (0, 0)
     begin, end = int(schedule.phase_offsets[first]), int(schedule.phase_offsets[last])
-    at = slice(begin, end)
-    offsets, nodes, channels = schedule.route_offsets, schedule.route_nodes, schedule.channels
-    if offsets is not None and nodes is not None:
-        stops = slice(int(offsets[begin]), int(offsets[end]))
-        nodes, channels = nodes[stops], None if channels is None else channels[stops]
-        offsets = offsets[begin : end + 1] - offsets[begin]
+    offsets = schedule.phase_offsets[first : last + 1] - begin
+    found = schedule.rearranged(np.arange(begin, end), offsets)
+    rates, times = schedule.min_bandwidth_Bps, schedule.max_latency_s
     return replace(
-        schedule,
+        found,
         pattern=pattern,
-        message=own[schedule.message[at]],
-        phase_offsets=schedule.phase_offsets[first : last + 1] - begin,
-        parts=None if schedule.parts is None else schedule.parts[at],
-        timetable=None if schedule.timetable is None else schedule.timetable[at],
-        route_offsets=offsets,
-        route_nodes=nodes,
-        channels=channels,
+        message=own[found.message],
         report=None,
-        min_bandwidth_Bps=None
-        if schedule.min_bandwidth_Bps is None
-        else schedule.min_bandwidth_Bps[place],
-        max_latency_s=None if schedule.max_latency_s is None else schedule.max_latency_s[place],
+        min_bandwidth_Bps=None if rates is None else rates[place],
+        max_latency_s=None if times is None else times[place],
     )
 
 

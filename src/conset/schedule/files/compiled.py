@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,17 +68,13 @@ def to_schedule(document: Document) -> Schedule:
         machine,
         document.method,
         limits,
-        _int64(document.phase_offsets, "phase_offsets"),
-        _int32(message, "message"),
-        parts=None if whole else _int64(document.transfer_size, "transfer_size"),
-        placement=None if document.placement is None else _int32(document.placement, "placement"),
-        route_offsets=None
-        if document.route_offsets is None
-        else _int64(document.route_offsets, "route_offsets"),
-        route_nodes=None
-        if document.route_nodes is None
-        else _int32(document.route_nodes, "route_nodes"),
-        channels=None if document.channels is None else _int32(document.channels, "channels"),
+        frozen_ints(document.phase_offsets, np.int64, "phase_offsets"),
+        frozen_ints(message, np.int32, "message"),
+        parts=None if whole else frozen_ints(document.transfer_size, np.int64, "transfer_size"),
+        placement=_whole(document.placement, np.int32, "placement"),
+        route_offsets=_whole(document.route_offsets, np.int64, "route_offsets"),
+        route_nodes=_whole(document.route_nodes, np.int32, "route_nodes"),
+        channels=_whole(document.channels, np.int32, "channels"),
         timetable=document.timetable,
         sync=document.sync,
         limits_asked=document.limits_asked,
@@ -109,12 +106,11 @@ def _demands(
     return result
 
 
-def _int32(values: IntArray, what: str) -> NDArray[np.int32]:
-    return frozen_ints(values, np.int32, what)
-
-
-def _int64(values: IntArray, what: str) -> NDArray[np.int64]:
-    return frozen_ints(values, np.int64, what)
+def _whole(
+    values: IntArray | None, dtype: type[np.signedinteger[Any]], name: str
+) -> NDArray[Any] | None:
+    """A column that may be missing, in the type of its noun."""
+    return None if values is None else frozen_ints(values, dtype, name)
 
 
 def _check_rows(document: Document) -> None:
@@ -161,7 +157,7 @@ def pattern_of(
     Raises:
         InputError: it is none.
     """
-    source = _int32(document.source, "source")
+    source = frozen_ints(document.source, np.int32, "source")
     wrong = np.flatnonzero((source < 0) | (source >= document.ranks))
     if wrong.size:
         raise InputError(
@@ -180,8 +176,8 @@ def pattern_of(
     offsets = np.concatenate(
         [[0], np.cumsum(np.bincount(source, minlength=document.ranks))]
     ).astype(np.int64)
-    checked = _int32(target, "target"), _int64(size, "size")
-    pairs = None if before is None else _int32(before, "before")
+    checked = frozen_ints(target, np.int32, "target"), frozen_ints(size, np.int64, "size")
+    pairs = _whole(before, np.int32, "before")
     packed = _packed_of(document, index)
     name = document.pattern_name if isinstance(document, Document) else document.name
     return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
