@@ -26,8 +26,15 @@ import conset
 from conset.base.files import replacing
 from conset.models import Timeline
 from conset.schedule.loads import phase_loads
-from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, Basic
-from conset_papers.conset_iwarp.columns import Setting, published, schedule_of
+from conset_papers.conset_iwarp.columns import (
+    ALL_TO_ALL,
+    BASICS,
+    SIZES,
+    Basic,
+    Setting,
+    published,
+    schedule_of,
+)
 from conset_papers.conset_iwarp.machine import clocks
 
 OUT = Path(__file__).resolve().parents[1] / "docs/connections-simulated.md"

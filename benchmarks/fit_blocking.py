@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 import conset
 from conset.machine.spec import with_settings
 from conset.schedule.schedule import Schedule
-from conset_papers.conset_iwarp.basic import BASICS, pattern_of
+from conset_papers.conset_iwarp.columns import BASICS, pattern_of
 from conset_papers.conset_iwarp.machine import CLOCK_S, MESSAGES, WORD_B, machine
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"

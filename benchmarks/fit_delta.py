@@ -36,10 +36,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from conset_papers.thakur.exchange import simulate_times
 from conset_papers.thakur.fit import fit, fit_six
-from conset_papers.thakur.folds import SIMULATED, Fold, inside, outside
-from conset_papers.thakur.times import Seconds, Time, error, mean_error, rms_error
+from conset_papers.thakur.times import (
+    SIMULATED,
+    Fold,
+    Seconds,
+    Time,
+    error,
+    inside,
+    mean_error,
+    outside,
+    rms_error,
+    simulate_times,
+)
 
 FILE = (
     Path(__file__).resolve().parents[1]

@@ -12,77 +12,77 @@ from conset.base.errors import unknown_name
 from conset_papers.item import Item
 
 Rows = tuple[tuple[str, str, tuple[str | int, ...]], ...]
-"""Of one text, in its order: item, module whose `reproduce` makes it, arguments."""
+"""Of one text, in its order: item, module and function that make it, arguments."""
 
 CONSET_IWARP: Rows = (
-    ("Table 1", "table_basic", (1,)),
-    ("Table 2", "table_basic", (2,)),
-    ("Table 3", "table_basic", (3,)),
-    ("Figure 2", "figure_bandwidth", (2,)),
-    ("Figure 3", "figure_bandwidth", (3,)),
-    ("Figure 4", "figure_bandwidth", (4,)),
-    ("Table 4", "table_4", ()),
-    ("Figure 5", "figure_5", ()),
-    ("Table 5", "table_5", ()),
-    ("Table 6", "table_6", ()),
-    ("Figure 6", "figure_6", ()),
-    ("Surface router", "surface_router", ()),
-    ("Message passing", "in_flight", ()),
+    ("Table 1", "basic_tables.table_basic", (1,)),
+    ("Table 2", "basic_tables.table_basic", (2,)),
+    ("Table 3", "basic_tables.table_basic", (3,)),
+    ("Figure 2", "basic_tables.figure_bandwidth", (2,)),
+    ("Figure 3", "basic_tables.figure_bandwidth", (3,)),
+    ("Figure 4", "basic_tables.figure_bandwidth", (4,)),
+    ("Table 4", "mesh_tables.table_4", ()),
+    ("Figure 5", "mesh_tables.figure_5", ()),
+    ("Table 5", "mesh_tables.table_5", ()),
+    ("Table 6", "mesh_tables.table_6", ()),
+    ("Figure 6", "mesh_tables.figure_6", ()),
+    ("Surface router", "basic_tables.surface_router", ()),
+    ("Message passing", "basic_tables.in_flight", ()),
 )
 
 WANG_RANKA: Rows = (
-    ("Permutations", "permutations", ()),
-    ("Borders", "borders", ()),
-    ("Figure 5", "figure_5", ()),
-    ("Figure 6", "figures_6_to_9", (6,)),
-    ("Figure 7", "figures_6_to_9", (7,)),
-    ("Figure 8", "figures_6_to_9", (8,)),
-    ("Figure 9", "figures_6_to_9", (9,)),
-    ("Figure 10", "figures_10_and_11", (10,)),
-    ("Figure 11", "figures_10_and_11", (11,)),
-    ("Section 6", "section_6", ()),
-    ("Section 7", "section_7", ()),
+    ("Permutations", "scheduling.permutations", ()),
+    ("Borders", "comparison.borders", ()),
+    ("Figure 5", "comparison.figure_5", ()),
+    ("Figure 6", "comparison.figures_6_to_9", (6,)),
+    ("Figure 7", "comparison.figures_6_to_9", (7,)),
+    ("Figure 8", "comparison.figures_6_to_9", (8,)),
+    ("Figure 9", "comparison.figures_6_to_9", (9,)),
+    ("Figure 10", "scheduling.figures_10_and_11", (10,)),
+    ("Figure 11", "scheduling.figures_10_and_11", (11,)),
+    ("Section 6", "comparison.section_6", ()),
+    ("Section 7", "comparison.section_7", ()),
 )
 
 THAKUR: Rows = (
-    ("Figure 1", "pseudo_code", (1,)),
-    ("Table 1", "table_1", ()),
-    ("Figure 2", "pseudo_code", (2,)),
-    ("Figure 3", "figure_3", ()),
-    ("Figure 4", "pseudo_code", (4,)),
-    ("Figure 5", "pseudo_code", (5,)),
-    ("Contention", "contention", ()),
-    ("Table 2", "tables", (2,)),
-    ("Table 3", "tables", (3,)),
-    ("Table 4", "tables", (4,)),
-    ("Table 5", "tables", (5,)),
-    ("Table 6", "tables", (6,)),
-    ("Fit", "fit", ()),
-    ("Simulation", "simulation", ()),
-    ("Winners", "winners", ()),
-    ("Section 4", "sentences", ()),
+    ("Figure 1", "schedules.pseudo_code", (1,)),
+    ("Table 1", "schedules.table_1", ()),
+    ("Figure 2", "schedules.pseudo_code", (2,)),
+    ("Figure 3", "schedules.figure_3", ()),
+    ("Figure 4", "schedules.pseudo_code", (4,)),
+    ("Figure 5", "schedules.pseudo_code", (5,)),
+    ("Contention", "schedules.loads", ()),
+    ("Table 2", "tables.tables", (2,)),
+    ("Table 3", "tables.tables", (3,)),
+    ("Table 4", "tables.tables", (4,)),
+    ("Table 5", "tables.tables", (5,)),
+    ("Table 6", "tables.tables", (6,)),
+    ("Fit", "fit.reproduce", ()),
+    ("Simulation", "tables.simulation", ()),
+    ("Winners", "tables.winner_counts", ()),
+    ("Section 4", "tables.sentences", ()),
 )
 
 BOKHARI_NICOL: Rows = (
-    ("Figure 1", "figure_1", ()),
-    ("Table 1", "table_1", ()),
-    ("Figure 2", "figure_2", ()),
-    ("Figure 3", "figure_3", ()),
-    ("Figure 4", "figure_4", ()),
-    ("Figure 5", "figure_5", ()),
-    ("Table 2", "table_2", ()),
-    ("Figure 6", "figure_6", ()),
-    ("Figure 7", "surfaces", (4,)),
-    ("Figure 8", "surfaces", (8,)),
-    ("Figure 9", "surfaces", (12,)),
-    ("Figure 10", "surfaces", (16,)),
-    ("Figure 11", "figure_11", ()),
-    ("Figure 12", "slices", (4,)),
-    ("Figure 13", "slices", (8,)),
-    ("Figure 14", "slices", (12,)),
-    ("Figure 15", "slices", (16,)),
-    ("Assumptions", "assumptions", ()),
-    ("Synchronization", "synchronization", ()),
+    ("Figure 1", "schedules.figure_1", ()),
+    ("Table 1", "schedules.table_1", ()),
+    ("Figure 2", "schedules.figure_2", ()),
+    ("Figure 3", "schedules.figure_3", ()),
+    ("Figure 4", "schedules.figure_4", ()),
+    ("Figure 5", "schedules.figure_5", ()),
+    ("Table 2", "schedules.table_2", ()),
+    ("Figure 6", "schedules.figure_6", ()),
+    ("Figure 7", "surfaces.surfaces", (4,)),
+    ("Figure 8", "surfaces.surfaces", (8,)),
+    ("Figure 9", "surfaces.surfaces", (12,)),
+    ("Figure 10", "surfaces.surfaces", (16,)),
+    ("Figure 11", "surfaces.figure_11", ()),
+    ("Figure 12", "slices.slices", (4,)),
+    ("Figure 13", "slices.slices", (8,)),
+    ("Figure 14", "slices.slices", (12,)),
+    ("Figure 15", "slices.slices", (16,)),
+    ("Assumptions", "slices.assumptions", ()),
+    ("Synchronization", "slices.synchronization", ()),
 )
 
 PAPERS = {
@@ -101,19 +101,20 @@ class Row:
     Attributes:
         paper: key of `PAPERS`.
         item: as the text calls it: `Table 1`, `Figure 5`.
-        module: file in the paper's folder whose function `reproduce` makes it.
+        maker: module in the paper's folder and its function: `tables.table_4`.
         arguments: of that function.
     """
 
     paper: str
     item: str
-    module: str
+    maker: str
     arguments: tuple[str | int, ...] = ()
 
     def make(self) -> Item:
         """Runs the pipeline."""
-        module = import_module(f"conset_papers.{PAPERS[self.paper][0]}.{self.module}")
-        item: Item = module.reproduce(*self.arguments)
+        module, function = self.maker.split(".")
+        found = import_module(f"conset_papers.{PAPERS[self.paper][0]}.{module}")
+        item: Item = getattr(found, function)(*self.arguments)
         return item
 
 

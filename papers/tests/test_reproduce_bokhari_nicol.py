@@ -21,23 +21,7 @@ import pytest
 import conset
 from conset.models import Workload
 from conset_papers import find_rows
-from conset_papers.bokhari_nicol import (
-    assumptions,
-    exchange,
-    figure_1,
-    figure_2,
-    figure_3,
-    figure_4,
-    figure_5,
-    figure_6,
-    figure_11,
-    formulas,
-    permutations,
-    slices,
-    surfaces,
-    synchronization,
-    table_1,
-)
+from conset_papers.bokhari_nicol import exchange, schedules, slices, surfaces
 from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, Setting
 from conset_papers.item import Item
 from conset_papers.write import write_item
@@ -68,16 +52,16 @@ def test_every_item_of_the_text_has_a_row_in_its_order() -> None:
 
 
 def test_figure_1_holds_every_route_against_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    item = figure_1.reproduce()
+    item = schedules.figure_1()
     assert item.agrees, item.all_departures
     assert "240 of 240" in item.claims[0].figures
-    assert figure_1.row_column(4, 2).tolist() == [4, 5, 6, 2]
-    monkeypatch.setattr(figure_1, "row_column", lambda source, target: np.array([source, target]))
-    assert not figure_1.reproduce().claims[0].holds
+    assert schedules.row_column(4, 2).tolist() == [4, 5, 6, 2]
+    monkeypatch.setattr(schedules, "row_column", lambda source, target: np.array([source, target]))
+    assert not schedules.figure_1().claims[0].holds
 
 
 def test_figure_2_counts_what_the_axes_say() -> None:
-    item = figure_2.reproduce()
+    item = schedules.figure_2()
     assert not item.outside
     assert [(cell.published, cell.ours) for cell in item.cells] == [
         (128, 128),
@@ -85,21 +69,21 @@ def test_figure_2_counts_what_the_axes_say() -> None:
         (256, 255),
         (1024, 1024),
     ]
-    assert figure_2.count_group(Pair(8, 1, 2)) == (
+    assert schedules.count_group(Pair(8, 1, 2)) == (
         1,
         2,
     )  # two permutations collapse to one, contention doubles
-    assert figure_2.count_group(Pair(8, 2, 4)) == (4, 8)
+    assert schedules.count_group(Pair(8, 2, 4)) == (4, 8)
 
 
 def test_table_1_is_what_the_preset_predicts() -> None:
     """By pencil: 274 · 3 - 134 = 688 us on 8 x 8; 231 + 0.022 · 15232 = 566.104 us."""
-    item = table_1.reproduce()
+    item = schedules.table_1()
     assert (item.basis, item.cells, item.verdict) == ("formula", (), "nothing demanded")
     assert all(claim.holds for claim in item.claims)
-    assert formulas.barrier_us(8) == pytest.approx(688)
-    assert formulas.barrier_us(8, of_nodes=True) == pytest.approx(1510)
-    assert formulas.message_us(SLICE_B) == pytest.approx(566.104)
+    assert exchange.barrier_us(8) == pytest.approx(688)
+    assert exchange.barrier_us(8, of_nodes=True) == pytest.approx(1510)
+    assert exchange.message_us(SLICE_B) == pytest.approx(566.104)
 
 
 def golden(shared_golden: Path) -> dict[tuple[int, int], dict[str, str]]:
@@ -119,10 +103,10 @@ def test_bounds_are_those_of_the_golden_table_to_the_microsecond(
             expected = [int(row[f"{what}_us_{reading}"]) for what in ("lower", "upper")]
             found = [
                 round(bound)
-                for bound in formulas.printed_bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)
+                for bound in exchange.printed_bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)
             ]
             assert found == expected, (pair, reading)
-        compiled = [round(bound) for bound in formulas.bounds_us(pair)]
+        compiled = [round(bound) for bound in exchange.bounds_us(pair)]
         assert compiled == [int(row["lower_us_logn"]), int(row["upper_us_logn"])], pair
 
 
@@ -150,23 +134,23 @@ def test_new_points_have_the_bounds_of_the_formula() -> None:
     """
     for pair, phases, lower_ms in ((Pair(12, 2), 216, 305.5), (Pair(16, 3), 342, 522.6)):
         assert exchange.bounded(pair.side, pair.contention).phases == phases
-        assert formulas.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
+        assert exchange.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
 
 
 def test_figure_3_transposes_the_matrix() -> None:
-    item = figure_3.reproduce()
+    item = schedules.figure_3()
     assert item.agrees
     schedule = conset.compile("alltoall", "mesh:2x2", method="bounded")
     before = np.tile(np.arange(4), (4, 1))
-    assert np.array_equal(figure_3.moved_blocks(schedule, before), before.T)
+    assert np.array_equal(schedules.moved_blocks(schedule, before), before.T)
     with pytest.raises(ValueError, match="is on"):
-        figure_3.moved_blocks(schedule, before.T)
+        schedules.moved_blocks(schedule, before.T)
 
 
 def test_figure_4_rows_are_tiles_of_the_compiled_schedule() -> None:
-    item = figure_4.reproduce()
+    item = schedules.figure_4()
     assert item.agrees
-    rows = permutations.printed_rows("figure_4")
+    rows = schedules.printed_rows("figure_4")
     assert len(rows) == 22
     assert "22 of 22" in item.claims[0].figures
 
@@ -174,24 +158,24 @@ def test_figure_4_rows_are_tiles_of_the_compiled_schedule() -> None:
 def test_a_misread_row_is_found() -> None:
     """One digit of the scan changed: no tile, and no phase that holds all four messages."""
     schedule = conset.compile("alltoall", "mesh:8x8", method="bounded", contention=1)
-    row = permutations.printed_rows("figure_4")[6]
-    phase = permutations.phase_matrix(schedule)
-    assert len(figure_4.phases_of(row, phase)) == 1
+    row = schedules.printed_rows("figure_4")[6]
+    phase = schedules.phase_matrix(schedule)
+    assert len(schedules.phases_of(row, phase)) == 1
     wrong = replace(row, target=row.target + np.array([[1, 0], [0, 0], [0, 0], [0, 0]]))
-    assert len(figure_4.phases_of(wrong, phase)) > 1
-    assert not permutations.is_tile(np.array([0, 1, 6, 7]), np.array([1, 0, 7, 6]), 8)
-    assert permutations.is_tile(np.array([0, 1, 6, 7]), np.array([1, 7, 0, 6]), 8)
+    assert len(schedules.phases_of(wrong, phase)) > 1
+    assert not schedules.is_tile(np.array([0, 1, 6, 7]), np.array([1, 0, 7, 6]), 8)
+    assert schedules.is_tile(np.array([0, 1, 6, 7]), np.array([1, 7, 0, 6]), 8)
 
 
 def test_figure_5_is_literally_phases_96_and_97() -> None:
-    item = figure_5.reproduce()
+    item = schedules.figure_5()
     assert item.agrees
     assert (len(item.cells), len(item.asserted)) == (64, 3)
     assert "phases 96 + 97 at contention 1, phase 48 at contention 2" in item.claims[0].figures
 
 
 def test_figure_6_collapses() -> None:
-    assert figure_6.reproduce().agrees
+    assert schedules.figure_6().agrees
 
 
 def test_naive_orders_are_permutations_node_by_node() -> None:
@@ -257,11 +241,11 @@ def test_naive_and_one_group_do_not_run_on_16_x_16() -> None:
 
 @pytest.mark.texts
 def test_figure_11_on_three_sizes_in_ascending_order() -> None:
-    for side in figure_11.MESHES:
+    for side in surfaces.MESHES:
         surface = surfaces.trace_surface(side, (512, SLICE_B, 65_536))
         for size in surface.sizes:
-            assert figure_11.improvement(surface, size, "ascending") > figure_11.LEVEL
-            assert figure_11.improvement(surface, size, "rotated") < figure_11.improvement(
+            assert surfaces.improvement(surface, size, "ascending") > surfaces.LEVEL
+            assert surfaces.improvement(surface, size, "rotated") < surfaces.improvement(
                 surface, size, "ascending"
             )
 
@@ -271,7 +255,7 @@ def test_slices_lie_between_their_bounds_but_on_4_x_4() -> None:
 
     As found.
     """
-    found = {side: slices.reproduce(side) for side in (4, 8, 12)}
+    found = {side: slices.slices(side) for side in (4, 8, 12)}
     for side, item in found.items():
         assert (item.basis, item.cells) == ("formula", ())
         assert next(
@@ -321,16 +305,16 @@ def preset(row: dict[str, str]) -> bool:
 
 
 def test_settings_change_the_model_and_are_judged() -> None:
-    serial = assumptions.Verdict(
+    serial = slices.Verdict(
         "", {side: slices.slice_points(side, Setting(3, "1")) for side in (4, 8)}
     )
     assert not serial.minimum
-    preset = assumptions.Verdict("", {8: slices.slice_points(8)})
+    preset = slices.Verdict("", {8: slices.slice_points(8)})
     assert preset.minimum
-    only = dict.fromkeys(assumptions.ALLOWED, preset)
-    assert assumptions._everywhere(only, "least", lambda one: one.minimum).holds
+    only = dict.fromkeys(slices.WORDED, preset)
+    assert slices._everywhere(only, "least", lambda one: one.minimum).holds
     only[Setting(2, "2")] = serial
-    assert not assumptions._everywhere(only, "least", lambda one: one.minimum).holds
+    assert not slices._everywhere(only, "least", lambda one: one.minimum).holds
     one_lane = slices.slice_points(8, Setting(1, "3"))
     assert all(point.label == "above" for point in one_lane if point.pair.link > 1)
     assert exchange.bounded_s(
@@ -339,10 +323,10 @@ def test_settings_change_the_model_and_are_judged() -> None:
 
 
 def test_the_same_phases_without_barriers() -> None:
-    (row,) = synchronization.trace_rows(8, (SLICE_B,))
+    (row,) = slices.trace_rows(8, (SLICE_B,))
     assert row.policy["local"] < 0.9 * row.barriers
     assert row.free < row.barriers
-    (choice,) = synchronization.choose_today(8, (SLICE_B,))
+    (choice,) = slices.choose_today(8, (SLICE_B,))
     assert choice.time <= row.policy["local"] * (1 + 1e-9)
 
 

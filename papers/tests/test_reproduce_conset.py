@@ -18,33 +18,24 @@ import pytest
 
 import conset
 from conset.schedule.loads import phase_loads
+from conset_papers.conset_iwarp import basic_tables, mesh_tables
 from conset_papers.conset_iwarp import finite_elements as fem
-from conset_papers.conset_iwarp import (
-    in_flight,
-    surface_router,
-    table_4,
-    table_5,
-    table_6,
-    table_basic,
-)
-from conset_papers.conset_iwarp.basic import (
+from conset_papers.conset_iwarp.columns import (
     ALL_TO_ALL,
     BASICS,
     BUTTERFLY,
-    SIZES,
-    balanced,
-    listed,
-    messages_of,
-)
-from conset_papers.conset_iwarp.columns import (
     COMPILED,
     IN_FLIGHT,
     MAIN,
     MESSAGES,
     RECEIVER_WORKS,
+    SIZES,
     Setting,
+    balanced,
     connections,
+    listed,
     messages,
+    messages_of,
     predicted_compiled,
     predicted_connections,
     predicted_messages,
@@ -89,7 +80,7 @@ def test_predicted_columns_to_the_clock(table: int) -> None:
         ours = predicted_connections(table, words), predicted_messages(table, words)
         assert ours == (520 * phases + 2 * words * transfers, (800 + 2 * words) * count)
         assert ours[1] == row["msgpass_predicted"]
-        assert (ours[0] == row["conset_predicted"]) == ((table, words) not in table_basic.SLIPS)
+        assert (ours[0] == row["conset_predicted"]) == ((table, words) not in basic_tables.SLIPS)
     slips = {(1, 2048): 5, (2, 16384): -432, (3, 32): -1, (3, 16384): -4536}
     for (where, words), less in slips.items():
         assert (
@@ -193,7 +184,7 @@ def test_time_of_a_transfer_is_fitted_to_the_twelve_measured_cells() -> None:
 @pytest.mark.texts
 def test_tables_1_and_2_whole() -> None:
     for table, phase_cells in ((1, 0), (2, 1)):
-        item = table_basic.reproduce(table)
+        item = basic_tables.table_basic(table)
         assert len(item.cells) == phase_cells + 4 * 4
         exact = [cell for cell in item.cells if cell.column == "MsgPass predicted"]
         assert [cell.error for cell in exact] == [0] * 4
@@ -209,12 +200,15 @@ def test_a_cell_follows_from_a_schedule_and_from_nothing_that_is_printed(
     def doubled(rows: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         return {name: {key: 2 * value for key, value in row.items()} for name, row in rows.items()}
 
-    modules = (table_4, table_5, table_6)
-    before = [[cell.ours for cell in module._cells("m11k", "bisection")] for module in modules]
+    makers = (
+        mesh_tables._table_4_cells,
+        mesh_tables._table_5_cells,
+        mesh_tables._table_6_cells,
+    )
+    before = [[cell.ours for cell in make("m11k", "bisection")] for make in makers]
     printed = {table: doubled(fem.printed(table)) for table in (4, 5, 6)}
-    for module in modules:
-        monkeypatch.setattr(module, "printed", printed.__getitem__)
-    after = [module._cells("m11k", "bisection") for module in modules]
+    monkeypatch.setattr(mesh_tables, "printed", printed.__getitem__)
+    after = [make("m11k", "bisection") for make in makers]
     assert [[cell.ours for cell in cells] for cells in after] == before
     assert after[0][0].published == 2 * fem.printed(4)["m11k"]["phases"]
 
@@ -224,9 +218,9 @@ def test_connections_are_not_ahead_at_16384_words_in_every_pattern() -> None:
 
     Simulated they are behind in the butterfly and (texts) all-to-all.
     """
-    claims = [table_basic._ranking(table) for table in (1, 2)]
+    claims = [basic_tables._ranking(table) for table in (1, 2)]
     assert [(claim.asserted, claim.holds) for claim in claims] == [(True, True), (True, False)]
-    passed = messages(2, 16384, in_flight.best_in_flight())
+    passed = messages(2, 16384, basic_tables.best_in_flight())
     assert passed < min(connections(2, 16384, setting) for setting in (MAIN, COMPILED))
 
 
@@ -236,10 +230,10 @@ def test_the_complete_exchange_as_compiled() -> None:
 
     -39 % interleaved.
     """
-    phases = {cell.column: cell.ours for cell in table_basic._phase_cells(3)}
+    phases = {cell.column: cell.ours for cell in basic_tables._phase_cells(3)}
     assert phases == {"router sequential": 28}
     assert predicted_compiled(3, 16384) > 2 * published(3)[16384]["conset_predicted"]
-    claim = table_basic._ranking(3)
+    claim = basic_tables._ranking(3)
     assert (claim.asserted, claim.holds) == (True, False)
     interleaved = connections(3, 16384, replace(MAIN, in_flight="all"))
     assert interleaved / published(3)[16384]["conset_measured"] - 1 == pytest.approx(
@@ -249,7 +243,7 @@ def test_the_complete_exchange_as_compiled() -> None:
 
 def test_butterfly_in_one_phase_with_16_channels_and_in_two_with_12() -> None:
     """Section 5.1.2; the Gray code's butterfly uses 16 channels of every cell."""
-    (claim,) = table_basic._mappings()
+    (claim,) = basic_tables._mappings()
     assert claim.holds
     assert claim.figures.startswith(
         "16 channels: 1 phase, the busiest cell uses 16; 12 channels: 2 phases"
@@ -261,7 +255,7 @@ def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units
 
     -40 % at 16,384 words.
     """
-    rows = {row[0]: row[1:] for row in table_basic._units(BUTTERFLY.table).rows}
+    rows = {row[0]: row[1:] for row in basic_tables._units(BUTTERFLY.table).rows}
     phases, port, link, interleaved, serial = rows["by hand"]
     assert (phases, port, link) == (2, 6, 6)
     assert interleaved == pytest.approx(6, abs=0.05)
@@ -274,7 +268,7 @@ def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units
 
 
 def test_message_passing_says_which_number_is_best() -> None:
-    item = in_flight.reproduce()
+    item = basic_tables.in_flight()
     assert len(item.cells) == 12
     assert len(item.tables[0].rows) == 12
     assert item.claims[0].holds == (item.max_error <= 0.15)
@@ -292,8 +286,8 @@ def test_random_orders_are_orders_and_differ() -> None:
 
 def test_bisection_of_the_surface() -> None:
     """32 · 32 messages cross each way; 16 links on the torus, 8 without backloops."""
-    assert surface_router._crossing(CONNECTIONS) == 1024 // 16
-    assert surface_router._crossing(CONNECTIONS + surface_router.SURFACE) == 1024 // 8
+    assert basic_tables._crossing(CONNECTIONS) == 1024 // 16
+    assert basic_tables._crossing(CONNECTIONS + basic_tables.SURFACE) == 1024 // 8
 
 
 def test_bandwidth_of_the_text() -> None:
@@ -335,10 +329,10 @@ def test_what_the_text_s_tables_5_and_6_are_made_of(shared_golden: Path) -> None
     with (shared_golden / "check_formula_tables5and6.csv").open() as file:
         rows = {row["mesh"]: row for row in csv.DictReader(file)}
     for name, row in rows.items():
-        assert table_6.printed_words(name) == float(row["schedule_words_at_10_clocks_per_word"])
+        assert mesh_tables.printed_words(name) == float(row["schedule_words_at_10_clocks_per_word"])
         most, time = fem.printed(4)[name]["comm_max"], fem.printed(5)[name]["comm_clocks"]
         bandwidth = float(row["bandwidth_from_64_times_max_comm_MB_per_s"])
-        assert table_5.aggregate(most, time) == pytest.approx(bandwidth, abs=0.005)
+        assert mesh_tables.aggregate(most, time) == pytest.approx(bandwidth, abs=0.005)
         assert (abs(bandwidth / fem.printed(5)[name]["comm_bandwidth"] - 1) > 1e-4) == (
             name == "q20k"
         )
@@ -356,7 +350,7 @@ def test_entries_of_parts_are_those_of_an_assembled_matrix() -> None:
         for corners in np.searchsorted(nodes, own):
             met[np.ix_(corners, corners)] = True
         assert counts[p] == met.sum()
-        matrix = table_5.matrices(name, "bisection")[p]
+        matrix = mesh_tables.matrices(name, "bisection")[p]
         assert np.array_equal(matrix.toarray() > 0, met)
     assert fem.operations(name) == 2 * counts.max()
 
@@ -372,7 +366,7 @@ def test_meshes_in_phases_and_words_beside_table_4() -> None:
     cells = {
         (cell.row, cell.column): cell
         for name in names
-        for cell in table_4._cells(name, "bisection")
+        for cell in mesh_tables._table_4_cells(name, "bisection")
     }
     assert cells["c10k, bisection", "phases"].error == pytest.approx(0.5)
     assert cells["m11k, bisection", "most words of a processor"].error == pytest.approx(
@@ -392,7 +386,7 @@ def test_prediction_of_a_regenerated_mesh_is_its_timetable() -> None:
     most = fem.structure("m11k").words_of[1]
     assert 2 * most <= compiled.words <= 4 * most
     assert conset.verify(compiled.schedule).ok
-    bare = fem.simulated(compiled, table_6.NO_TRANSFER)
+    bare = fem.simulated(compiled, mesh_tables.NO_TRANSFER)
     assert 528 * phases + 20 * most <= bare + 1e-6, (
         "no execution is shorter than what the busiest processor does"
     )

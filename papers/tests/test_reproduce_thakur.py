@@ -19,30 +19,29 @@ import pytest
 import conset
 from conset.machine.spec import with_settings
 from conset_papers.item import Item
-from conset_papers.thakur import (
-    contention,
-    figure_3,
-    pseudo_code,
-    sentences,
-    simulation,
-    table_1,
-    tables,
-)
-from conset_papers.thakur.exchange import contention as counted
-from conset_papers.thakur.exchange import delta, exchange, simulate_times
+from conset_papers.thakur import schedules, tables
 from conset_papers.thakur.fit import Step, fit_six, step_of, step_words
 from conset_papers.thakur.fit import fit as fit_model
-from conset_papers.thakur.folds import (
+from conset_papers.thakur.tables import PEX, SHIFT, constant_right, shift_winners, skill, winners
+from conset_papers.thakur.times import (
     FOLDS,
     SIMULATED,
+    Seconds,
+    Time,
     column_of,
+    delta,
+    exchange,
     fitted_words,
     fold_without,
     inside,
+    mean_error,
+    mesh_word,
     outside,
+    printed,
+    rms_error,
+    simulate_times,
 )
-from conset_papers.thakur.times import Seconds, Time, mean_error, mesh_word, printed, rms_error
-from conset_papers.thakur.winners import PEX, SHIFT, constant_right, shift_winners, skill, winners
+from conset_papers.thakur.times import contention as counted
 
 SMALL = tuple(time for time in printed() if time.ranks <= 64)
 
@@ -66,7 +65,7 @@ def key(time: Time) -> tuple[str, str, int]:
 
 
 def test_cheap_items_and_what_the_text_has_wrong() -> None:
-    schedule, example, loads = table_1.reproduce(), figure_3.reproduce(), contention.reproduce()
+    schedule, example, loads = schedules.table_1(), schedules.figure_3(), schedules.loads()
     for item in (schedule, example, loads):
         assert item.max_error == 0
         json.dumps(item.to_object())
@@ -87,7 +86,7 @@ def test_table_1_sees_a_wrong_partner() -> None:
     schedule = exchange(
         (2, 4), 64, "gen"
     )  # sends seven places up at most: no exchanges but in step 4
-    partner = table_1.partners(schedule)
+    partner = schedules.partners(schedule)
     mutual = {step for (step, one), other in partner.items() if partner[step, other] == one}
     assert mutual == {3}
 
@@ -121,7 +120,7 @@ def test_contention_as_the_prototype_counted_it(shared_golden: Path) -> None:
             figures = [int(row[k]) for k in ("steps", "equal", "formula_higher", "formula_lower")]
             largest = [int(row[k]) for k in ("max_actual", "max_formula")]
             expected[*names[row["algorithm/formula"]], row["mesh"]] = (*figures, *largest)
-    table = next(t for t in contention.reproduce().tables if t.columns == contention.COLUMNS)
+    table = next(t for t in schedules.loads().tables if t.columns == schedules.LOADS_COLUMNS)
     found = {row[:3]: (*row[3:7], *row[8:]) for row in table.rows}
     assert found == expected
 
@@ -132,21 +131,21 @@ def failed(item: Item) -> list[str]:
 
 def test_pseudo_code_is_what_is_compiled_but_for_figure_4() -> None:
     for figure in (1, 2, 5):
-        item = pseudo_code.reproduce(figure)
+        item = schedules.pseudo_code(figure)
         assert item.agrees, item.all_departures
-    item = pseudo_code.reproduce(4)
+    item = schedules.pseudo_code(4)
     assert len(item.failed) == len(item.asserted) == 3
     (beside,) = (claim for claim in item.claims if not claim.asserted)
     assert beside.holds
 
 
 def test_pseudo_code_of_another_algorithm_is_no_match(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(pseudo_code.PRINTED, 1, pseudo_code.figure_5)
-    assert len(pseudo_code.reproduce(1).failed) == 2  # still complete, but shifts for exchanges
+    monkeypatch.setitem(schedules.PRINTED, 1, schedules.figure_5)
+    assert len(schedules.pseudo_code(1).failed) == 2  # still complete, but shifts for exchanges
 
 
 def test_figure_4_word_by_word_sends_some_to_themselves() -> None:
-    partner = pseudo_code.figure_4(20)
+    partner = schedules.figure_4(20)
     assert partner.shape == (31, 20)
     assert np.count_nonzero(partner == np.arange(20)) == 6
     # 6 to 19 keep their number + 6; 0, whose virtual number is 6, meets 6 XOR 1 = 7, which is
@@ -229,9 +228,9 @@ def test_simulation_is_near_the_text_on_small_meshes(small: Seconds) -> None:
 
 
 def test_neighbours_say_what_decides(small: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "simulated", lambda: small)
+    monkeypatch.setattr(tables, "simulated", lambda: small)
     some = SMALL[::2]
-    table = simulation.neighbours(some)
+    table = tables.neighbours(some)
     error = {row[0]: row[3] for row in table.rows}
     assert error["the preset"] == pytest.approx(100 * rms_error(some, small), abs=0.06)
     mean = {row[0]: float(str(row[4])) for row in table.rows}
@@ -255,7 +254,7 @@ def test_winners_of_the_printed_times_are_right_and_of_their_mirror_wrong() -> N
 
 
 def test_sentences_that_the_printed_times_themselves_contradict() -> None:
-    claims = sentences.held_against(as_printed())
+    claims = tables.held_against(as_printed())
     assert all(claim.asserted for claim in claims)
     broken = [claim.statement for claim in claims if not claim.holds]
     assert [statement[:40] for statement in broken] == [
@@ -272,11 +271,11 @@ def test_table_counts_the_cell_that_stands_alone_apart(monkeypatch: pytest.Monke
     ours[alone] = 0.1 * alone.seconds
     monkeypatch.setattr(tables, "simulated_table", lambda table: ours)
     monkeypatch.setattr(tables, "held_out_table", lambda table: ours)
-    item = tables.reproduce(2)
+    item = tables.tables(2)
     assert item.agrees
     assert len(item.cells) == 25
     ours[next(time for time in ours if time != alone)] *= 2
-    assert not tables.reproduce(2).agrees
+    assert not tables.tables(2).agrees
 
 
 def test_six_parameters_fit_as_well_as_they_can() -> None:

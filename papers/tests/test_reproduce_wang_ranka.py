@@ -20,17 +20,15 @@ import conset
 from conset.verification import verify
 from conset_papers.item import Item
 from conset_papers.table import WANG_RANKA
-from conset_papers.wang_ranka import (
-    borders,
-    figure_5,
-    figures_6_to_9,
-    figures_10_and_11,
-    permutations,
-    section_6,
-    section_7,
+from conset_papers.wang_ranka import comparison, scheduling
+from conset_papers.wang_ranka.comparison import (
+    above,
+    last_of_ac,
+    last_of_class,
+    powers_off,
+    winners,
 )
-from conset_papers.wang_ranka.borders import above, last_of_ac, last_of_class, powers_off, winners
-from conset_papers.wang_ranka.figures_10_and_11 import count_steps
+from conset_papers.wang_ranka.scheduling import count_steps
 from conset_papers.wang_ranka.times import (
     AC,
     AC_RANDOM,
@@ -50,7 +48,7 @@ from conset_papers.wang_ranka.times import (
 from conset_papers.write import item_markdown
 
 SEEDS = 2
-SUBJECTS = figures_10_and_11.SUBJECTS
+SUBJECTS = scheduling.SUBJECTS
 
 
 def failing(item: Item) -> list[str]:
@@ -58,7 +56,7 @@ def failing(item: Item) -> list[str]:
 
 
 def test_numbers_of_permutations() -> None:
-    item = permutations.reproduce(seeds=3)
+    item = scheduling.permutations(seeds=3)
     assert [
         label for label in failing(item) if "RS_N needs at most" not in label
     ] == []  # a mean of 3 may pass it
@@ -74,7 +72,7 @@ def test_borders_and_regions() -> None:
 
     AC in ascending order is behind RS_N everywhere, and first nowhere.
     """
-    item = borders.reproduce(SEEDS)
+    item = comparison.borders(SEEDS)
     result_1 = [
         "result 1: AC is fastest up to 1 KiB at d = 4",
         "result 1: AC is fastest up to 128 B at d = 32",
@@ -91,7 +89,7 @@ def test_borders_and_regions() -> None:
     would = next(text for text in item.departures if text.startswith("What would"))
     assert "random order: from 15 us a permutation on" in would
     assert "ascending order: not even at 120 us" in would
-    labels = failing(figure_5.reproduce(SEEDS, SEEDS))
+    labels = failing(comparison.figure_5(SEEDS, SEEDS))
     assert [
         label for label in labels if "predicted" not in label and "result 1" in label
     ] == result_1
@@ -105,7 +103,7 @@ def test_borders_and_regions() -> None:
 @pytest.mark.parametrize("figure", [6, 7, 8, 9])
 def test_communication_cost(figure: int) -> None:
     """All but result 1: AC in ascending order is not first for the smallest messages."""
-    assert failing(figures_6_to_9.reproduce(figure, SEEDS)) == [
+    assert failing(comparison.figures_6_to_9(figure, SEEDS)) == [
         "result 1: AC is fastest for the smallest messages"
     ]
 
@@ -124,22 +122,22 @@ def test_winners_and_borders_of_times_made_by_hand() -> None:
     assert above(times, 4, "RS_NL") is None
     assert powers_off(64, 1024) == -4
     assert powers_off(None, 1024) == float("inf")
-    claim = borders.between_claim(times, 4)
+    claim = comparison.between_claim(times, 4)
     assert claim.holds
     assert claim.figures == "4 of 4 sizes, by 50 to 50 %"
     assert last_of_ac(times, 4) == 64
-    assert not borders.border_claim(times, 4).holds, "1 KiB is the text's"
+    assert not comparison.border_claim(times, 4).holds, "1 KiB is the text's"
     longer = times | {("AC", 4): tuple(1.0 if size <= 1024 else 9.0 for size in SIZES)}
-    assert borders.border_claim(longer, 4).holds
+    assert comparison.border_claim(longer, 4).holds
     behind = times | {("RS_N", 4): tuple(0.5 for _ in SIZES)}
     assert last_of_ac(behind, 4) is None
     assert last_of_class(behind, 4) == SIZES[-1], "the class is not what result 1 says"
-    assert not borders.border_claim(behind, 4).holds
+    assert not comparison.border_claim(behind, 4).holds
 
 
 def test_other_cases_are_those_that_results_1_and_2_leave() -> None:
     """Above 1 KiB at d = 4, 8, 16; at d = 32 and 48 from 256 B to 1 KiB."""
-    sizes = {d: [SIZES[k] for k in borders.other_cases(d)] for d in DEGREES}
+    sizes = {d: [SIZES[k] for k in comparison.other_cases(d)] for d in DEGREES}
     assert sizes[4] == sizes[8] == sizes[16] == [size for size in SIZES if size > 1024]
     assert sizes[32] == sizes[48] == [256, 512, 1024]
 
@@ -151,9 +149,9 @@ def test_wins_of_ac_are_counted_by_hand() -> None:
         {("RS_N", d): tuple(time for _ in SIZES) for d in DEGREES} for time in (1.0, 1.5)
     )
     cases = 7 + 4  # 16 B to 1 KiB at d = 4, to 128 B at d = 32
-    assert len(borders.result_1_cases()) == cases
-    assert borders.wins(ac, cheap, "AC") == (0, 0)
-    assert borders.wins(ac, dear, "AC") == (cases, 4 * len(DEGREES))
+    assert len(comparison.result_1_cases()) == cases
+    assert comparison.wins(ac, cheap, "AC") == (0, 0)
+    assert comparison.wins(ac, dear, "AC") == (cases, 4 * len(DEGREES))
 
 
 def test_every_algorithm_is_compiled_as_stated() -> None:
@@ -172,13 +170,13 @@ def test_every_algorithm_is_compiled_as_stated() -> None:
 @pytest.mark.texts
 def test_scheduling_over_communication() -> None:
     for figure in SUBJECTS:
-        item = figures_10_and_11.reproduce(figure, SEEDS)
+        item = scheduling.figures_10_and_11(figure, SEEDS)
         assert failing(item) == []
         assert len(item.measured) == 2
         assert not any("processor" in claim.statement for claim in item.claims)
         fitted = [claim for claim in item.claims if "0.6 of the communication" in claim.statement]
         assert fitted == [], "the step is fitted to it"
-        again = figures_10_and_11.reproduce(figure, SEEDS)
+        again = scheduling.figures_10_and_11(figure, SEEDS)
         assert item_markdown(again) == item_markdown(item)  # what is measured stays out of files
         assert again.to_object()["measured"][0]["rows"] != []
 
@@ -193,8 +191,8 @@ def test_a_step_is_calibrated_on_both_processors(monkeypatch: pytest.MonkeyPatch
         assert algorithm is RS_N
         return 2e-4 + 5e-9 * count_steps(degree, False, seeds)[0]
 
-    monkeypatch.setattr(figures_10_and_11, "measured_s", measured_s)
-    found = figures_10_and_11.Calibration.of_compiles(0.5e-6, SEEDS)
+    monkeypatch.setattr(scheduling, "measured_s", measured_s)
+    found = scheduling.Calibration.of_compiles(0.5e-6, SEEDS)
     assert found.factor == pytest.approx(100)
     assert found.fixed == pytest.approx(2e-4)
     assert found.there_s(2e-4 + 1e-4) == pytest.approx(1e-2)
@@ -231,17 +229,17 @@ def test_reuses() -> None:
     """
     times: Times = {("AC", 4): (5.0, 3.0), ("RS_N", 4): (3.0, 3.0)}
     subject = SUBJECTS[10]
-    assert figures_10_and_11.reuses(times, subject, 4, 0, 3.0, "AC") == 2
-    assert figures_10_and_11.reuses(times, subject, 4, 0, 0.1, "AC") == 1
-    assert figures_10_and_11.reuses(times, subject, 4, 1, 3.0, "AC") is None
+    assert scheduling.reuses(times, subject, 4, 0, 3.0, "AC") == 2
+    assert scheduling.reuses(times, subject, 4, 0, 0.1, "AC") == 1
+    assert scheduling.reuses(times, subject, 4, 1, 3.0, "AC") is None
 
 
 @pytest.mark.texts
 def test_the_signal_and_the_conclusions() -> None:
-    assert failing(section_6.reproduce(1)) == [
+    assert failing(comparison.section_6(1)) == [
         "S1 is better than S2 in most cases for LP and RS_NL, at d > 4"
     ]
-    item = section_7.reproduce(1, section_7.SETTINGS[:3])
+    item = comparison.section_7(1, comparison.SETTINGS[:3])
     assert failing(item) == []
     decides = {row[0]: row[-1] for row in item.tables[0].rows}
     assert decides["as stated"] == "yes"

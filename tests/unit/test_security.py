@@ -26,7 +26,7 @@ LAUNCHERS = {
     ),
     "conset_testbed/run_with.py",
     # the solver of the examples, with arguments of its own
-    "conset_papers/conset_iwarp/table_5.py",
+    "conset_papers/conset_iwarp/mesh_tables.py",
 }
 """Modules that start processes."""
 EXECUTING = {"eval", "exec", "compile", "__import__"}

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 from conset.base.units import format_size
 from conset.methods.phases.pairwise_exchange import text_gen_contention
 from conset_papers.item import Claim, Item, Picture, Table
-from conset_papers.thakur.exchange import contention
 from conset_papers.thakur.times import (
     METHODS,
     NAMES,
@@ -39,6 +38,7 @@ from conset_papers.thakur.times import (
     Seconds,
     Time,
     by_table,
+    contention,
     describe_worst,
     draw_errors,
     error,

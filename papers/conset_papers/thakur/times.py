@@ -1,25 +1,49 @@
-"""The 125 printed times of Tables 2 to 6, and how far a model is from them.
+"""The 125 printed times of Tables 2 to 6, the exchanges behind them, and folds of machine sizes.
+
+The 125 printed times of Tables 2 to 6, and how far a model is from them.
 
 By mesh, size and algorithm.
 
 The difference in words: the furthest cells, means by table, sentences that do not hold; and as a
 picture, by number of processors and by size of message.
+
+The complete exchange on the Delta: compiled, its contention counted, predicted, simulated.
+
+Folds: machine sizes to fit on and machine sizes to judge on.
+
+And what the Delta's parameters are fitted to on each.
+
+Every table of the text has five meshes, by growing number of processors: its columns 1 to 5. A fold
+fits on three of them, in all five tables, and is judged on the other two. The words of the
+simulation for a fold are found by `benchmarks/fit_delta.py`, which simulates some hundred settings;
+it writes `fitted/delta.csv`, read here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+import conset
 from conset.base.units import format_size
+from conset.machine.machine import Machine
+from conset.machine.spec import with_settings
 from conset.report.charts import Line, Panel, picture_charts
+from conset.schedule.loads import phase_loads
+from conset.schedule.schedule import Schedule
 from conset_papers.item import Claim, read_published, rms
+from conset_papers.parallel import on_threads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 
 Mesh = tuple[int, int]
 """Rows and columns."""
@@ -232,3 +256,135 @@ def _series(
         Line(name, list(groups), [100 * of(times, values) for times in groups.values()], colour=k)
         for k, (name, values) in enumerate(others.items())
     ]
+
+
+MODEL = "wormhole"
+SYNC = "local"
+"""The text's programs (Figures 1, 2, 4, 5) have no barrier: a processor ends its own step first."""
+EXECUTED = f"simulated by {MODEL}, sync {SYNC}, 1 in flight"
+
+
+def delta(mesh: Mesh, settings: str = "") -> Machine:
+    """The machine, with costs changed by words of `--set`."""
+    return with_settings(conset.load_machine(f"delta:{mesh_word(mesh)}"), settings)
+
+
+def exchange(mesh: Mesh, size: int, method: str, settings: str = "", **options: Any) -> Schedule:
+    """The complete exchange of messages of `size` bytes, compiled.
+
+    `options` as in `conset.compile`.
+    """
+    words = f"alltoall:size={size}"
+    found: Schedule = conset.compile(
+        words, delta(mesh, settings), method=method, sync=SYNC, **options
+    )
+    return found
+
+
+@lru_cache
+def contention(method: str, mesh: Mesh) -> NDArray[np.int32]:
+    """Messages on the busiest link of every step, counted in the compiled schedule.
+
+    shape=(steps).
+    """
+    return phase_loads(exchange(mesh, 1, method)).link.astype(np.int32)
+
+
+def simulate_times(times: Sequence[Time], settings: str = "", sync: str = SYNC) -> Seconds:
+    """Every cell simulated by itself: no time is scaled from another."""
+
+    def seconds(time: Time) -> float:
+        schedule = exchange(time.mesh, time.bytes, time.method, settings)
+        return conset.simulate(schedule, model=MODEL, sync=sync).time_s
+
+    return dict(zip(times, on_threads(seconds, times, cost=lambda time: time.ranks), strict=True))
+
+
+@lru_cache
+def simulated_table(table: int) -> Seconds:
+    """The cells of one table of the text, with the preset as it is."""
+    return simulate_times(printed(table))
+
+
+def simulated() -> Seconds:
+    """All 125 cells."""
+    return {time: seconds for table in METHODS for time, seconds in simulated_table(table).items()}
+
+
+@lru_cache
+def predicted_table(table: int) -> Seconds:
+    """The cells of one table by conset's own formula for policy `local`.
+
+    Which counts every link, and the preset.
+    """
+    return {
+        time: conset.predict(exchange(time.mesh, time.bytes, time.method)).time_s
+        for time in printed(table)
+    }
+
+
+def predicted() -> Seconds:
+    """All 125 cells by that formula."""
+    return {time: seconds for table in METHODS for time, seconds in predicted_table(table).items()}
+
+
+COLUMNS = (1, 2, 3, 4, 5)
+Fold = tuple[int, ...]
+"""Three columns, rising."""
+FOLDS: tuple[Fold, ...] = tuple(combinations(COLUMNS, 3))
+SIMULATED: tuple[Fold, ...] = tuple(fold for fold in FOLDS if COLUMNS[-1] not in fold)
+"""Folds whose words the script finds: a fit on 512 processors would simulate for hours."""
+
+
+def column_of(time: Time) -> int:
+    """Place of a time's mesh among those of its table, 1 to 5."""
+    return 1 + (POWERS if time.mesh in POWERS else OTHERS).index(time.mesh)
+
+
+def inside(fold: Fold) -> tuple[Time, ...]:
+    """The times that a fold fits on."""
+    return tuple(time for time in printed() if column_of(time) in fold)
+
+
+def outside(fold: Fold) -> tuple[Time, ...]:
+    """The times that a fold is judged on."""
+    return tuple(time for time in printed() if column_of(time) not in fold)
+
+
+@lru_cache
+def fitted_words() -> dict[Fold, str]:
+    """Fold → words for `--set`."""
+    file = files("conset_papers").joinpath("thakur", "fitted", "delta.csv")
+    with file.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return {tuple(int(part) for part in row["columns"].split()): row["words"] for row in rows}
+
+
+def fold_without(column: int) -> Fold:
+    """The fold of the script's that a column is judged by: the one without it.
+
+    Of the largest machines the first.
+    """
+    return next(fold for fold in SIMULATED if column not in fold)
+
+
+@lru_cache
+def held_out_column(column: int, table: int) -> Seconds:
+    """Times of a table's column, simulated with words that were fitted on other columns only."""
+    times = tuple(time for time in printed(table) if column_of(time) == column)
+    return simulate_times(times, fitted_words()[fold_without(column)])
+
+
+def held_out_table(table: int) -> Seconds:
+    """Times of a table, every column simulated with words that were fitted without it."""
+    return {
+        time: seconds
+        for column in COLUMNS
+        for time, seconds in held_out_column(column, table).items()
+    }
+
+
+def held_out() -> Seconds:
+    """All 125 times that way."""
+    tables = dict.fromkeys(time.table for time in printed())
+    return {time: seconds for table in tables for time, seconds in held_out_table(table).items()}
