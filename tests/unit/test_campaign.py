@@ -25,7 +25,13 @@ from conset.report.campaign import write_campaign_page
 from conset.report.campaign_pictures import picture_errors, picture_ratios
 from conset.studies.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
 from conset.studies.campaign.cases import Standing
-from conset.studies.campaign.result import Case, CaseResult, Contest, summarize_campaign
+from conset.studies.campaign.result import (
+    Case,
+    CaseResult,
+    Contest,
+    summarize_campaign,
+    write_tables,
+)
 from conset.studies.campaign.run import (
     Progress,
     read_results,
@@ -33,7 +39,6 @@ from conset.studies.campaign.run import (
     select_cases,
     state_of_cases,
 )
-from conset.studies.campaign.store import write_tables
 from conset.studies.contender import CHOICE, NAIVE
 
 TINY: dict[str, Any] = {

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conset.base.errors import InputError, nearest
 
@@ -151,3 +153,53 @@ def rule_of(
     message = re.sub(r"^(\w+) should ", lambda match: f"{match[1].lower()} must ", message)
     shown = "a table" if isinstance(given, Mapping) else repr(given)
     return f"{message}, is {shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + '...'}"
+
+
+class Table(BaseModel):
+    """A table of a TOML file: known keys alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+T = TypeVar("T", bound=BaseModel)
+_UNION_MEMBERS = ("str", "int", "constrained-int", "constrained-str", "literal")
+"""Members of unions, which pydantic names among the keys of a path."""
+
+
+def checked_table(model: type[T], data: Mapping[str, Any], where: str, text: str = "") -> T:
+    """Return the model of a file's object; `text`, where there is one, gives the line.
+
+    Raises:
+        InputError: the first error: file, line, key, rule and value.
+    """
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        # a key that is misspelt is missing too: the one in the file is nearer to the user
+        errors = error.errors(include_url=False)
+        first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
+        path = tuple(
+            key
+            for key in first["loc"]
+            if not isinstance(key, str) or ("[" not in key and key not in _UNION_MEMBERS)
+        )
+        given = first["input"]
+        rule = rule_of(first, path, lambda path: _known_at(model, path))
+        if first["type"] == "literal_error" and isinstance(given, str):
+            known = re.findall(r"'([^']+)'", first["ctx"]["expected"])
+            rule = f"unknown word '{given}': {nearest(given, known)}"
+        raise InputError(f"{located(where, path, text)}: {rule}") from None
+
+
+def _known_at(table: type[BaseModel], path: Keys) -> list[str]:
+    """Return the keys that a table knows, by the path of one of its keys."""
+    for key in path[:-1]:
+        field = table.model_fields.get(str(key))  # None: an index, or a name that is free
+        inner = _classes(None if field is None else field.annotation)
+        table = next((each for each in inner if issubclass(each, BaseModel)), table)
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _classes(annotation: Any) -> list[type]:
+    inner = [each for part in get_args(annotation) for each in _classes(part)]
+    return [annotation, *inner] if isinstance(annotation, type) else inner

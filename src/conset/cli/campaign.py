@@ -264,8 +264,8 @@ def _hand_over(
     from conset.base.files import replacing
     from conset.cli.output import print_json, print_parts, progress
     from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
+    from conset.studies.campaign.result import results_object, write_tables
     from conset.studies.campaign.run import failure_text, read_results
-    from conset.studies.campaign.store import results_object, write_tables
 
     manifest = _manifest(campaign, file)
     # of a part of the cases the tables have all that are done

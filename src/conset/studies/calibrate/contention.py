@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from conset.machine.costs import MAX_BLOCKING
 from conset.machine.machine import Machine
 from conset.models.formula import predict
-from conset.studies.calibrate.measurements import Measurements, answer
+from conset.studies.calibrate.measurements import Evidence, answer
 from conset.studies.calibrate.probes import Probe, make_schedule
 
 SERIES = ("share", "crowd", "pressure", "storm")
@@ -74,26 +74,6 @@ class ContentionModel:
         return replace(machine, costs=replace(machine.costs, **self.fields))
 
 
-def _packets_apply(machine: Machine) -> bool:
-    """Whether there is that model for a machine.
-
-    Packets know no rate of a node in and out together.
-    """
-    return machine.costs.node_Bps == inf
-
-
-def _models(machine: Machine, window: float) -> list[list[ContentionModel]]:
-    """Kinds of models, the simplest first; of a kind the best stands for it."""
-    return [
-        [ContentionModel("flow", {"model": "flow", "lanes": 1})],
-        [
-            ContentionModel(f"wormhole, lanes {n}", {"model": "wormhole", "lanes": n})
-            for n in (1, 2, 4)
-        ],
-        *([[_packets(size, window) for size in BUFFERS_B]] if _packets_apply(machine) else []),
-    ]
-
-
 def _packets(buffers: float, window: float) -> ContentionModel:
     fields = {
         "model": "packet",
@@ -114,9 +94,9 @@ class Contention:
             has no buffers.
         window_B: of the model of packets: (least, best, most) bytes of a message on their way;
             infinite: all of the longest that were sent; None: another model, or not measured.
-        tolerance: of the formula: messages of an exchange that a link carries without loss.
         harmless: messages that one link alone carries in the time of fair sharing.
         tested: the most that were tried on one link.
+        tolerance: of the formula: messages of an exchange that a link carries without loss.
         blocking: exponent of the loss beyond, for formulas.
         blocking_low: end of its interval.
         blocking_high: the other end.
@@ -132,9 +112,9 @@ class Contention:
     model_words: ContentionModel
     buffers_B: tuple[float, float] | None  # noqa: N815
     window_B: tuple[float, float, float] | None  # noqa: N815
-    tolerance: int
     harmless: int
     tested: int
+    tolerance: int
     blocking: float
     blocking_low: float
     blocking_high: float
@@ -155,108 +135,87 @@ class Contention:
         return str(self.model_words.fields["model"])
 
 
-def find_contention(
-    probes: Sequence[Probe], data: Measurements, machine: Machine, start_s: float
-) -> Contention | None:
-    """What the probes of contention show on a machine whose other words are known.
-
-    None: there are none.
+def find_contention(evidence: Evidence, machine: Machine) -> Contention | None:
+    """Return what the probes of contention show; None: there are none.
 
     Args:
-        probes: all.
-        data: their times.
-        machine: with the words of a lone message.
-        start_s: what every probe takes besides.
+        evidence: all probes and their times.
+        machine: with the parameters of a lone message.
     """
-    used = [probe for probe in probes if probe.series in SERIES]
+    used = evidence.series(*SERIES)
     if not used or machine.topology.kind == "crossbar":
         return None
-    measured = np.array([data.typical_s(probe.name) for probe in used])
     # a model that has one message of a rank at a time on its way shows where several go different
     # ways
-    compared = [*used, *(probe for probe in probes if probe.one_each)]
-    typical = np.array([data.typical_s(probe.name) for probe in compared])
+    compared = [*used, *(probe for probe in evidence.probes if probe.one_each)]
+    typical = evidence.measured(compared)
+    # packets know no rate of a node in and out together
+    has_packets = machine.costs.node_Bps == inf
+    window = _find_window(evidence, machine) if has_packets else None
+    best_window = inf if window is None else window[1]
+    kinds = [
+        [ContentionModel("flow", {"model": "flow", "lanes": 1})],
+        [
+            ContentionModel(f"wormhole, lanes {n}", {"model": "wormhole", "lanes": n})
+            for n in (1, 2, 4)
+        ],
+        [_packets(size, best_window) for size in BUFFERS_B if has_packets],
+    ]
     said: dict[str, NDArray[np.float64]] = {}
     logs: dict[str, float] = {}
-    models: list[ContentionModel] = []
-    behind = [probe for probe in probes if probe.series == "behind"]
-    window = _find_window(behind, data, machine, start_s) if _packets_apply(machine) else None
-    for kind in _models(machine, inf if window is None else window[1]):
-        for model in kind:
-            said[model.name] = (
-                np.array([answer(probe, model.on(machine)) for probe in compared]) + start_s
-            )
-            logs[model.name] = float(
-                np.sqrt(np.mean(np.log(typical / np.minimum(said[model.name], 1e6)) ** 2))
-            )
-        models.append(min(kind, key=lambda each: logs[each.name]))
-    flow = np.array([answer(probe, machine, "flow") for probe in used]) + start_s
-    ratio = measured / flow
-    pressure = tuple(float(r) for p, r in zip(used, ratio, strict=True) if p.series == "pressure")
-    best = models[0]
+    for model in (model for kind in kinds for model in kind):
+        times = said[model.name] = evidence.simulated(compared, model.on(machine))
+        logs[model.name] = float(np.sqrt(np.mean(np.log(typical / np.minimum(times, 1e6)) ** 2)))
+    # the best of each kind, the simplest kind first
+    models = [min(kind, key=lambda model: logs[model.name]) for kind in kinds if kind]
     pressed = [probe for probe in used if probe.series == "pressure"]
-    held_up = max(
-        (
-            data.typical_s(probe.name) / (_time_behind(probe, machine) + start_s)
-            for probe in pressed
-        ),
-        default=0.0,
-    )
+    behind = [_behind(probe) for probe in pressed]
+    first_s = evidence.simulated(behind, machine, "flow")
+    held_up = max((evidence.measured(pressed) / first_s).tolist(), default=0.0)
+    best = models[0]
     enough = BETTER if not pressed or held_up > HELD_UP or logs[best.name] > FAR else CLEARLY
     for model in models[1:]:
         if logs[best.name] > EXACT and logs[model.name] < enough * logs[best.name]:
             best = model
-    errors = {model.name: logs[model.name] for model in models}
     buffers = None
     if "link_buffers_B" in best.fields:
-        alike = [
-            size for size in BUFFERS_B if logs[f"packet, buffers {size} B"] <= 2 * logs[best.name]
-        ]
+        most = 2 * logs[best.name]
+        alike = [size for size in BUFFERS_B if logs[f"packet, buffers {size} B"] <= most]
         step = BUFFERS_B[1] / BUFFERS_B[0]
         buffers = (min(alike) / step, max(alike) * step)
-    shared = [k for k, probe in enumerate(used) if probe.series in ("share", "crowd")]
-    sharing = sorted((int(used[k].x), float(ratio[k])) for k in shared)
-    tolerance = 1
-    for count, over in sharing:
-        if over > HARMLESS:
-            break
-        tolerance = max(tolerance, count)
-    tested = max((count for count, _ in sharing), default=1)
-    formula_tolerance, blocking, low, high = _fit_blocking(
-        used, data, machine, tolerance, str(best.fields["model"]), start_s
-    )
+    ratio = (evidence.measured(used) / evidence.simulated(used, machine, "flow")).tolist()
+    over_fair = list(zip(used, ratio, strict=True))
+    sharing = sorted((int(p.x), over) for p, over in over_fair if p.series in ("share", "crowd"))
+    harmful = next((k for k, (_, over) in enumerate(sharing) if over > HARMLESS), len(sharing))
+    harmless = max((count for count, _ in sharing[:harmful]), default=1)
     return Contention(
         best,
         buffers,
         window if buffers is not None else None,
-        formula_tolerance,
-        tolerance,
-        tested,
-        blocking,
-        low,
-        high,
-        errors,
+        harmless,
+        max((count for count, _ in sharing), default=1),
+        *_fit_blocking(evidence, machine, harmless, str(best.fields["model"])),
+        {model.name: logs[model.name] for model in models},
         tuple(sharing),
-        pressure,
+        tuple(over for p, over in over_fair if p.series == "pressure"),
         held_up,
         _steady_rate(compared, typical, said[best.name]) if logs[best.name] <= EXPLAINED else 1.0,
     )
 
 
-def _time_behind(probe: Probe, machine: Machine) -> float:
-    """Time of a probe's watched message if its source's other message goes first [s].
+def _behind(probe: Probe) -> Probe:
+    """Return a probe of the watched message and its source's other message alone.
 
     Two messages of one length that share a link fairly end when one behind the other would.
     """
     pattern = probe.schedule.pattern
-    both = np.flatnonzero(
-        pattern.source == pattern.source[np.flatnonzero(pattern.target == probe.watch)[0]]
-    )
+    source = pattern.source[np.flatnonzero(pattern.target == probe.watch)[0]]
     messages = [
-        (int(pattern.source[k]), int(pattern.target[k]), int(pattern.size[k])) for k in both
+        (int(pattern.source[k]), int(pattern.target[k]), int(pattern.size[k]))
+        for k in np.flatnonzero(pattern.source == source)
     ]
     alone = make_schedule(probe.schedule.machine, probe.ranks, messages, name=probe.name)
-    return answer(replace(probe, schedule=alone), machine, "flow")
+    return replace(probe, schedule=alone)
 
 
 def _steady_rate(
@@ -283,27 +242,23 @@ def _steady_rate(
     )
 
 
-def _find_window(
-    behind: Sequence[Probe], data: Measurements, machine: Machine, start_s: float
-) -> tuple[float, float, float] | None:
-    """(least, best, most) bytes of a message on their way, by a short one posted after long ones.
+def _find_window(evidence: Evidence, machine: Machine) -> tuple[float, float, float] | None:
+    """Return (least, best, most) bytes of a message on their way; None: there is no such probe.
 
-    None: no probe.
-
-    No link there has more than one message: what buffers hold does not matter.
+    A short message posted after long ones shows them. No link there has more than one message: what
+    buffers hold does not matter.
     """
+    behind = evidence.series("behind")
     if not behind:
         return None
     probe = behind[0]
-    measured = data.typical_s(probe.name)
+    measured = evidence.data.typical_s(probe.name)
     tried = [window for window in WINDOWS_B if window < probe.size or window == inf]
-    said = [answer(probe, _packets(inf, window).on(machine)) + start_s for window in tried]
-    logs = [abs(float(np.log(time / measured))) for time in said]
-    alike = [
-        window
-        for window, each in zip(tried, logs, strict=True)
-        if each < max(NEAR, min(logs) + 1e-9)
-    ]
+    machines = [_packets(inf, window).on(machine) for window in tried]
+    times = [answer(probe, each) + evidence.start_s for each in machines]
+    logs = [abs(float(np.log(time / measured))) for time in times]
+    near = max(NEAR, min(logs) + 1e-9)
+    alike = [window for window, log in zip(tried, logs, strict=True) if log < near]
     best = tried[int(np.argmin(logs))]
     low, high = min(alike), max(alike)
     return (
@@ -314,35 +269,24 @@ def _find_window(
 
 
 def _fit_blocking(
-    used: Sequence[Probe],
-    data: Measurements,
-    machine: Machine,
-    harmless: int,
-    model: str,
-    start_s: float,
+    evidence: Evidence, machine: Machine, harmless: int, model: str
 ) -> tuple[int, float, float, float]:
-    """(tolerance, exponent, low, high) with the least error of the formula.
+    """Return (tolerance, exponent, low, high) with the least error of the formula.
 
-    The interval from leaving one out.
-
-    Where messages hold links while they wait, exchanges lose what messages of one link do not: then
-    only storms count, and any tolerance may be; else what one link carries without harm is the
-    tolerance.
+    The interval is from leaving one out. Where messages hold links while they wait, exchanges lose
+    what messages of one link do not: then only storms count, and any tolerance may be; else what
+    one link carries without harm is the tolerance.
     """
-    series = ("crowd", "storm") if model == "flow" else ("storm",)
-    chosen = [probe for probe in used if probe.series in series]
+    chosen = evidence.series("storm", *(["crowd"] if model == "flow" else []))
     if not chosen:
         return harmless, 0.0, 0.0, MAX_BLOCKING
+    measured = evidence.measured(chosen)
 
     def error(blocking: float, tolerance: int, left_out: int = -1) -> float:
-        there = replace(
-            machine, costs=replace(machine.costs, tolerance=tolerance, blocking=float(blocking))
-        )
+        costs = replace(machine.costs, tolerance=tolerance, blocking=float(blocking))
+        there = replace(machine, costs=costs)
         logs = [
-            np.log(
-                data.typical_s(probe.name)
-                / (predict(probe.schedule, machine=there).time_s + start_s)
-            )
+            np.log(measured[k] / (predict(probe.schedule, machine=there).time_s + evidence.start_s))
             for k, probe in enumerate(chosen)
             if k != left_out
         ]

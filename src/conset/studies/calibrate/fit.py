@@ -20,7 +20,7 @@ Cost. A simulation of some dozen probes per number and step: about a second a fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import exp, inf, log
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_hops
 from conset.studies.calibrate.measurements import Measurements, flow_times
 from conset.studies.calibrate.probes import SMALLEST_B, Probe
 
@@ -71,7 +72,7 @@ class Parameters:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """In the order of `to_vector`."""
+        """Names of the numbers, in the order of `to_vector`."""
         return tuple(self.values)
 
     @property
@@ -184,7 +185,6 @@ class Fit:
         probes: that were fitted.
         measured_s: shape=(probes) [s].
         fitted_s: shape=(probes) [s]: by them.
-        notes: what was tried and dropped, for people.
     """
 
     parameters: Parameters
@@ -192,7 +192,6 @@ class Fit:
     probes: tuple[Probe, ...]
     measured_s: NDArray[np.float64]
     fitted_s: NDArray[np.float64]
-    notes: list[str] = field(default_factory=list)
 
     @property
     def deviation(self) -> float:
@@ -297,16 +296,13 @@ class Fitter:
 
     def first(self) -> Parameters:
         """By the closed forms."""
-        unit = max(self._slope("chain", SMALLEST_B), 1e-9)
-        send = self._window_slope("out") or self._window_slope("pair")
-        receive = self._window_slope("in") or self._window_slope("pair")
         near = self._chains(SMALLEST_B)
+        unit = max(min(near.values()), 1e-9)
+        send, receive = self._window_slope("out", "pair"), self._window_slope("in", "pair")
         hops = sorted(near)
-        hop = (
-            max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0)
-            if len(hops) > 1
-            else 0.0
-        )
+        hop = 0.0
+        if len(hops) > 1:
+            hop = max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0)
         both = max(send + receive, 1e-12)
         share = min(1.0, 0.98 * unit / both)
         values = {"send_overhead": send * share, "receive_overhead": receive * share}
@@ -317,63 +313,48 @@ class Fitter:
         values[START] = 0.02 * unit
         return Parameters(values, unit)
 
-    def _time(self, series: str, size: int, x: float | None = None) -> tuple[int, float] | None:
-        """(messages out of the busiest rank, time) of the probe of a series, size and x.
+    def _of(self, series: str, size: int) -> list[Probe]:
+        """Return the probes of a series and size."""
+        return [probe for probe in self.probes if (probe.series, probe.size) == (series, size)]
 
-        Of the largest x for None.
-        """
-        found = [
-            p
-            for p in self.probes
-            if p.series == series and p.size == size and (x is None or p.x == x)
-        ]
-        if not found:
-            return None
-        probe = max(found, key=lambda p: (p.x, p.schedule.transfers))
-        return probe.schedule.transfers, self.data.typical_s(probe.name)
+    def _typical_s(self, probe: Probe) -> float:
+        return self.data.typical_s(probe.name)
 
     def _chains(self, size: int) -> dict[int, float]:
-        """Time of a message of a size by its number of links [s]."""
-        from conset.machine.network.routes import route_hops
-
+        """Return the time of a message of a size by its number of links [s]."""
         topology, routing = self.structure.topology, self.structure.routing
         found: dict[int, float] = {}
-        for probe in self.probes:
-            if probe.series == "chain" and probe.size == size:
-                hops = int(
-                    route_hops(
-                        topology, routing, probe.schedule.source_node, probe.schedule.target_node
-                    )[0]
-                )
-                time = self.data.typical_s(probe.name) / probe.schedule.transfers
-                found[hops] = min(found.get(hops, inf), time)
+        for probe in self._of("chain", size):
+            schedule = probe.schedule
+            ends = schedule.source_node, schedule.target_node
+            hops = int(route_hops(topology, routing, *ends)[0])
+            time_s = self._typical_s(probe) / schedule.transfers
+            found[hops] = min(found.get(hops, inf), time_s)
         return found
 
-    def _slope(self, series: str, size: int) -> float:
-        return min(self._chains(size).values()) if series == "chain" else 0.0
+    def _window_slope(self, *series: str) -> float:
+        """Return the time from one small message of a window to the next [s].
 
-    def _window_slope(self, series: str) -> float:
-        """Time from one small message of a window to the next [s].
-
-        0 where there is no such series.
+        Of the first series that has a slope; 0 where none has.
         """
-        points = sorted(
-            (p.x, self.data.typical_s(p.name))
-            for p in self.probes
-            if p.series == series and p.size == SMALLEST_B
-        )
-        if len(points) < 2:
+        for name in series:
+            points = sorted((p.x, self._typical_s(p)) for p in self._of(name, SMALLEST_B))
+            if len(points) > 1:
+                (x0, t0), (x1, t1) = points[len(points) // 2 - 1], points[-1]
+                if t1 > t0:
+                    return (t1 - t0) / (x1 - x0)
+        return 0.0
+
+    def _rate(self, probe: Probe, base: float) -> float:
+        """Return bytes over time of a probe of long messages, without what precedes them [B/s]."""
+        return probe.schedule.transfers * self.large / max(self._typical_s(probe) - base, 1e-12)
+
+    def _largest_rate(self, series: str, base: float, x: float | None = None) -> float:
+        """Return the rate of a series' probe of most long messages, or of `x`; 0: there is none."""
+        probes = [p for p in self._of(series, self.large) if x in (None, p.x)]
+        if not probes:
             return 0.0
-        (x0, t0), (x1, t1) = points[len(points) // 2 - 1], points[-1]
-        return max((t1 - t0) / (x1 - x0), 0.0)
-
-    def _rate(self, series: str, base: float, x: float | None = None) -> float:
-        """Bytes over time of a series of long messages, without what precedes them [B/s].
-
-        0: there is none.
-        """
-        found = self._time(series, self.large, x)
-        return 0.0 if found is None else found[0] * self.large / max(found[1] - base, 1e-12)
+        return self._rate(max(probes, key=lambda p: (p.x, p.schedule.transfers)), base)
 
     def first_rates(self) -> dict[str, float]:
         """Which rates hold something back, and about how large they are [B/s]."""
@@ -383,10 +364,10 @@ class Fitter:
         if len(sizes) > 1 and chains[1] > chains[0]:
             alone = (sizes[-1] - sizes[-2]) / (chains[1] - chains[0])
         base = max(chains[-1] - self.large / alone, 0.0)
-        single = self._rate("pair", base) or alone
+        single = self._largest_rate("pair", base) or alone
         crossbar = self.structure.topology.kind == "crossbar"
         rates: dict[str, float] = {}
-        shared = self._rate("share", base, 2)
+        shared = self._largest_rate("share", base, 2)
         stated = self.structure.topology.link_rate_Bps is not None
         if not crossbar and not stated:
             if not shared:
@@ -396,38 +377,23 @@ class Fitter:
             else:
                 self.lower["link"] = shared
         for word, series in (("port_out", "out"), ("port_in", "in")):
-            fan = [p for p in self.probes if p.series == series and p.size == self.large]
+            fan = self._of(series, self.large)
             most = max((self._distinct(p) for p in fan), default=1)
-            together = max(
-                (
-                    p.schedule.transfers
-                    * self.large
-                    / max(self.data.typical_s(p.name) - base, 1e-12)
-                    for p in fan
-                    if self._distinct(p) == most
-                ),
-                default=single,
-            )
+            widest = (self._rate(p, base) for p in fan if self._distinct(p) == most)
+            together = max(widest, default=single)
             if (most > 1 and together < BINDS * most * single) or (crossbar and most == 1):
                 rates[word] = together
             else:
                 self.lower[word] = together
         if not {"link", "port_out", "port_in"} & set(rates) and not stated:
             rates["port_out"] = rates["port_in"] = single
-        if {"port_out", "port_in"} <= set(rates) and 0.8 < rates["port_out"] / rates[
-            "port_in"
-        ] < 1.25:
+        both = {"port_out", "port_in"} <= set(rates)
+        if both and 0.8 < rates["port_out"] / rates["port_in"] < 1.25:
             rates["port"] = float(np.sqrt(rates.pop("port_out") * rates.pop("port_in")))
-        ways = [p for p in self.probes if p.series == "both" and p.size == self.large]
-        together = max(
-            (
-                p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
-                for p in ways
-            ),
-            default=0.0,
-        )
+        ways = self._of("both", self.large)
+        together = max((self._rate(p, base) for p in ways), default=0.0)
         one_way = min(rates.get(word, inf) for word in ("port", "port_out", "port_in"))
-        pair = self._rate("both", base, max((p.x for p in ways), default=0))
+        pair = self._largest_rate("both", base)
         if ways and pair < BINDS * 2 * min(single, one_way):
             rates["node"] = together
         else:
@@ -443,13 +409,20 @@ class Fitter:
 
     def fit(self) -> Fit:
         """The fewest parameters that the data support."""
-        notes: list[str] = []
         parameters, cost = self.refine(self.first())
-        parameters, cost = self._choose_processors(parameters, cost)
-        parameters, cost = self._part_ports(parameters, cost)
+        other: Literal["one", "two"] = "one" if parameters.processors == "two" else "two"
+        parameters, cost = self._better(parameters, cost, replace(parameters, processors=other))
+        if "port" in parameters.values:  # two rates where one does not fit
+            port = parameters.values["port"]
+            ports = {"port_out": port * 1.02, "port_in": port * 0.98}
+            apart = replace(parameters, values={**parameters.values, **ports}).without("port")
+            parameters, cost = self._better(parameters, cost, apart)
         if cost / len(self.probes) > DOUBTFUL:
-            if self._slots_may_show(parameters):
-                parameters, cost = self._choose_slots(parameters, cost, notes)
+            # whether parameters without slots predict messages of one rank at once worst
+            own = np.array([probe.series in ("pair", "out") for probe in self.probes])
+            squares = np.minimum(self.residuals(parameters)[own] ** 2, 16.0)
+            if float(np.mean(squares)) > DOUBTFUL:
+                parameters, cost = self._choose_slots(parameters, cost)
             parameters, cost = self._add_steps(parameters, cost)
         parameters, cost = self._restart(parameters, cost)
         parameters, cost = self._drop(parameters, cost)
@@ -471,19 +444,16 @@ class Fitter:
             intervals.setdefault(word, Interval(inf, seen, inf))
         for word, most in self.upper.items():
             intervals.setdefault(word, Interval(0.0, 0.0, most))
-        return Fit(
-            parameters, intervals, tuple(self.probes), self.measured, self.times(parameters), notes
-        )
+        return Fit(parameters, intervals, tuple(self.probes), self.measured, self.times(parameters))
 
-    def _choose_processors(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
-        other, found = self.refine(
-            replace(parameters, processors="one" if parameters.processors == "two" else "two")
-        )
-        return (
-            (other, found)
-            if self.criterion(other, found) < self.criterion(parameters, cost) - 2
-            else (parameters, cost)
-        )
+    def _better(
+        self, parameters: Parameters, cost: float, start: Parameters
+    ) -> tuple[Parameters, float]:
+        """Return the fit from another start where it is better, else the given one."""
+        found, other = self.refine(start)
+        if self.criterion(found, other) < self.criterion(parameters, cost) - 2:
+            return found, other
+        return parameters, cost
 
     def _restart(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
         """From other shares of what a small message takes.
@@ -507,41 +477,13 @@ class Fitter:
                     parameters, cost = self.refine(found)
         return parameters, cost
 
-    def _part_ports(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
-        """Two rates of ports where one does not do."""
-        if "port" not in parameters.values:
-            return parameters, cost
-        values = {
-            **parameters.values,
-            "port_out": parameters.values["port"] * 1.02,
-            "port_in": parameters.values["port"] * 0.98,
-        }
-        other, found = self.refine(replace(parameters, values=values).without("port"))
-        return (
-            (other, found)
-            if self.criterion(other, found) < self.criterion(parameters, cost) - 2
-            else (parameters, cost)
-        )
-
-    def _slots_may_show(self, parameters: Parameters) -> bool:
-        """Whether parameters without slots predict messages of one rank at once worst."""
-        own = np.array([probe.series in ("pair", "out") for probe in self.probes])
-        squares = self.residuals(parameters) ** 2
-        return float(np.mean(np.minimum(squares[own], 16.0))) > DOUBTFUL
-
-    def _choose_slots(
-        self, parameters: Parameters, cost: float, notes: list[str]
-    ) -> tuple[Parameters, float]:
+    def _choose_slots(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
         best, least = parameters, cost
-        gap = self._window_slope("out") or self._window_slope("pair")
-        points = sorted(
-            (p.x, self.data.typical_s(p.name))
-            for p in self.probes
-            if p.series == "pair" and p.size == SMALLEST_B
-        )
+        gap = self._window_slope("out", "pair")
+        windows = {probe.x for probe in self._of("pair", SMALLEST_B)}
         starts: list[tuple[float, Parameters]] = []
         for slots in SLOTS:
-            if len(points) < 2 or points[-1][0] <= slots:
+            if len(windows) < 2 or max(windows) <= slots:
                 continue
             values = dict(parameters.values)
             values["send_overhead"] = 0.5 * gap if slots > 1 else 0.3 * gap
@@ -554,12 +496,8 @@ class Fitter:
                 found, other = self.refine(replace(start, processors=processors))
                 if other < least - (0 if processors == start.processors else 2):
                     best, least = found, other
-        if (
-            best.in_flight is not None
-            and self.criterion(best, least) > self.criterion(parameters, cost) - PAYS
-        ):
-            return parameters, cost
-        return best, least
+        believed = self.criterion(best, least) <= self.criterion(parameters, cost) - PAYS
+        return (best, least) if best.in_flight is None or believed else (parameters, cost)
 
     def _add_steps(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
         """Costs by size, the one that promises most first, as long as they pay."""

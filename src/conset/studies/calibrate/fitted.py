@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from conset.base.units import format_rate, format_size, format_time
-from conset.machine.costs import Steps, Synchronization
+from conset.machine.costs import Synchronization
 from conset.machine.machine import Machine
 from conset.machine.words import WORDS
 from conset.studies.calibrate.contention import Contention, find_contention
 from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
-from conset.studies.calibrate.measurements import Measurements, answer, flow_times
+from conset.studies.calibrate.measurements import Evidence, Measurements, answer, flow_times
 from conset.studies.calibrate.probes import PHASES, SMALLEST_B, Probe
 
 ESTIMATED_FROM = {
@@ -133,41 +133,18 @@ class Found:
         return self.fit.parameters.start_s
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Probes of one calibration and their times.
-
-    Attributes:
-        probes: all.
-        data: their times.
-    """
-
-    probes: Sequence[Probe]
-    data: Measurements
-
-    def series(self, *names: str) -> list[Probe]:
-        """Return the probes of a series, or of several."""
-        return [probe for probe in self.probes if probe.series in names]
-
-    def typical_s(self, series: str, x: float | None = None) -> float:
-        """Return the time of a series' first probe of small messages [s]; 0: there is none."""
-        small = [probe for probe in self.series(series) if probe.size == SMALLEST_B]
-        times = (self.data.typical_s(probe.name) for probe in small if x in (None, probe.x))
-        return next(times, 0.0)
-
-
 def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) -> Found:
     """Return all parameters that the measurements show."""
     evidence = Evidence(probes, data)
     fitter = Fitter(probes, data, structure)
     fit = fitter.fit()
-    notes = list(fit.notes)
+    notes: list[str] = []
     machine = fitter.machine(fit.parameters)
     barriers, synchronization, machine = _barriers(evidence, fit, machine)
     signal, machine = _signal(evidence, fit, machine)
     eager, fit, machine = _eager(evidence, fitter, fit, machine)
     jitter, fit, machine = _jitter(evidence, fit, machine)
-    contention = find_contention(probes, data, machine, fit.parameters.start_s)
+    contention = find_contention(replace(evidence, start_s=fit.parameters.start_s), machine)
     found = [synchronization, signal, eager, jitter]
     if contention is not None:
         machine = contention.model_words.on(machine)
@@ -178,7 +155,22 @@ def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) 
         )
         fit, machine = _steady(fit, replace(machine, costs=costs), contention)
         found += _contention_parameters(contention)
-    found += [*_times(fit, structure), *_rates(fit, structure), *_choices(evidence, fit)]
+    small = [int(probe.x) for probe in evidence.series("pair") if probe.size == SMALLEST_B]
+    choice = FittedParameter.choice
+    found += [
+        *_times(fit, structure),
+        *_rates(fit, structure),
+        choice(
+            "processors",
+            fit.parameters.processors,
+            "small messages both ways at once, beside one way",
+        ),
+        choice(
+            "in_flight",
+            fit.parameters.in_flight or "all",
+            f"small messages of one rank under way at once, up to {max(small, default=1)}",
+        ),
+    ]
     if "link" not in fit.intervals and structure.topology.kind != "crossbar":
         notes.append("link: the stated network has its own rates, which are kept")
     if contention is None and structure.topology.kind != "crossbar":
@@ -186,7 +178,7 @@ def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) 
     sizes = [format_size(size) for size in (SMALLEST_B, fitter.large)]
     found.append(
         replace(
-            FittedParameter.choice("size_range", sizes, "sizes that were sent", " to ".join(sizes)),
+            choice("size_range", sizes, "sizes that were sent", " to ".join(sizes)),
             unit="B",
         )
     )
@@ -435,18 +427,15 @@ def _times(fit: Fit, structure: Machine) -> Iterator[FittedParameter]:
             if word == "hop":
                 yield parameter
                 parameter = replace(parameter, word="hop_by_size")
-            parameter = replace(parameter, value=_step_values(steps))
+            rows: list[Mapping[str, str]] = [
+                {"up_to": format_size(size), "value": seconds(time)}
+                for time, size in zip(steps.seconds, steps.up_to_B, strict=True)
+                if size < inf
+            ]
+            parameter = replace(parameter, value=[*rows, {"value": seconds(steps.seconds[-1])}])
         yield parameter
     eject = FittedParameter.choice("eject", "0 s", "part of inject", "part of inject")
     yield replace(eject, number=0.0, unit="s", tag="assumed")
-
-
-def _step_values(steps: Steps) -> list[Mapping[str, str]]:
-    sizes = zip(steps.seconds, steps.up_to_B, strict=True)
-    rows = [
-        {"up_to": format_size(size), "value": seconds(time)} for time, size in sizes if size < inf
-    ]
-    return [*rows, {"value": seconds(steps.seconds[-1])}]
 
 
 def _rates(fit: Fit, structure: Machine) -> Iterator[FittedParameter]:
@@ -471,16 +460,6 @@ def _rates(fit: Fit, structure: Machine) -> Iterator[FittedParameter]:
             "B/s",
             f"{ESTIMATED_FROM[word]}; {ends}",
         )
-
-
-def _choices(evidence: Evidence, fit: Fit) -> Iterator[FittedParameter]:
-    """Yield what a rank does at once."""
-    processors, flight = fit.parameters.processors, fit.parameters.in_flight or "all"
-    both_ways = "small messages both ways at once, beside one way"
-    yield FittedParameter.choice("processors", processors, both_ways)
-    small = (int(probe.x) for probe in evidence.series("pair") if probe.size == SMALLEST_B)
-    under_way = f"small messages of one rank under way at once, up to {max(small, default=1)}"
-    yield FittedParameter.choice("in_flight", flight, under_way)
 
 
 def _contention_parameters(found: Contention) -> Iterator[FittedParameter]:
@@ -565,8 +544,10 @@ def _contradictions(
             f"{shared[-1][1] / shared[0][1]:.2f} times what one takes: it holds nothing back, "
             "or is not shared"
         )
-    both, loaded = evidence.typical_s("both", 8), evidence.typical_s("loaded")
-    if both and loaded and loaded / both > 1.3:
+    small = [probe for probe in evidence.series("both", "loaded") if probe.size == SMALLEST_B]
+    both = next((data.typical_s(p.name) for p in small if p.series == "both" and p.x == 8), 0.0)
+    loaded = next((data.typical_s(p.name) for p in small if p.series == "loaded"), 0.0)
+    if both and loaded / both > 1.3:
         yield (
             f"small messages of all ranks at once take {loaded / both:.1f} times what those of "
             "one pair take: overheads grow with load"

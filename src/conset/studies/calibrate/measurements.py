@@ -258,6 +258,35 @@ def _messages(probe: Probe) -> _core.Messages:
     return core_messages(_workload(probe), probe.schedule.machine)
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """Probes of one calibration and their times.
+
+    Attributes:
+        probes: all.
+        data: their times.
+        start_s: what every probe takes beside what models give [s].
+    """
+
+    probes: Sequence[Probe]
+    data: Measurements
+    start_s: float = 0.0
+
+    def series(self, *names: str) -> list[Probe]:
+        """Return the probes of a series, or of several."""
+        return [probe for probe in self.probes if probe.series in names]
+
+    def measured(self, probes: Sequence[Probe]) -> NDArray[np.float64]:
+        """Return the typical time of each of these probes [s]."""
+        return np.array([self.data.typical_s(probe.name) for probe in probes])
+
+    def simulated(
+        self, probes: Sequence[Probe], machine: Machine, model: str | None = None
+    ) -> NDArray[np.float64]:
+        """Return the time of each of these probes on a machine, by its model or another [s]."""
+        return np.array([answer(probe, machine, model) for probe in probes]) + self.start_s
+
+
 def all_probes(structure: Machine, ranks: int, scale: Scale, *, quick: bool) -> list[Probe]:
     """Return probes to fit, and exchanges that are held back to be predicted."""
     return [

@@ -10,21 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
-    ValidationError,
     field_validator,
 )
 
-from conset.base.errors import ConsetError, InputError, UsageError, nearest, unknown_name
+from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
 from conset.base.files import require_file
-from conset.base.toml import Keys, located, parse_toml, rule_of
+from conset.base.toml import Table, checked_table, parse_toml
 from conset.base.units import parse_size, parse_time
 from conset.compilation.options import CompileOptions, method_name
 from conset.execution.stopping import Stopping
@@ -49,11 +46,7 @@ Limit = Count | Literal["none"]
 Baseline = Literal["alltoallv", "neighbor_alltoallv", "alltoall"]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MachineEntry(_Table):
+class MachineEntry(Table):
     """`[[machines]]`: what cases run on.
 
     Attributes:
@@ -86,7 +79,7 @@ class MachineEntry(_Table):
     patterns: list[str] | None = None
 
 
-class PatternEntry(_Table):
+class PatternEntry(Table):
     """`[[patterns]]`: what is sent.
 
     Attributes:
@@ -110,7 +103,7 @@ class PatternEntry(_Table):
     word: str | int = 8
 
 
-class ContenderEntry(_Table):
+class ContenderEntry(Table):
     """`[[contenders]]`: schedules that are compared with the choice.
 
     Every combination of what the lists hold.
@@ -136,7 +129,7 @@ class ContenderEntry(_Table):
     seed: Seed = 0
 
 
-class ChoiceTable(_Table):
+class ChoiceTable(Table):
     """`[choice]`: what `auto` is asked for."""
 
     sync: str | None = None
@@ -146,7 +139,7 @@ class ChoiceTable(_Table):
     combine: str = "none"
 
 
-class RepeatTable(_Table):
+class RepeatTable(Table):
     """`[repeat]`: when the repetitions of a measured case end; see `conset.execution.stopping`."""
 
     least: Annotated[StrictInt, Field(ge=3, lt=2**31)] = 3
@@ -170,7 +163,7 @@ class RepeatTable(_Table):
         return value
 
 
-class CampaignTable(_Table):
+class CampaignTable(Table):
     """A campaign's file.
 
     Attributes:
@@ -195,14 +188,14 @@ class CampaignTable(_Table):
     mode: Literal["measured", "simulated"] = "measured"
     machines: Annotated[list[MachineEntry], Field(min_length=1)]
     patterns: Annotated[list[PatternEntry], Field(min_length=1)]
-    sizes: Annotated[list[str | int], Field(min_length=1)] = ["1KiB"]
-    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
-    contenders: list[ContenderEntry] = []
-    mpi: list[Baseline] = ["alltoallv", "neighbor_alltoallv", "alltoall"]
+    sizes: Annotated[list[str | int], Field(min_length=1)] = Field(["1KiB"])
+    seeds: Annotated[list[Seed], Field(min_length=1)] = Field([0])
+    contenders: list[ContenderEntry] = Field([])
+    mpi: list[Baseline] = Field(["alltoallv", "neighbor_alltoallv", "alltoall"])
     choice: ChoiceTable = ChoiceTable()
     repeat: RepeatTable = RepeatTable()
-    models: list[str] = []
-    calibration: dict[str, Any] = {}
+    models: list[str] = Field([])
+    calibration: dict[str, Any] = Field({})
 
     @field_validator("sizes")
     @classmethod
@@ -212,57 +205,12 @@ class CampaignTable(_Table):
         return sizes
 
 
-def checked_campaign(data: Mapping[str, Any], where: str, text: str = "") -> CampaignTable:
-    """The model of a campaign's object; `text`, where there is one, gives the line.
-
-    Raises:
-        InputError: the first thing that is wrong: file, line, key, rule and value.
-    """
-    try:
-        return CampaignTable.model_validate(dict(data))
-    except ValidationError as error:
-        # a key that is misspelt is missing too: what stands there is nearer to the user
-        first = min(
-            error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"
-        )
-        # without the members of unions, which pydantic names too
-        types = ("str", "int", "constrained-int", "constrained-str", "literal")
-        path = tuple(
-            part
-            for part in first["loc"]
-            if not isinstance(part, str) or ("[" not in part and part not in types)
-        )
-        given = first["input"]
-        if first["type"] == "literal_error" and isinstance(given, str):
-            known = re.findall(r"'([^']+)'", first["ctx"]["expected"])
-            rule = f"unknown word '{given}': {nearest(given, known)}"
-        else:
-            rule = rule_of(first, path, _known_at)
-        raise InputError(f"{located(where, path, text)}: {rule}") from None
-
-
 def _parsed(parse: Callable[[Any], float], value: Any) -> float:
     """A value with a unit; an error of a form where pydantic expects one."""
     try:
         return parse(value)
     except ConsetError as error:
         raise ValueError(str(error)) from None
-
-
-def _known_at(path: Keys) -> list[str]:
-    """The keys that a table knows, by the path of one of its keys."""
-    table: type[BaseModel] = CampaignTable
-    for key in path[:-1]:
-        if isinstance(key, int):
-            continue
-        annotation = table.model_fields[str(key)].annotation
-        table = next(each for each in _classes(annotation) if issubclass(each, BaseModel))
-    return list(table.model_fields)
-
-
-def _classes(annotation: Any) -> list[type]:
-    inner = [each for part in get_args(annotation) for each in _classes(part)]
-    return [annotation, *inner] if isinstance(annotation, type) else inner
 
 
 @dataclass(frozen=True)
@@ -361,7 +309,7 @@ def campaign_of(
     Raises:
         InputError: an object against the model, names that are used twice, unknown names.
     """
-    table = checked_campaign(data, where, text)
+    table = checked_table(CampaignTable, data, where, text)
     repeat, choice = table.repeat, table.choice
     try:
         machines: dict[str, MachineSource] = {}

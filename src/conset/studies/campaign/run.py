@@ -1,21 +1,26 @@
-"""Run: every case of a campaign that is not done yet.
+"""Run: every case of a campaign that is not done yet; what is done is kept at once.
 
-What is done is kept at once, so that it can be stopped.
+A folder keeps one file for each case that is done. It is written beside and renamed, and named by
+the digest of all that decides its result: a file is always whole, and a changed campaign, machine
+or version takes nothing that is out of date.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from conset.base import VERSION
-from conset.base.errors import ConsetError, UnavailableError, UsageError, unknown_name
+from conset.base.errors import ConsetError, InputError, UnavailableError, UsageError, unknown_name
+from conset.base.files import replacing
+from conset.base.json_text import parse_json
 from conset.base.progress import duration_text
 from conset.base.units import count_of
 from conset.machine.machine import Machine
@@ -30,7 +35,6 @@ from conset.studies.campaign.cases import (
     standing,
 )
 from conset.studies.campaign.result import Case, CaseResult
-from conset.studies.campaign.store import Store
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Progress:
         return f"{self.what}, {self.done} of {count_of(self.cases, 'case')} done{left}"
 
 
+CASES = "cases"
+"""Folder of results, in a campaign's folder."""
 Watch = Callable[[Progress], AbstractContextManager[None]]
 """Progress callback: called with the next step, and entered for as long as that takes."""
 
@@ -205,6 +211,48 @@ def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dic
         "contenders": [[each.name, each.to_object()] for each in contenders],
         **own,
     }
+
+
+class Store:
+    """Results of cases in a folder; without one, in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self._kept: dict[str, CaseResult] = {}
+
+    def require(self) -> None:
+        """Make the folder; raises InputError where it cannot be."""
+        if self.folder is None:
+            return
+        try:
+            (self.folder / CASES).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be made: {error.strerror}") from None
+
+    def read(self, case: Case, digest: str) -> CaseResult | None:
+        """Return the result of a case, or None where it is not done or its file is broken."""
+        if self.folder is None:
+            return self._kept.get(digest)
+        path = self.folder / CASES / case.file_name(digest)
+        try:
+            result = CaseResult.of_object(parse_json(path, constants=True))
+        except (AttributeError, ConsetError):
+            return None
+        return replace(result, case=case) if result.digest == digest else None
+
+    def write(self, result: CaseResult) -> None:
+        """Keep a result."""
+        if self.folder is None:
+            self._kept[result.digest] = result
+            return
+        with replacing(self.folder / CASES / result.case.file_name(result.digest)) as temporary:
+            temporary.write_text(json.dumps(result.to_object(), indent=1), encoding="utf-8")
+
+    def forget(self, case: Case, digest: str) -> None:
+        """Remove a result."""
+        self._kept.pop(digest, None)
+        if self.folder is not None:
+            (self.folder / CASES / case.file_name(digest)).unlink(missing_ok=True)
 
 
 class _Runner:

@@ -100,7 +100,6 @@ class ComparisonRow:
 
     Attributes:
         entry: what was compiled.
-        method: its name; of a program that of its stages and the way to combine them.
         figures: the keys of `compile --json`.
         by_auto: whether the method was chosen, not only its policy.
         by: what gives `time_s`: a model or `formula`.
@@ -115,7 +114,6 @@ class ComparisonRow:
     """
 
     entry: Entry
-    method: str
     figures: Mapping[str, Any]
     by_auto: bool
     by: str = FORMULA
@@ -126,6 +124,12 @@ class ComparisonRow:
     place: Mapping[str, str] = field(default_factory=dict)
     measured: Mapping[str, Any] | None = None
     errors: Mapping[str, float] | None = None
+
+    @property
+    def method(self) -> str:
+        """Name of the method; of a program that of its stages and the way to combine them."""
+        combine = self.figures.get("combine", "none")
+        return self.entry.whole.method + ("" if combine == "none" else f" {combine}")
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -297,8 +301,16 @@ def compare(
     skipped: list[dict[str, str]] = []
     first: ConsetError | None = None
     most = LARGE * options.effort
-    for k, (name, policies) in enumerate(counted(methods.items()), 1):
-        searches = name != AUTO and find_method(name).searches
+    contenders: list[tuple[Contender, Sequence[str]]] = []
+    for name, own in methods.items():
+        rank_by = options.rank_by if name == AUTO else None
+        contenders.append((Contender(name, replace(options, method=name, rank_by=rank_by)), own))
+    auto = replace(options, method=AUTO) if combines else options
+    contenders += [(Contender(word, auto, combine=word), ()) for word in combines]
+    for k, (contender, policies) in enumerate(counted(contenders), 1):
+        name, place = contender.name, f"{contender.name} ({k} of {len(contenders)})"
+        method = contender.options.method
+        searches = method != AUTO and find_method(method).searches
         if searches and not named and pattern.messages > most:
             reason = (
                 f"searches too long for {pattern.messages:,} messages, at most {most:,}; "
@@ -306,37 +318,20 @@ def compare(
             )
             skipped.append({"method": name, "reason": reason})
             continue
-        own = replace(options, method=name, rank_by=options.rank_by if name == AUTO else None)
-        with watch(f"scheduling by {name} ({k} of {len(methods)})"):
+        with watch(f"scheduling by {place}"):
             try:
-                entry = Contender(name, own).compile(pattern, machine)
+                entry = contender.compile(pattern, machine)
                 versions = [entry.under(policy, options) for policy in policies] or [entry]
             except (InputError, NoScheduleError) as error:
                 first = first or error
                 skipped.append({"method": name, "reason": str(error)})
                 continue
-        with watch(f"verifying, bounding, predicting {name} ({k} of {len(methods)})"):
+        with watch(f"verifying, bounding, predicting {place}"):
             verified = None
             for version in versions:
                 figures = version.summary(verified)
                 verified = True  # the policy does not change what is verified
-                rows.append(ComparisonRow(version, version.whole.method, figures, name == AUTO))
-    for word in combines:
-        with watch(f"combining by {word}"):
-            try:
-                entry = Contender(word, replace(options, method=AUTO), combine=word).compile(
-                    pattern, machine
-                )
-            except (InputError, NoScheduleError) as error:
-                skipped.append({"method": word, "reason": str(error)})
-                continue
-            figures, method = entry.summary(), entry.whole.method
-            combine = figures["combine"]
-            rows.append(
-                ComparisonRow(
-                    entry, method if combine == "none" else f"{method} {combine}", figures, True
-                )
-            )
+                rows.append(ComparisonRow(version, figures, method == AUTO))
     if first is not None and not rows:
         raise first
     decides = None if by is None and model != FORMULA else model
