@@ -193,7 +193,7 @@ def work_of_all(spec: str) -> None:
         for sync in ("barrier", "local"):
             conset.predict(schedule, sync=sync)
     for rank in range(3):
-        RankPlan.of(relay("ready"), rank).to_core()
+        RankPlan(relay("ready"), rank).to_core()
         _core.RankConnections(**connection_entries(schedule).of_rank(rank))
     conset.compile(
         "alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2

@@ -34,7 +34,7 @@ def same_parts(plan: Plan, path: Path) -> None:
     write_plan_file(plan, path)
     for rank in range(plan.ranks):
         found = _core.read_plan_file(str(path), rank, plan.ranks)
-        assert found.has_plan(RankPlan.of(plan, rank).to_core())
+        assert found.has_plan(RankPlan(plan, rank).to_core())
         assert (found.send_bytes, found.receive_bytes) == (
             plan.send_bytes[rank],
             plan.receive_bytes[rank],
@@ -44,7 +44,7 @@ def same_parts(plan: Plan, path: Path) -> None:
     check_plan(read)  # its transfers have the same number at both ends
     for rank in range(plan.ranks):
         assert _core.read_plan_file(str(path), rank, plan.ranks).has_plan(
-            RankPlan.of(read, rank).to_core()
+            RankPlan(read, rank).to_core()
         )
     first = path.read_bytes()
     write_plan_file(read, path)
@@ -130,9 +130,9 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
     )
     write_plan_file(one, tmp_path / "x.plan")
     found = _core.read_plan_file(str(tmp_path / "x.plan"), 0, 4)
-    assert found.has_plan(RankPlan.of(one, 0).to_core())
-    assert not any(found.has_plan(RankPlan.of(other, 0).to_core()) for other in [*others])
-    assert not found.has_plan(RankPlan.of(one, 1).to_core())
+    assert found.has_plan(RankPlan(one, 0).to_core())
+    assert not any(found.has_plan(RankPlan(other, 0).to_core()) for other in [*others])
+    assert not found.has_plan(RankPlan(one, 1).to_core())
 
 
 @pytest.mark.parametrize("name", ["phases", "sync", "send_bytes", "sends_peer", "receives_offsets"])

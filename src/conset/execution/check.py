@@ -37,14 +37,13 @@ graph. Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError, VerificationError
-from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.execution.plan import Copies, Operations, Plan
 from conset.schedule.policy import Sync, depths_in_graph
 
 if TYPE_CHECKING:
@@ -349,7 +348,6 @@ def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return send, receive
 
 
-@dataclass(frozen=True)
 class _Nodes:
     """Numbers of the nodes of the graph.
 
@@ -363,111 +361,69 @@ class _Nodes:
         needed: shape=(needed operations): receives, and from their number on sends, rising.
         given: shape=(signals that wait): their receives, rising.
         barriers: how many.
+        step: shape=(nodes): the step of each; -1: a barrier.
+        first: number of the first node of each kind.
     """
 
-    keys: NDArray[np.int64]
-    send_step: NDArray[np.int64]
-    receive_step: NDArray[np.int64]
-    turn: NDArray[np.int64]
-    turn_step: NDArray[np.int64]
-    needed: NDArray[np.int64]
-    given: NDArray[np.int64]
-    barriers: int
-
-    @staticmethod
-    def of(plan: Plan, width: int) -> _Nodes:
+    def __init__(self, plan: Plan, width: int) -> None:
         send_key, receive_key = (
             _step_keys(plan, plan.sends, width),
             _step_keys(plan, plan.receives, width),
         )
-        keys = np.unique(np.concatenate([send_key, receive_key]))
-        send_step, receive_step = (
-            np.searchsorted(keys, send_key),
-            np.searchsorted(keys, receive_key),
-        )
-        # a step without sends has one turn all the same; sends stand in rising order of their steps
-        steps = np.arange(keys.size)
-        begins = (
-            plan.signalled.copy()
-            if plan.needs is None
-            else plan.signalled | (np.diff(plan.needs.offsets) > 0)
-        )
-        given = np.zeros(0, np.int64)
+        self.keys = np.unique(np.concatenate([send_key, receive_key]))
+        self.send_step = np.searchsorted(self.keys, send_key)
+        self.receive_step = np.searchsorted(self.keys, receive_key)
+        begins, none = plan.signalled.copy(), np.zeros(0, np.int64)
+        needed, self.given = [none], none
+        if plan.needs is not None:
+            begins |= np.diff(plan.needs.offsets) > 0
+            needed.append(plan.needs.operation)
         if plan.signals is not None:
             ready = plan.sync.kind == "ready"  # every receive is signalled, one after the other
             begins |= ready
-            given = np.flatnonzero((np.diff(plan.signals.offsets) > 0) | ready)
-        extra = np.cumsum(begins)
-        turn = send_step + extra
-        turn_step = np.sort(np.concatenate([steps, send_step[begins]]))
-        needed = np.unique(
-            np.concatenate([np.zeros(0, np.int64), *(each.operation for each in _waiting(plan))])
+            needed.append(plan.signals.operation)
+            self.given = np.flatnonzero((np.diff(plan.signals.offsets) > 0) | ready)
+        # a step without sends has one turn all the same; sends stand in rising order of their steps
+        steps = np.arange(self.keys.size)
+        self.turn = self.send_step + np.cumsum(begins)
+        self.turn_step = np.sort(np.concatenate([steps, self.send_step[begins]]))
+        self.needed = np.unique(np.concatenate(needed))
+        self.barriers = plan.sync.barriers(plan.phases)
+        operation_step = np.concatenate([self.receive_step, self.send_step])
+        kinds = (
+            steps,
+            steps,
+            np.full(self.barriers, -1),
+            self.turn_step,
+            operation_step[self.needed],
+            self.receive_step[self.given],
         )
-        return _Nodes(
-            keys,
-            send_step,
-            receive_step,
-            turn,
-            turn_step,
-            needed,
-            given,
-            plan.sync.barriers(plan.phases),
-        )
-
-    @property
-    def steps(self) -> int:
-        return self.keys.size
-
-    @property
-    def count(self) -> int:
-        return (
-            2 * self.steps
-            + self.barriers
-            + self.turn_step.size
-            + self.needed.size
-            + self.given.size
-        )
+        self.step = np.concatenate(kinds)
+        self.first: list[int] = np.cumsum([0, *map(len, kinds)]).tolist()
 
     def left(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
-        return step + self.steps
+        return step + self.first[1]
 
     def barrier(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        return number + 2 * self.steps
+        return number + self.first[2]
 
     def sent(self, turn: NDArray[np.int64]) -> NDArray[np.int64]:
-        return turn + 2 * self.steps + self.barriers
+        return turn + self.first[3]
 
     def ended(self, operation: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of operations that are needed."""
-        return (
-            np.searchsorted(self.needed, operation)
-            + 2 * self.steps
-            + self.barriers
-            + self.turn_step.size
-        )
+        return np.searchsorted(self.needed, operation) + self.first[4]
 
     def signal(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of receives whose signals wait."""
-        return np.searchsorted(self.given, receive) + self.count - self.given.size
-
-    def step(self, node: int) -> int:
-        """The step of a node that is no barrier."""
-        if node < 2 * self.steps:
-            return node % self.steps
-        node -= 2 * self.steps + self.barriers
-        if node < self.turn_step.size:
-            return int(self.turn_step[node])
-        node -= self.turn_step.size
-        if node >= self.needed.size:
-            return int(self.receive_step[self.given[node - self.needed.size]])
-        return int(np.concatenate([self.receive_step, self.send_step])[self.needed[node]])
+        return np.searchsorted(self.given, receive) + self.first[5]
 
 
 def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]) -> None:
     sync = plan.sync
     width = plan.phases if sync.kind in ("local", "ready") else sync.groups(plan.phases)
-    nodes = _Nodes.of(plan, width)
-    if not nodes.steps:
+    nodes = _Nodes(plan, width)
+    if not nodes.keys.size:
         return
     edges = [
         *_order_edges(nodes, width),
@@ -475,7 +431,9 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
         *_need_edges(plan, nodes, send, receive),
     ]
     cycle = _cycle(
-        np.concatenate([a for a, _ in edges]), np.concatenate([b for _, b in edges]), nodes.count
+        np.concatenate([a for a, _ in edges]),
+        np.concatenate([b for _, b in edges]),
+        nodes.step.size,
     )
     if cycle:
         raise VerificationError(
@@ -490,7 +448,7 @@ _Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def _order_edges(nodes: _Nodes, width: int) -> list[_Edges]:
     """Program order of every rank, through the barriers."""
-    own = np.arange(nodes.steps)
+    own = np.arange(nodes.keys.size)
     same_rank = np.flatnonzero(np.diff(nodes.keys // width) == 0)
     turns = np.arange(nodes.turn_step.size)
     first = np.searchsorted(nodes.turn_step, own)
@@ -531,10 +489,6 @@ def _match_edges(
         (target[needed], nodes.ended(own[needed])),
     ]
     return edges
-
-
-def _waiting(plan: Plan) -> list[Needs]:
-    return [each for each in (plan.needs, plan.signals) if each is not None]
 
 
 def _need_edges(
@@ -595,10 +549,10 @@ def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> 
     """
     names: list[str] = []
     for node in [*cycle, cycle[0]]:
-        if 0 <= node - 2 * nodes.steps < nodes.barriers:
-            word = f"barrier {node - 2 * nodes.steps}"
+        if nodes.step[node] < 0:
+            word = f"barrier {node - nodes.first[2]}"
         else:
-            rank, step = divmod(int(nodes.keys[nodes.step(node)]), width)
+            rank, step = divmod(int(nodes.keys[nodes.step[node]]), width)
             first, last = step * sync.every, (step + 1) * sync.every - 1
             word = (
                 f"rank {rank} phase {step}"

@@ -147,20 +147,6 @@ class ConnectionEntries:
         }
 
 
-@dataclass(frozen=True)
-class _Connections:
-    """Of one schedule, or of all: one for each phase and ordered pair; arrays of one length."""
-
-    phase: NDArray[np.int64]
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    start_s: NDArray[np.float64]
-    first: NDArray[np.int64]
-    bandwidth_Bps: NDArray[np.float64]  # noqa: N815
-    latency_s: NDArray[np.float64]
-
-
 def connection_entries(what: Program | Schedule) -> ConnectionEntries:
     """The connections that each phase holds open at each rank.
 
@@ -181,21 +167,18 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
     begins = np.cumsum([0, *sizes], dtype=np.int64)
     columns = zip(program.schedules, begins.tolist(), _promised(program), strict=False)
     found = [_connections(schedule, begin, promised) for schedule, begin, promised in columns]
-    joined = _Connections(
-        *(
-            np.concatenate([getattr(each, name) for each in found])
-            for name in _Connections.__dataclass_fields__
-        )
-    )
+    joined = [np.concatenate(column) for column in zip(*found, strict=True)]
+    numbers: dict[int, int] = {}  # of contexts, as they are met
+    contexts = [numbers.setdefault(each, len(numbers)) for each in chain(*program.contexts)]
     return ConnectionEntries(
         tuple(stage.name.replace("\n", " ") for stage in program.stages),
         np.array([stage.repeat for stage in program.stages], np.int64),
         np.array([stage.turns for stage in program.stages], np.uint8),
         np.array([stage.schedule for stage in program.stages], np.int32),
         begins,
-        _contexts(program),
+        np.array(contexts, np.int32),
         _nodes(program),
-        *_by_rank(joined, program.ranks),
+        *_by_rank(program.ranks, *joined),
     )
 
 
@@ -205,14 +188,6 @@ def _promised(program: Program) -> Sequence[Guarantees]:
     if len(set(numbers)) < len(numbers):
         return program_guarantees(program)
     return [guarantees(schedule) for schedule in program.schedules]
-
-
-def _contexts(program: Program) -> NDArray[np.int32]:
-    """Of every global phase, from 0 as they are met."""
-    numbers: dict[int, int] = {}
-    return np.array(
-        [numbers.setdefault(c, len(numbers)) for c in chain(*program.contexts)], np.int32
-    )
 
 
 def _nodes(program: Program) -> NDArray[np.int32]:
@@ -230,8 +205,8 @@ def _nodes(program: Program) -> NDArray[np.int32]:
     return np.ascontiguousarray(first)
 
 
-def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> _Connections:
-    """Of a schedule whose phases are numbered from `begin`."""
+def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[NDArray[Any], ...]:
+    """One for each phase and ordered pair of a schedule whose phases are numbered from `begin`."""
     pattern, message = schedule.pattern, schedule.message
     start_s = (
         np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
@@ -260,32 +235,27 @@ def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> _Conne
             np.maximum.reduceat(times, at),
         )
     phase, source, target = (key[at] for key in keys)
-    return _Connections(phase, source, target, size, start_s[order[at]], order[at], rates, times)
+    return phase, source, target, size, start_s[order[at]], order[at], rates, times
 
 
 def _by_rank(
-    all_: _Connections, ranks: int
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.uint8],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float64],
-    NDArray[np.float64],
-]:
+    ranks: int,
+    phase: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    size: NDArray[np.int64],
+    start_s: NDArray[np.float64],
+    first: NDArray[np.int64],
+    rate_Bps: NDArray[np.float64],  # noqa: N803
+    time_s: NDArray[np.float64],
+) -> tuple[NDArray[Any], ...]:
     """Offsets by rank, then the entries of both ends.
 
     Phase, peer, send, bytes, order, bandwidth, latency.
     """
-    count = all_.phase.size
-    rank, peer = (
-        np.concatenate((all_.target, all_.source)),
-        np.concatenate((all_.source, all_.target)),
-    )
-    send = np.repeat(np.array([0, 1], np.uint8), count)
-    phase, start_s, first = (np.tile(each, 2) for each in (all_.phase, all_.start_s, all_.first))
+    rank, peer = np.concatenate((target, source)), np.concatenate((source, target))
+    send = np.repeat(np.array([0, 1], np.uint8), phase.size)
+    phase, first, start_s = np.tile(phase, 2), np.tile(first, 2), np.tile(start_s, 2)
     posted = np.lexsort((first, start_s, phase, rank))
     new = np.ones(posted.size, bool)
     new[1:] = (np.diff(rank[posted]) != 0) | (np.diff(phase[posted]) != 0)
@@ -298,10 +268,10 @@ def _by_rank(
         phase[sort].astype(np.int32),
         peer[sort].astype(np.int32),
         send[sort],
-        np.tile(all_.bytes, 2)[sort],
+        np.tile(size, 2)[sort],
         position[sort],
-        np.tile(all_.bandwidth_Bps, 2)[sort],
-        np.tile(all_.latency_s, 2)[sort],
+        np.tile(rate_Bps, 2)[sort],
+        np.tile(time_s, 2)[sort],
     )
 
 

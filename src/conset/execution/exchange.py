@@ -99,7 +99,7 @@ class Exchange(ClosedTogether):
         """
         with agreed(comm):
             require_ranks(comm, plan.ranks, "plan")
-            part = plan if isinstance(plan, RankPlan) else RankPlan.of(plan, comm.rank)
+            part = plan if isinstance(plan, RankPlan) else RankPlan(plan, comm.rank)
             native_plan = part.to_core()
             send, receive = find_buffers(sendbuf, recvbuf)
             items = None if layout is None else rank_items(layout, part, send, receive)
@@ -365,13 +365,11 @@ def plan_on(
     if file is not None:
         return CommPlan(
             comm,
-            comm.scatter(
-                None if plan is None else [RankPlan.of(plan, r) for r in range(comm.size)]
-            ),
+            comm.scatter(None if plan is None else [RankPlan(plan, r) for r in range(comm.size)]),
         )
     assert plan is not None
     require_same(comm, plan_digest(plan), "plan of digest")
-    return CommPlan(comm, RankPlan.of(plan, comm.rank))
+    return CommPlan(comm, RankPlan(plan, comm.rank))
 
 
 def require_same_file(comm: MPI.Intracomm, file: Path | None, what: str) -> None:

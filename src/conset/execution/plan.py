@@ -260,33 +260,28 @@ class Plan(ValueObject):
 
     def _check_rows(self) -> None:
         for name, rows, operations, of in (
-            ("packs", self.packs, self.sends, "sends"),
-            ("unpacks", self.unpacks, self.receives, "receives"),
-            ("needs", self.needs, self.sends, "sends"),
-            ("signals", self.signals, self.receives, "receives"),
-        ):
-            if rows is not None and rows.offsets.size != operations.count + 1:
-                raise InputError(
-                    f"{name} are of {rows.offsets.size - 1} {of}, there are "
-                    f"{operations.count}: must agree"
-                )
-        for name, needs, operations, of in (
+            ("packs", self.packs, self.sends, "send"),
+            ("unpacks", self.unpacks, self.receives, "receive"),
             ("needs", self.needs, self.sends, "send"),
             ("signals", self.signals, self.receives, "receive"),
         ):
-            if needs is not None:
-                self._check_needs(name, needs, operations, of)
-
-    def _check_needs(self, name: str, needs: Needs, operations: Operations, of: str) -> None:
-        check_range(name, needs.operation, self.receives.count + self.sends.count)
-        has = operations.rank[needs.owner]
-        needed = np.concatenate([self.receives.rank, self.sends.rank])[needs.operation]
-        if (wrong := np.flatnonzero(has != needed)).size:
-            k = int(wrong[0])
-            what = "receive" if needs.operation[k] < self.receives.count else "send"
-            raise InputError(
-                f"{name}[{k}]: a {of} of rank {has[k]} needs a {what} of rank {needed[k]}: its own"
-            )
+            if rows is not None and rows.offsets.size != operations.count + 1:
+                raise InputError(
+                    f"{name} are of {rows.offsets.size - 1} {of}s, there are "
+                    f"{operations.count}: must agree"
+                )
+            if not isinstance(rows, Needs):
+                continue
+            check_range(name, rows.operation, self.receives.count + self.sends.count)
+            has = operations.rank[rows.owner]
+            needed = np.concatenate([self.receives.rank, self.sends.rank])[rows.operation]
+            if (wrong := np.flatnonzero(has != needed)).size:
+                k = int(wrong[0])
+                what = "receive" if rows.operation[k] < self.receives.count else "send"
+                raise InputError(
+                    f"{name}[{k}]: a {of} of rank {has[k]} needs a {what} of rank {needed[k]}: "
+                    "its own"
+                )
 
     @cached_property
     def signalled(self) -> NDArray[np.bool_]:
@@ -392,8 +387,7 @@ class PairRanges(ValueObject):
         return counts.tolist(), displacements.tolist()
 
 
-@dataclass(frozen=True, eq=False)
-class RankPlan(ValueObject):
+class RankPlan:
     """What one rank executes; its receives are numbered from 0.
 
     Attributes:
@@ -414,43 +408,20 @@ class RankPlan(ValueObject):
         signalled: shape=(sends), bool: whose target has needs for it; None: none.
     """
 
-    rank: int
-    ranks: int
-    phases: int
-    sync: Sync
-    in_flight: int | None
-    sends: Operations
-    receives: Operations
-    send_bytes: int
-    receive_bytes: int
-    work_bytes: int
-    packs: Copies | None
-    unpacks: Copies | None
-    needs: Needs | None
-    signals: Needs | None
-    signalled: NDArray[np.bool_] | None
-
-    @staticmethod
-    def of(plan: Plan, rank: int) -> RankPlan:
-        """The part of `rank`."""
+    def __init__(self, plan: Plan, rank: int) -> None:
         sends, receives = plan.sends.of(rank), plan.receives.of(rank)
-        return RankPlan(
-            rank,
-            plan.ranks,
-            plan.phases,
-            plan.sync,
-            plan.in_flight,
-            _operations_of(plan.sends, sends),
-            _operations_of(plan.receives, receives),
-            int(plan.send_bytes[rank]),
-            int(plan.receive_bytes[rank]),
-            0 if plan.work_bytes is None else int(plan.work_bytes[rank]),
-            _copies_of(plan.packs, sends),
-            _copies_of(plan.unpacks, receives),
-            _needs_of(plan, plan.needs, rank, sends),
-            _needs_of(plan, plan.signals, rank, receives),
-            None if plan.signals is None else plan.signalled[sends],
-        )
+        self.rank, self.ranks, self.phases = rank, plan.ranks, plan.phases
+        self.sync, self.in_flight = plan.sync, plan.in_flight
+        self.sends = _operations_of(plan.sends, sends)
+        self.receives = _operations_of(plan.receives, receives)
+        self.send_bytes = int(plan.send_bytes[rank])
+        self.receive_bytes = int(plan.receive_bytes[rank])
+        self.work_bytes = int(plan.work_sizes[rank])
+        self.packs = _copies_of(plan.packs, sends)
+        self.unpacks = _copies_of(plan.unpacks, receives)
+        self.needs = _needs_of(plan, plan.needs, rank, sends)
+        self.signals = _needs_of(plan, plan.signals, rank, receives)
+        self.signalled = None if plan.signals is None else plan.signalled[sends]
 
     @property
     def forwards(self) -> bool:
