@@ -22,13 +22,22 @@ class ConsetError(Exception):
         options: the options that the message names as Python spells them (`rank_by`), with a value
             where the word alone stands elsewhere in it too (`routes free`); the command line writes
             `--rank-by`, `--routes free`.
+        given: what was given, where it is a word that is not known.
+        known: the words that are known in its place.
     """
 
     exit_code = 1
 
-    def __init__(self, message: object = "", *, options: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        message: object = "",
+        *,
+        options: Iterable[str] = (),
+        given: object = None,
+        known: Iterable[str] = (),
+    ) -> None:
         super().__init__(message)
-        self.options = tuple(options)
+        self.options, self.given, self.known = tuple(options), given, tuple(known)
 
 
 class UsageError(ConsetError):

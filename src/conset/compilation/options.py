@@ -293,9 +293,10 @@ def effective_limits(
     user_limits = options.user_limits(own)
     if user_limits is not None:
         return method.limits_for(machine.topology, user_limits), True
-    return method.limits_for(
-        machine.topology, own.tightened(machine.hard_limits(method.name))
-    ), False
+    limits = own.tightened(machine.hard_limits(method.name))
+    if limits is own and contention is None:
+        return own, False
+    return method.limits_for(machine.topology, limits), False
 
 
 def _ports_alone(method: Method, machine: Machine, options: CompileOptions, own: Limits) -> Limits:

@@ -48,14 +48,13 @@ class Limits(ValueObject):
             raise unknown_name("duplex", str(self.duplex), ("full", "exchange"))
 
     def tightened(self, other: Limits) -> Limits:
-        """The stricter of both, limit by limit."""
+        """The stricter of both, limit by limit; the same object where nothing is stricter."""
         both: dict[str, Any] = {}
         for name in ("send", "receive", "link", "channels"):
             given = [v for v in (getattr(self, name), getattr(other, name)) if v is not None]
             both[name] = min(given, default=None)
-        return Limits(
-            **both, duplex="exchange" if "exchange" in (self.duplex, other.duplex) else "full"
-        )
+        both["duplex"] = "exchange" if "exchange" in (self.duplex, other.duplex) else "full"
+        return self if both == vars(self) else Limits(**both)
 
     def changed(self, text: str) -> Limits:
         """These limits with the words of `send=1,link=2,channels=none,duplex=exchange` changed.

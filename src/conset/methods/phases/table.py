@@ -428,13 +428,13 @@ def load_method(given: str | MethodFunction) -> Method:
         UsageError: unknown, with the nearest known name, or no such function in the file.
         InputError: no such file, or its own error with its line.
     """
+    if isinstance(given, str) and (given in _BY_NAME or not is_in_file(given)):
+        return find_method(given)
     if not isinstance(given, str):
         if not callable(given):
             raise UsageError(f"method {given!r}: a name or a function required", options=["method"])
         name, function = name_of(given), given
-    elif is_in_file(given):
-        name, function = function_in(given)
     else:
-        return find_method(given)
+        name, function = function_in(given)
     _others[name] = method_of(name, function)
     return _others[name]

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base.arrays import frozen
 from conset.methods.placements.bisection import place_bisection
-from conset.methods.placements.plain import place_identity
-from conset.methods.placements.site import Neighbours, PlacementProblem, Weight
+from conset.methods.placements.site import Neighbours, PlacementProblem, Weight, place_identity
 
 SWAPS = 3_000_000
 """Swaps for a unit of effort."""

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base.arrays import frozen
 from conset.machine.network.routes import route_hops
-from conset.methods.placements.plain import place_identity
-from conset.methods.placements.site import PlacementProblem, Weight
+from conset.methods.placements.site import PlacementProblem, Weight, place_identity
 
 Ints = NDArray[np.int32]
 

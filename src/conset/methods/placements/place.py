@@ -21,8 +21,12 @@ from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.methods.placements.annealed import place_annealed, place_annealed_bytes
 from conset.methods.placements.bisection import place_bisection
-from conset.methods.placements.plain import place_gray, place_identity, place_random
-from conset.methods.placements.site import PlacementProblem
+from conset.methods.placements.site import (
+    PlacementProblem,
+    place_gray,
+    place_identity,
+    place_random,
+)
 from conset.pattern.pattern import Pattern
 
 PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
