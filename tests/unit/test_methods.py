@@ -1,6 +1,6 @@
-"""Every method of the table on several networks and patterns, checked by the verifier; domains.
+"""Every method of the table by the suite of `conset.testing`, checked by the verifier.
 
-Refusals.
+Domains and refusals.
 """
 
 from __future__ import annotations
@@ -14,58 +14,24 @@ import pytest
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine
-from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method, table
-from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
-from conset.verification import verify
+from conset.testing.test_method import *  # noqa: F403  the suite itself, on all rows
+from conset.testing.test_method import (
+    MACHINES,
+    PATTERNS,
+    alltoall,
+    chain,
+    checked,
+    problem_on,
+    refusal_of,
+    schedule,
+    sparse,
+)
 
 METHODS = list(table())
-
-
-def alltoall(ranks: int) -> Pattern:
-    source, target = np.divmod(np.arange(ranks**2), ranks)
-    return Pattern.from_messages(source, target, np.full(ranks**2, 8), ranks)
-
-
-def sparse(ranks: int, messages: int, seed: int = 1, largest: int = 900) -> Pattern:
-    rng = np.random.default_rng(seed)
-    source, target = rng.integers(0, ranks, (2, messages))
-    return Pattern.from_messages(source, target, rng.integers(1, largest, messages), ranks)
-
-
-def gather(ranks: int) -> Pattern:
-    return Pattern.from_messages(np.arange(ranks), np.zeros(ranks, int), np.ones(ranks, int), ranks)
-
-
-def switched() -> Machine:
-    """Six endpoints on two switches (6 and 7), joined by a link of width 2."""
-    up = [(v, 6 + v // 3) for v in range(6)]
-    links = sorted([*up, *((b, a) for a, b in up), (6, 7), (7, 6)])
-    source, target = np.array(links, np.int32).T
-    width = np.where(np.minimum(source, target) == 6, 2, 1).astype(np.int32)
-    topology = Topology(
-        "graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width
-    )
-    return Machine("switched", topology, Routing.default(topology))
-
-
-MACHINES = {
-    spec: parse_machine(spec)
-    for spec in (
-        "mesh:4x3",
-        "mesh:1x7",
-        "torus:3x4x2",
-        "ring:9",
-        "hypercube:4",
-        "crossbar:11",
-        "torus:4x4,routing=no-wrap",
-    )
-} | {"graph": switched()}
 SQUARE = "torus:4x4,routing=no-wrap"
 INSIDE = {
     "bounded": ("mesh:4x3", "mesh:1x7", "torus:3x4x2", "ring:9", SQUARE),
@@ -74,49 +40,6 @@ INSIDE = {
 }
 """Machines of methods that do not take all of them."""
 ONE_RANK_PER_NODE = ("lp", "pex", "pex-gen", "pex-gen-shift", "gen", "scott", "bounded")
-PATTERNS = {"alltoall": alltoall, "sparse": lambda n: sparse(n, 5 * n), "gather": gather}
-
-
-def schedule(problem: Problem, method: str) -> Schedule:
-    phases = find_method(method).schedule(problem)
-    return Schedule(
-        problem.pattern,
-        problem.machine,
-        method,
-        problem.limits,
-        phases.offsets,
-        phases.message,
-        parts=phases.parts,
-        placement=problem.placement,
-        route_offsets=phases.route_offsets,
-        route_nodes=phases.route_nodes,
-        timetable=phases.timetable,
-        limits_asked=True,
-    )
-
-
-def refused(problem: Problem, method: str) -> bool:
-    """Whether a method says that it does not apply.
-
-    Then it refuses the problem with these very words.
-    """
-    refusal = find_method(method).applies(problem)
-    if refusal is None:
-        return False
-    assert refusal.startswith(f"method {method} requires ")
-    assert ", given " in refusal
-    with pytest.raises(InputError) as caught:
-        find_method(method).schedule(problem)
-    assert str(caught.value) == refusal
-    return True
-
-
-def checked(problem: Problem, method: str) -> Schedule:
-    result = schedule(problem, method)
-    verification = verify(result)
-    assert verification.ok, verification.violations[:3]
-    assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"
-    return result
 
 
 def inside(method: str, machine: str, pattern: str) -> bool:
@@ -127,89 +50,54 @@ def inside(method: str, machine: str, pattern: str) -> bool:
     return machine in INSIDE.get(method, MACHINES)
 
 
+def refused(problem: Problem, method: str) -> bool:
+    """Whether a method says that it does not apply, in the words of all methods."""
+    refusal = find_method(method).applies(problem)
+    if refusal is None:
+        return False
+    assert refusal.startswith(f"method {method} requires ")
+    assert ", given " in refusal
+    assert refusal_of(problem, method) == refusal
+    return True
+
+
 def port_degree(problem: Problem) -> int:
     leaves = problem.source_node != problem.target_node
     ends = (problem.source_node[leaves], problem.target_node[leaves])
     return max(int(np.bincount(end, minlength=1).max(initial=0)) for end in ends)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_partitions_the_pattern_within_its_limits(
-    method: str, machine: str, pattern: str
-) -> None:
-    on = MACHINES[machine]
-    limits = find_method(method).limits_for(on.topology, None)
-    problem = Problem(PATTERNS[pattern](on.topology.endpoints), on, limits)
-    assert refused(problem, method) is not inside(method, machine, pattern)
-    if not inside(method, machine, pattern):
-        return
-    result = checked(problem, method)
-    assert result.phases >= (port_degree(problem) if limits.send else 1)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_an_empty_pattern_has_no_phase_and_one_message_one(method: str) -> None:
-    on = MACHINES["hypercube:4"]
-    limits = find_method(method).limits_for(on.topology, None)
-    empty = Pattern.from_messages([3], [3], [9], 16)
-    single = Pattern.from_messages([3], [12], [9], 16)
-    for pattern, phases in ((empty, 0), (single, 1)):
-        problem = Problem(pattern, on, limits)
-        assert refused(problem, method) is not inside(method, "hypercube:4", "sparse")
-        if inside(method, "hypercube:4", "sparse"):
-            assert checked(problem, method).phases == phases
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(method: str) -> None:
-    on = MACHINES["hypercube:4"]
-    limits = find_method(method).limits_for(on.topology, None)
-    pattern = sparse(16, 100)
-    if refused(Problem(pattern, on, limits), method):
-        assert not inside(method, "hypercube:4", "sparse")
-        return
-    shuffled = np.random.default_rng(5).permutation(pattern.messages)
-    again = Pattern.from_messages(
-        pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled], 16
-    )
-    one, other = (
-        find_method(method).schedule(Problem(p, on, limits, search=SearchOptions(seed=7)))
-        for p in (pattern, again)
-    )
-    assert np.array_equal(one.offsets, other.offsets)
-    assert np.array_equal(one.message, other.message)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_several_ranks_share_the_ports_of_their_node(method: str) -> None:
-    on = MACHINES["mesh:4x3"]
-    limits = find_method(method).limits_for(on.topology, None)
+def test_a_row_applies_where_its_domain_says(method: str) -> None:
+    """One rank on each node, several, an order; a new row applies everywhere or is added above."""
+    for name, machine in MACHINES.items():
+        for pattern, make in PATTERNS.items():
+            problem = problem_on(machine, make(machine.topology.endpoints), method)
+            assert refused(problem, method) is not inside(method, name, pattern), (name, pattern)
     placement = np.arange(24, dtype=np.int32) % 12
-    problem = Problem(alltoall(24), on, limits, placement)
-    assert refused(problem, method) is (method in ONE_RANK_PER_NODE)
-    if method in ONE_RANK_PER_NODE:
-        return
-    result = checked(problem, method)
-    if method == "naive":
-        assert result.phases == 1
-    if method == "coloring":
-        assert result.phases == port_degree(problem) == 44
+    shared = problem_on(MACHINES["mesh:4x3"], alltoall(24), method, placement)
+    assert refused(shared, method) is (method in ONE_RANK_PER_NODE)
+    problem = problem_on(MACHINES["ring:9"], chain(), method)
+    assert refused(problem, method) is not table()[method].ordered
+    if not table()[method].ordered and inside(method, "ring:9", "sparse"):
+        assert find_method(method).applies(problem) == (
+            f"method {method} requires a pattern without an order, given 19 ordered pairs of "
+            "messages"
+        )
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if table()[m].ordered])
-def test_an_order_is_kept_inside_phases_or_by_later_ones(method: str) -> None:
-    on = MACHINES["ring:9"]
-    limits = find_method(method).limits_for(on.topology, None)
-    chain = [(k, (k + 1) % 9) for k in range(20)]
-    source, target = np.array([(a % 9, b) for a, b in chain]).T
-    before = [(k, k + 1) for k in range(19)]
-    problem = Problem(
-        Pattern.from_messages(source, target, np.ones(20, int), 9, before=before), on, limits
-    )
-    result = checked(problem, method)
-    if method in ("naive", "connections", "event-list"):
+@pytest.mark.parametrize(("name", "phases"), [("naive", 1), ("coloring", 44)])
+def test_ports_that_ranks_share_need_as_many_phases(name: str, phases: int) -> None:
+    placement = np.arange(24, dtype=np.int32) % 12
+    problem = problem_on(MACHINES["mesh:4x3"], alltoall(24), name, placement)
+    assert checked(problem, name).phases == phases
+    assert port_degree(problem) == 44
+
+
+@pytest.mark.parametrize("name", [m for m in METHODS if table()[m].ordered])
+def test_an_order_is_kept_inside_phases_or_by_later_ones(name: str) -> None:
+    problem = problem_on(MACHINES["ring:9"], chain(), name)
+    result = checked(problem, name)
+    if name in ("naive", "connections", "event-list"):
         assert result.phases == 1  # kept inside, as the verifier has seen
         return
     assert result.phases == 20
@@ -217,20 +105,6 @@ def test_an_order_is_kept_inside_phases_or_by_later_ones(method: str) -> None:
     phase[result.message] = result.phase_of
     assert problem.pattern.before is not None
     assert all(phase[i] < phase[j] for i, j in problem.pattern.before.tolist())
-
-
-@pytest.mark.parametrize("method", [m for m in METHODS if not table()[m].ordered])
-def test_a_method_that_cannot_wait_refuses_an_order(method: str) -> None:
-    on = MACHINES["ring:9"]
-    pattern = Pattern.from_messages([0, 1], [1, 2], [1, 1], 9, before=[(0, 1)])
-    problem = Problem(pattern, on, find_method(method).limits_for(on.topology, None))
-    assert refused(problem, method)
-    if inside(method, "ring:9", "sparse"):
-        refusal = (
-            f"method {method} requires a pattern without an order, given 1 ordered "
-            "pairs of messages"
-        )
-        assert find_method(method).applies(problem) == refusal
 
 
 @pytest.mark.parametrize(
@@ -397,17 +271,3 @@ def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]
     assert rows["bounded"]["refusal"] is None
     assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
     assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("spec", ["mesh:4x4", "hypercube:4", "crossbar:16"])
-@pytest.mark.parametrize("method", METHODS)
-def test_several_messages_of_a_pair_stand_in_phases_of_their_own_or_are_refused(
-    method: str, spec: str
-) -> None:
-    offsets = np.minimum(np.arange(17) * 3, 9).astype(np.int64)
-    target = np.array([1, 1, 5, 0, 0, 0, 3, 3, 9], np.int32)
-    pattern = Pattern(16, offsets, target, np.full(9, 8, np.int64))
-    machine = parse_machine(spec)
-    problem = Problem(pattern, machine, find_method(method).limits(machine.topology))
-    if not refused(problem, method):
-        checked(problem, method)

@@ -6,6 +6,8 @@ In Python and on the command line.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,14 @@ import conset
 
 @conset.method(limits="send=1,receive=1", keeps_order=True, title="one message after the other")
 def one_by_one(problem):
-    return conset.Phases.of(range(problem.pattern.messages))
+    messages, before = problem.pattern.messages, problem.pattern.before
+    waits = [] if before is None else before.tolist()
+    phase, left = np.zeros(messages, int), list(range(messages))
+    while left:
+        chosen = next(m for m in left if not any(b == m and a in left for a, b in waits))
+        phase[chosen] = messages - len(left)
+        left.remove(chosen)
+    return conset.Phases.of(phase)
 
 
 def by_distance(problem):
@@ -156,8 +165,8 @@ def test_what_it_keeps_is_declared(mine: Path) -> None:
         ("mine.py:at_once", 4, "the method breaks a rule: phase 0: node 0 (0, 0) sends 8 messages"),
         ("mine.py:too_few", 3, "gave phases of 1 messages, the pattern has 72"),
         ("mine.py:a_list", 3, "must give conset.Phases, gave list"),
-        ("mine.py:breaks", 3, "method mine.py:breaks: mine.py:32: ZeroDivisionError: division by"),
-        ("mine.py:negative", 3, "mine.py:36: ValueError: phase = -1: must be from 0"),
+        ("mine.py:breaks", 3, "method mine.py:breaks: mine.py:39: ZeroDivisionError: division by"),
+        ("mine.py:negative", 3, "mine.py:43: ValueError: phase = -1: must be from 0"),
         ("mine.py:refuses", 3, "method refuses requires a mesh, given none"),
         ("mine.py:nothing", 2, "no function 'nothing' in mine.py: one_by_one, by_distance"),
         ("mine.py:np", 2, "no function 'np' in mine.py"),
@@ -202,6 +211,30 @@ class Entry:
         if isinstance(self.function, Exception):
             raise self.function
         return self.function
+
+
+def test_one_call_of_pytest_tests_a_method(mine: Path) -> None:
+    def tested(*names: str) -> tuple[int, str]:
+        methods = [word for name in names for word in ("--method", f"mine.py:{name}")]
+        words = ["-p", "conset.testing.plugin", "--pyargs", "conset.testing", *methods]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-k", "order or ring or spare", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = tested("one_by_one")
+    assert status == 0, said
+    assert " passed" in said
+    status, said = tested("at_once")
+    assert status == 1
+    assert "test_every_message_is_there_once_within_the_limits[mine.py:at_once-ring:9-" in said
+    status, said = tested("nothing")
+    assert status == 2
+    assert "no function 'nothing' in mine.py" in said
 
 
 def test_packages_register_methods(

@@ -101,6 +101,10 @@ def method_of(name: str, function: MethodFunction) -> Method:
     return replace(row, **said)
 
 
+class FaultyMethodError(InputError):
+    """A method failed, or gave what cannot be phases of its pattern."""
+
+
 def _checked(
     name: str, function: MethodFunction, applies: Callable[[Problem], str | None]
 ) -> MethodFunction:
@@ -114,9 +118,11 @@ def _checked(
         except ConsetError:
             raise
         except Exception as error:
-            raise InputError(f"method {name}: {_where(error)}") from error
+            raise FaultyMethodError(f"method {name}: {_where(error)}") from error
         if not isinstance(found, Phases):
-            raise InputError(f"method {name}: must give conset.Phases, gave {type(found).__name__}")
+            raise FaultyMethodError(
+                f"method {name}: must give conset.Phases, gave {type(found).__name__}"
+            )
         _require_messages(name, found, problem.pattern.messages)
         return found
 
@@ -124,18 +130,18 @@ def _checked(
 
 
 def _require_messages(name: str, found: Phases, messages: int) -> None:
-    """Raises `InputError` where phases do not hold every message, whole ones once."""
+    """Raises `FaultyMethodError` where phases do not hold every message, whole ones once."""
     message = np.asarray(found.message)
     if message.size < messages or (found.parts is None and message.size != messages):
-        raise InputError(
+        raise FaultyMethodError(
             f"method {name}: gave phases of {message.size} messages, the pattern has {messages}"
         )
     if messages and not 0 <= message.min() <= message.max() < messages:
-        raise InputError(f"method {name}: gave messages that are not in 0 … {messages - 1}")
+        raise FaultyMethodError(f"method {name}: gave messages that are not in 0 … {messages - 1}")
     count = np.bincount(message, minlength=messages)
     wrong = np.flatnonzero(count < 1 if found.parts is not None else count != 1)
     if wrong.size:
-        raise InputError(
+        raise FaultyMethodError(
             f"method {name}: gave message {wrong[0]} {count[wrong[0]]} times, once is required"
         )
 
