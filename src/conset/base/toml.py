@@ -156,7 +156,7 @@ def rule_of(
 
 
 class Table(BaseModel):
-    """A table of a TOML file: known keys alone."""
+    """A table or object of a file: known keys alone."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -184,22 +184,28 @@ def checked_table(model: type[T], data: Mapping[str, Any], where: str, text: str
             if not isinstance(key, str) or ("[" not in key and key not in _UNION_MEMBERS)
         )
         given = first["input"]
-        rule = rule_of(first, path, lambda path: _known_at(model, path))
+        rule = rule_of(first, path, lambda path: keys_at(model, path))
         if first["type"] == "literal_error" and isinstance(given, str):
             known = re.findall(r"'([^']+)'", first["ctx"]["expected"])
             rule = f"unknown word '{given}': {nearest(given, known)}"
         raise InputError(f"{located(where, path, text)}: {rule}") from None
 
 
-def _known_at(table: type[BaseModel], path: Keys) -> list[str]:
-    """Return the keys that a table knows, by the path of one of its keys."""
+def table_at(table: type[BaseModel], path: Keys) -> type[BaseModel]:
+    """Return the model that has the last key of a path."""
     for key in path[:-1]:
         field = table.model_fields.get(str(key))  # None: an index, or a name that is free
-        inner = _classes(None if field is None else field.annotation)
+        inner = classes_of(None if field is None else field.annotation)
         table = next((each for each in inner if issubclass(each, BaseModel)), table)
-    return [field.alias or name for name, field in table.model_fields.items()]
+    return table
 
 
-def _classes(annotation: Any) -> list[type]:
-    inner = [each for part in get_args(annotation) for each in _classes(part)]
+def keys_at(table: type[BaseModel], path: Keys) -> list[str]:
+    """Return the keys that may be in the place of the last one of a path."""
+    return [field.alias or name for name, field in table_at(table, path).model_fields.items()]
+
+
+def classes_of(annotation: Any) -> list[type]:
+    """Return the classes that an annotation is made of: `list[Block] | None`: Block, None."""
+    inner = [each for part in get_args(annotation) for each in classes_of(part)]
     return [annotation, *inner] if isinstance(annotation, type) else inner

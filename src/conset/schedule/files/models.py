@@ -9,13 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
@@ -27,6 +26,8 @@ from pydantic import (
 
 from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
 from conset.base.json_text import shown
+from conset.base.toml import Table as StrictTable
+from conset.base.toml import classes_of, keys_at, table_at
 from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps
 from conset.machine.model import MachineTable
 from conset.machine.words import WORDS
@@ -49,7 +50,7 @@ _FIRST = {"extra_forbidden": 0, "missing": 1}
 """Order of what is wrong in one object: unknown keys, then missing ones, then values."""
 
 
-class Table(BaseModel):
+class Table(StrictTable):
     """An object of a file: known keys alone.
 
     Attributes:
@@ -57,7 +58,6 @@ class Table(BaseModel):
         entries: whether its keys are called entries, as those of an archive.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     whole: ClassVar[str] = "file"
     entries: ClassVar[bool] = False
 
@@ -97,14 +97,6 @@ def by_noun(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return run
 
 
-def unknown_key(key: str, known: Collection[str], kind: str = "key") -> str:
-    """`unknown key 'phase': did you mean 'phases'?`."""
-    near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
-    some = ", ".join([*known][:_SHOWN]) + ("" if len(known) <= _SHOWN else ", …")
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {some}"
-    return f"unknown {kind} '{key}': {hint}"
-
-
 def _line(model: type[Table], error: Mapping[str, Any]) -> str:
     """What pydantic found, in our words."""
     path, kind, given = tuple(error["loc"]), error["type"], error["input"]
@@ -127,19 +119,17 @@ def _line(model: type[Table], error: Mapping[str, Any]) -> str:
 
 
 def _line_of_key(model: type[Table], path: tuple[Any, ...], kind: str) -> str:
-    """Of a key that is missing, or that nobody knows."""
+    """Of a key that is missing, or that is not known."""
     *outer, key = path
-    table, key = _table_at(model, outer), str(key)
     word = "entry" if model.entries and not outer else "key"
     before = f"{_dotted(outer) or model.whole}: " if word == "key" else ""
     if kind == "missing":
         return f"{before}{word} '{key}' is missing"
-    return before + unknown_key(shown(key)[1:-1], keys_of(table), word)
-
-
-def keys_of(table: type[BaseModel]) -> list[str]:
-    """The keys that an object may have, as they stand in files."""
-    return [field.alias or name for name, field in table.model_fields.items()]
+    name, known = shown(str(key))[1:-1], keys_at(model, path)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    some = ", ".join(known[:_SHOWN]) + ("" if len(known) <= _SHOWN else ", …")
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {some}"
+    return f"{before}unknown {word} '{name}': {hint}"
 
 
 def _place(model: type[Table], path: tuple[Any, ...]) -> str:
@@ -153,33 +143,9 @@ def _dotted(path: Collection[Any]) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
 
 
-def _table_at(model: type[BaseModel], path: Collection[Any]) -> type[BaseModel]:
-    """The model of an object within one of `model`."""
-    table = model
-    for key in path:
-        if isinstance(key, str):
-            table = next(
-                each for each in _types(_annotation(table, key)) if issubclass(each, BaseModel)
-            )
-    return table
-
-
 def _may_be_null(model: type[BaseModel], path: tuple[Any, ...]) -> bool:
-    return type(None) in _types(_annotation(_table_at(model, path[:-1]), str(path[-1])))
-
-
-def _annotation(table: type[BaseModel], key: str) -> Any:
-    return next(
-        field.annotation for name, field in table.model_fields.items() if key in (name, field.alias)
-    )
-
-
-def _types(annotation: Any) -> list[type]:
-    """The classes that an annotation is made of: `list[Block] | None`: list, Block, None."""
-    inner = [each for part in get_args(annotation) for each in _types(part)]
-    return (
-        [annotation, *inner] if isinstance(annotation, type) and not get_args(annotation) else inner
-    )
+    field = table_at(model, path).model_fields[str(path[-1])]
+    return type(None) in classes_of(field.annotation)
 
 
 Schema = dict[str, Any]
