@@ -23,7 +23,7 @@ import numpy as np
 
 IDLE = 0.5
 """Load of other processes, at most, on a machine that is idle."""
-START = "import sys; sys.argv[0] = 'conset'; from conset.cli.entry import main; sys.exit(main())"
+START = "import sys; sys.argv[0] = 'conset'; from conset.cli.main import main; sys.exit(main())"
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def environment() -> Iterator[dict[str, str]]:
     """The environment of a block: `conset` and `python` are those of this interpreter."""
     with tempfile.TemporaryDirectory() as folder:
         command = Path(folder) / "conset"
-        start = shlex.quote("from conset.cli.entry import main; main()")
+        start = shlex.quote("from conset.cli.main import main; main()")
         command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {start} "$@"\n')
         command.chmod(0o755)
         path = os.pathsep.join(

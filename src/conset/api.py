@@ -28,7 +28,7 @@ from conset.bounds import Bounds, bound_schedule
 from conset.bounds import bound as bound_pattern
 from conset.bounds.problem import OrderKept, Routes
 from conset.compilation.combining.choose import compile_combined
-from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
+from conset.compilation.options import AUTO, BOUNDED_BY, DIRECT, CompileOptions, effective_limits
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.exchange import CommPlan, plan_on
 from conset.execution.plan import Plan
@@ -116,9 +116,7 @@ def compile(
         pattern: what is sent.
         machine: what it runs on.
         options: what the arguments below change; None: their defaults.
-        combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`,
-            `radix:2`, `node-aware`, `virtual-grid:4x4`, `mixed`; then the result is a program, of
-            one stage where messages go directly.
+        combine: `none` gives a schedule, any other way a program.
         **changes: {changes}
 
     Raises:
@@ -127,12 +125,13 @@ def compile(
         InputError: pattern, machine and method do not fit each other.
         NoScheduleError: none exists, or none was found, within the limits.
     """
-    options = (options or CompileOptions()).changed(changes)
+    stages = {} if combine == DIRECT else {"combine": combine}
+    options = (options or CompileOptions()).changed(changes | stages)
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target, options.ranks_per_node, options.seed)
-    if combine == "none":
+    if options.combine == DIRECT:
         return compile_pattern(traffic, target, options)
-    return compile_combined(traffic, target, options, combine).program
+    return compile_combined(traffic, target, options, options.combine).program
 
 
 def _read(what: Schedule | Program | str | Path) -> Schedule | Program:

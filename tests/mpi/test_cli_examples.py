@@ -64,7 +64,7 @@ def test_those_of_a_testbed(folder: Path, name: str) -> None:
     bin_ = folder / "bin"
     bin_.mkdir()
     script = bin_ / "conset"
-    script.write_text(f"#!{sys.executable}\nfrom conset.cli.entry import main\nmain()\n")
+    script.write_text(f"#!{sys.executable}\nfrom conset.cli.main import main\nmain()\n")
     script.chmod(0o755)
     path = os.pathsep.join(
         [str(bin_), str(Path(sys.executable).parent), os.environ.get("PATH", "")]

@@ -71,7 +71,7 @@ def spaces_of(bed: str) -> list[str]:
 
 
 def conset(*words: str, **options: object) -> list[str]:
-    return [sys.executable, "-c", "from conset.cli.entry import main; main()", *words]
+    return [sys.executable, "-c", "from conset.cli.main import main; main()", *words]
 
 
 @pytest.mark.parametrize("fabric", ["lossless", "credit"])

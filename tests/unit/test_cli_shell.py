@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import conset
-from conset.cli import completion
+from conset.cli import options as o
 from conset.cli.main import COMMANDS, run
 from conset.machine.spec import PRESETS
 from conset.methods.phases.table import table
@@ -52,6 +52,8 @@ def completed(
         ("conset compare alltoall --methods naive,neg", ["naive,negotiated"]),
         ("conset methods bou", ["bounded"]),
         ("conset show parag", ["paragon"]),
+        ("conset compile alltoall --placement annealed-b", ["annealed-bytes"]),
+        ("conset compile alltoall --router closed", ["closed-form"]),
         ("conset compile alltoall --rows", ["--rows-to"]),
         ("conset testbed u", ["up"]),
     ],
@@ -64,15 +66,13 @@ def test_shells_complete_names(
 
 
 def test_completions_are_the_tables() -> None:
-    assert completion.complete_pattern("") == list(GENERATORS)
-    assert completion.complete_listed_method("") == list(table())
-    assert set(completion.complete_machine("")) >= {*PRESETS, "mesh", "fat-tree"}
-    assert completion.complete_placement("annealed-b") == ["annealed-bytes"]
-    assert completion.complete_ranking("form") == ["formula"]
-    assert completion.complete_models("flow,") == [
-        f"flow,{name}" for name in completion.complete_model("")
-    ]
-    assert completion.complete_syncs("none,au") == ["none,auto"]
+    assert o.completing(*o.PATTERNS)("") == list(GENERATORS)
+    assert o.completing(*o.METHODS)("") == list(table())
+    assert set(o.completing(*o.MACHINES)("")) >= {*PRESETS, "mesh", "fat-tree"}
+    assert o.completing(*o.RANKINGS)("form") == ["formula"]
+    models = o.completing(*o.MODELS)("")
+    assert o.completing(*o.MODELS, several=True)("flow,") == [f"flow,{name}" for name in models]
+    assert o.completing(*o.SYNCS, also=["auto"], several=True)("none,au") == ["none,auto"]
 
 
 def test_the_script_of_a_shell_is_shown(

@@ -11,7 +11,7 @@ import pytest
 
 from conset import api
 from conset.base.errors import InputError, UsageError
-from conset.cli.compare_maps import parse_generator, parse_reuse, smaller_machines
+from conset.cli.compare_charts import parse_generator, parse_reuse, smaller_machines
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -386,15 +386,15 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("neighbor --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall:size=3 --on mesh:4x4 --map", 2, "machine and size are its axes"),
-        ("alltoall --on mesh:4x4 --sizes 1KiB", 2, "goes with --curve, --map or --stages"),
+        ("alltoall --on mesh:4x4 --sizes 1KiB", 2, "goes with --curve, --map, --stages"),
         ("alltoall --on mesh:4x4 --curve --sizes 1KiB,x", 2, "--sizes 1KiB,x"),
         ("alltoall --on mesh:4x4 --curve --sizes 0", 2, "at least 1 B required"),
         ("alltoall --on mesh:4x4 --by flwo", 2, "did you mean 'flow'"),
         ("random --on mesh:4x4 --map --by flow --rank-by formula", 2, "given --rank-by formula"),
         ("alltoall --on mesh:4x4 --curve -o x.pdf", 2, ".pdf"),
         ("alltoall --on mesh:4x4 --models flwo", 2, "did you mean 'flow'"),
-        ("alltoall --on mesh:4x4 --simulate --curve", 2, "do not go with --curve"),
-        ("random --on mesh:4x4 --measure --map", 2, "do not go with --map"),
+        ("alltoall --on mesh:4x4 --simulate --curve", 2, "does not go with --curve"),
+        ("random --on mesh:4x4 --measure --map", 2, "does not go with --map"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(

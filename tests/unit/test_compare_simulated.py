@@ -16,7 +16,7 @@ import pytest
 
 from conset import api
 from conset.base.errors import InputError, UsageError
-from conset.cli.compare_simulated import RANKS_PER_CORE, require_cores
+from conset.cli.compare import RANKS_PER_CORE, require_cores
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine

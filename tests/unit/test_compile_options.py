@@ -81,7 +81,7 @@ def test_a_wrong_option_is_refused_when_it_is_given(
             "--min-bandwidth 5MB/s: is for method connections, given lp",
         ),
         (["--min-bandwidth", "5"], "--min-bandwidth '5': a unit is required, as 5GB/s"),
-        (["--ranks-per-node", "0"], "--ranks-per-node 0: must be at least 1"),
+        (["--ranks-per-node", "0"], "--ranks-per-node '0': must be at least 1"),
         (["--effort", "2147483648"], "--effort 2147483648: must be at most 2147483647"),
     ],
 )

@@ -18,11 +18,11 @@ import pytest
 
 import conset
 from conset import _core
-from conset.base import stopping
+from conset.base import files, stopping
 from conset.base.errors import InputError
+from conset.base.stopping import interruptible
 from conset.cli.main import run
 from conset.cli.output import describe_delivered, describe_search
-from conset.cli.signals import interruptible
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -89,7 +89,7 @@ def test_auto_gives_the_best_of_what_it_tried(tmp_path: Path) -> None:
 def test_with_nothing_to_give_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("conset.compilation.pipeline.compile_pattern", interrupt_a_search)
+    monkeypatch.setattr("conset.cli.compile.compile_pattern", interrupt_a_search)
     path = tmp_path / "none.json"
     assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", str(path)]) == 130
     assert list(tmp_path.iterdir()) == []
@@ -345,130 +345,76 @@ def test_workers_of_a_choice_are_stopped_within_a_simulation() -> None:
     assert verify(schedule).ok
 
 
-RUN = "from conset.cli.main import main; main()"
+@pytest.mark.parametrize("number", stopping.ENDINGS)
+def test_half_written_files_are_removed_even_if_pressed_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals,
+) -> None:
+    unlink = Path.unlink
+
+    def press_and_unlink(path: Path, missing_ok: bool = False) -> None:
+        os.kill(os.getpid(), number)  # again, while the first one cleans up
+        unlink(path, missing_ok=missing_ok)
+
+    def write(*_: object) -> None:
+        with files.replacing(tmp_path / "half.json") as path:
+            path.write_text("half")
+            monkeypatch.setattr(Path, "unlink", press_and_unlink)
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("conset.cli.compile.write_compiled", write)
+    before = [signal.getsignal(each) for each in stopping.ENDINGS]
+    words = ["compile", "alltoall", "--on", "mesh:2x2", "--method", "lp"]
+    assert run([*words, "-o", str(tmp_path / "half.json")]) == 130
+    assert capsys.readouterr().err == "conset: interrupted, nothing written\n"
+    assert list(tmp_path.iterdir()) == []
+    assert [signal.getsignal(each) for each in stopping.ENDINGS] == before
+    assert not _core.stop_asked()
 
 
-def start(*words: str, folder: Path, code: str = RUN) -> subprocess.Popen[str]:
-    """The command in a process of its own, as the script runs it."""
-    path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        cwd=folder,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-        preexec_fn=heed_signals,
-    )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_from_outside_leaves_no_half_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """While a picture is written into its temporary file."""
+
+    def half(path: Path, _: bytes) -> None:
+        path.write_text("half")
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    assert run(["show", "mesh:2x2", "-o", str(tmp_path / "x.svg")]) == 130
+    assert list(tmp_path.iterdir()) == []
 
 
-def heed_signals() -> None:
-    """Before the program.
-
-    Signals that whoever runs the tests ignores, as nohup does, are heard again.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
-
-
-AT_IMPORT = """
-import os, signal, sys
-from conset.cli.main import main
-class Press:  # stands for what takes its time to be imported
-    def find_spec(self, name, *_):
-        if name == "typer":
-            os.kill(os.getpid(), signal.SIGINT)
-sys.meta_path.insert(0, Press())
-main()
-"""
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping.ended_by_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("words", [["methods"], ["methods", "--json"]])
-def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(
-    tmp_path: Path, words: list[str]
+def test_an_end_is_one_line_or_one_object(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    process = start(*words, folder=tmp_path, code=AT_IMPORT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
+    def press(_: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("conset.cli.main.import_module", press)
+    assert run(words) == 130
+    out, err = capsys.readouterr()
+    assert err == "conset: interrupted, nothing written\n"
     if "--json" in words:
         assert json.loads(out)["exit"] == 130
     else:
         assert out == ""
-
-
-BEFORE_IMPORTS = """
-import os, signal, sys
-for name in {"__future__", "importlib", "typing", "contextlib", "re", "collections", "difflib"} & \
-set(sys.modules):
-    del sys.modules[name]
-class Press:
-    def find_spec(self, name, *_):
-        frame = sys._getframe(1)
-        while "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back  # who imports: an installation of the sources has a finder that \
-imports, too
-        own = frame.f_globals["__name__"].partition(".")[0] == "conset"
-        begin = ("conset.base", "conset.base.notebook", "conset.cli", "conset.cli.entry", \
-"__future__")
-        if own and name not in begin:
-            os.kill(os.getpid(), signal.SIGINT)
-sys.meta_path.insert(0, Press())
-from conset.cli.entry import main
-main()
-"""
-
-
-def test_ctrl_c_is_heard_before_anything_that_takes_time_is_imported(tmp_path: Path) -> None:
-    process = start("methods", folder=tmp_path, code=BEFORE_IMPORTS)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "conset: interrupted, nothing written\n")
-
-
-CLEANING = """
-import os, signal, sys
-import conset.cli.main as cli, conset.base.files
-def unlink(path, missing_ok=False):
-    os.kill(os.getpid(), signal.SIGINT)  # again, while the first one cleans up
-    os.unlink(path)
-def write(*words):
-    with conset.base.files.replacing("half.json") as path:
-        type(path).unlink = unlink
-        os.kill(os.getpid(), NUMBER)
-import conset.schedule.files.compiled
-conset.schedule.files.compiled.write_compiled = write
-cli.main()
-"""
-
-
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_half_written_files_are_removed_even_if_pressed_again(tmp_path: Path, number: str) -> None:
-    words = ("compile", "alltoall", "--on", "mesh:2x2", "-o", "half.json")
-    code = CLEANING.replace("NUMBER", f"signal.{number}").replace(
-        "os.kill(os.getpid(), signal.SIGINT)  # again",
-        f"os.kill(os.getpid(), signal.{number})  # again",
-    )
-    process = start(*words, folder=tmp_path, code=code)
-    _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_end_from_outside_leaves_no_half_picture(tmp_path: Path, number: signal.Signals) -> None:
-    """While a picture is written into its temporary file."""
-    code = (
-        "import os, pathlib\n"
-        "from conset.cli.main import main\n"
-        "def half(path, data):\n"
-        "    open(path, 'w').write('half')\n"
-        f"    os.kill(os.getpid(), {int(number)})\n"
-        "pathlib.Path.write_bytes = half\n"
-        "main()\n"
-    )
-    process = start("show", "mesh:2x2", "-o", "x.svg", folder=tmp_path, code=code)
-    _, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_written_is_not_denied(
@@ -476,7 +422,7 @@ def test_a_file_that_is_written_is_not_denied(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", "s.json"]) == 0
-    monkeypatch.setattr("conset.report.terminal_timeline.simulation_text", interrupt)
+    monkeypatch.setattr("conset.cli.simulate.simulation_text", interrupt)
     capsys.readouterr()
     assert run(["simulate", "s.json", "-o", "t.json"]) == 130
     assert (tmp_path / "t.json").is_file()
@@ -487,27 +433,37 @@ def interrupt(*_: object) -> str:
     raise KeyboardInterrupt
 
 
-def test_a_comparison_that_is_interrupted_says_so(tmp_path: Path) -> None:
+def test_a_comparison_that_is_interrupted_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It said of the last method that it does not apply."""
+    monkeypatch.setattr("conset.studies.contender.compile_pattern", interrupt_a_search)
+    words = ["compare", "random:degree=2", "--on", "mesh:4x4", "--methods", "bounded,auto"]
+    assert run(words) == 130
+    assert capsys.readouterr().err == "conset: interrupted, nothing written\n"
+
+
+def test_a_process_ends_with_the_code_that_says_so(tmp_path: Path) -> None:
+    """As a shell sees it: SIGTERM while the search runs, after which nothing is written."""
     code = (
-        "import os, signal, conset.studies.contender as rows\n"
+        "import os, signal, threading, conset._core as core\n"
         "from conset.cli.main import main\n"
-        "inner = rows.compile_pattern\n"
-        "def press(*words):\n"
-        "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "    return inner(*words)\n"
-        "rows.compile_pattern = press\n"
+        "search = core.this_search()\n"
+        "def press():\n"
+        "    while search.best[0] == 0: threading.Event().wait(0.005)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "threading.Thread(target=press, daemon=True).start()\n"
         "main()\n"
     )
-    process = start(
-        "compare",
-        "random:degree=2",
-        "--on",
-        "mesh:4x4",
-        "--methods",
-        "bounded,auto",
-        folder=tmp_path,
-        code=code,
+    words = ["compile", "alltoall", "--on", "mesh:6x6", *LONG, "-o", "s.json"]
+    path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": path},
     )
-    _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
+    assert (ended.returncode, ended.stderr) == (130, "conset: interrupted, nothing written\n")
+    assert list(tmp_path.iterdir()) == []

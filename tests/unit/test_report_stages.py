@@ -145,7 +145,7 @@ def test_show_draws_a_program(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="--message: says what -o draws"):
         run(show.command, str(file), "--message", "5")
-    with pytest.raises(UsageError, match="is no program"):
+    with pytest.raises(UsageError, match="is for a program"):
         run(show.command, "mesh:4x4", "--message", "5")
 
 
@@ -223,7 +223,7 @@ def test_compare_draws_stages(tmp_path: Path) -> None:
         "radix:4",
     ]
     for more, rule in (
-        (("--curve",), "excludes"),
+        (("--curve",), "exclude each other"),
         (("--methods", "naive,first-fit"), "takes one method"),
         (("--sync", "none,local"), "takes one policy"),
     ):

@@ -109,8 +109,12 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
     [
         ("show mash:4x4", 2, "unknown pattern or machine 'mash': did you mean 'mesh'?"),
         ("show altoall", 2, "unknown pattern or machine 'altoall': did you mean 'alltoall'?"),
-        ("show mesh:2x2 --phase 0", 2, "--phase: 'mesh:2x2' is a machine, not a schedule"),
-        ("show mesh:2x2 --on mesh:2x2", 2, "--on: is for patterns, 'mesh:2x2' is a machine"),
+        ("show mesh:2x2 --phase 0", 2, "--phase 0: is for a schedule, 'mesh:2x2' is a machine"),
+        (
+            "show mesh:2x2 --on mesh:2x2",
+            2,
+            "--on mesh:2x2: is for a pattern, 'mesh:2x2' is a machine",
+        ),
         ("show mesh:2x2 -o x.pdf", 2, "x.pdf: a picture ends in .svg or .png, given '.pdf'"),
         ("show missing.json", 3, "missing.json: no such file"),
         ("show missing.npz", 3, "missing.npz: no such file"),

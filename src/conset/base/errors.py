@@ -163,6 +163,7 @@ def with_fields(record: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]
                 annotation=field.metadata.get("python", field.type),
             )
             for field in fields(record)
+            if field.name not in own.parameters
         ]
         function.__signature__ = own.replace(parameters=plain + changes)  # type: ignore[attr-defined]
         described = (record.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]

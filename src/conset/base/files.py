@@ -21,12 +21,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import IO, TYPE_CHECKING, Any
 
 from conset.base.errors import InputError, shortened
+
+if TYPE_CHECKING:  # the command line begins with this module
+    import numpy as np
+    from numpy.typing import NDArray
 
 _half_written: set[Path] = set()
 _written: list[Path] = []
@@ -194,6 +195,8 @@ def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[A
 
     Large entries that hardly compress are stored: which ones, a sample of their values says.
     """
+    import numpy as np
+
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         for name, values in entries:
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
@@ -210,6 +213,8 @@ def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[A
 
 def _deflates(values: NDArray[Any]) -> bool:
     """Whether an entry is worth deflating."""
+    import numpy as np
+
     if values.nbytes < _LARGE_B or values.ndim == 0:
         return True
     rows = max(1, _SAMPLE_B * values.shape[0] // values.nbytes)
@@ -257,6 +262,8 @@ def _is_zip(path: Path) -> bool:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
+    import numpy as np
+
     where = f"{path}: no valid .npz archive: member {shortened(member.filename)!r}"
     if not member.filename.endswith(".npy"):
         raise InputError(f"{where} is no array")
@@ -286,6 +293,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
 
 def _letters(array: NDArray[Any]) -> NDArray[np.uint32]:
     """The code points of texts, unchecked by NumPy."""
+    import numpy as np
+
     letters: NDArray[np.uint32] = np.frombuffer(
         array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32
     )
@@ -294,6 +303,8 @@ def _letters(array: NDArray[Any]) -> NDArray[np.uint32]:
 
 def _promised(file: IO[bytes], where: str) -> int:
     """Bytes of a member by the header of its array, the header included."""
+    import numpy as np
+
     try:
         version = np.lib.format.read_magic(file)
         read = (

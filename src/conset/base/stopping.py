@@ -1,10 +1,13 @@
-"""A wish to stop, from whoever has it to the searches that it is meant for.
+"""Stop requests: from Ctrl-C and other signals to the searches and jobs that observe them.
 
 Every thread has a search of its own in the core (`cpp/include/conset/stop.hpp`), so that two
 compiles in two threads do not stop each other; threads that work for another one share its search
 (`workers`). Ctrl-C reaches a search at once, by a thread that the interpreter's own signal handler
 wakes through a socket: Python code, and so a handler written in it, runs in the main thread only
 after the core has returned.
+
+A command is ended by the first signal (`ended_by_signals`), except in a search that has something
+to give: there the first Ctrl-C asks for the best so far (`interruptible`).
 """
 
 from __future__ import annotations
@@ -16,9 +19,19 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import FrameType
 
 from conset import _core
+from conset.base.errors import ConsetError
 
+STOPPED = 6
+"""The exit code of a command that was stopped and gives its best so far."""
+ENDINGS = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+    if hasattr(signal, name)
+)
+"""Signals that end a command."""
 _listened: list[_core.Search] = []
 
 
@@ -93,3 +106,72 @@ def keyboard_interrupts() -> Iterator[None]:
             yield
     finally:
         _core.share_search(outer)
+
+
+class Ended(BaseException):
+    """A signal ended a command; not a `KeyboardInterrupt`, on which a search gives its best."""
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Within, in the main thread: one of `ENDINGS` raises `Ended` as soon as the core has returned.
+
+    A signal that was ignored or handled before, as under nohup, stays so. One that comes again is
+    ignored, so that jobs are ended and half-written files removed.
+
+    Raises:
+        KeyboardInterrupt: in place of `Ended`, at the end.
+    """
+    handlers = {number: signal.getsignal(number) for number in ENDINGS}
+    defaults = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: handler for number, handler in handlers.items() if handler in defaults}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
+    for number in before:
+        signal.signal(number, _end_once)
+    try:
+        with stopped_by(*before):
+            yield
+    except Ended:
+        raise KeyboardInterrupt from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _core.reset_search()  # a request ends with the command
+
+
+def _end_once(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise Ended
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within: the first Ctrl-C asks the search to stop; the second is an interrupt.
+
+    Raises:
+        KeyboardInterrupt: the search was asked to stop and had nothing to give, or Ctrl-C was
+            pressed twice.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    _core.reset_search()
+    before = signal.getsignal(signal.SIGINT)
+    after = before if callable(before) else signal.default_int_handler
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, after)
+        _core.ask_stop()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        with stopped_by(*ENDINGS):
+            yield
+    except ConsetError:
+        if _core.stop_asked():
+            raise KeyboardInterrupt from None  # a search that was cut short says it found nothing
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+        _core.reset_search()

@@ -5,155 +5,114 @@ With the witness in words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
-from conset.cli import options as o
+from conset.base.errors import UsageError, shortened
+from conset.bounds import Bounds, bound, bound_stages
+from conset.bounds.stages import StageBounds
+from conset.cli.inputs import Reading, SyncOption, manifest_of, read_inputs
+from conset.cli.options import (
+    JsonOption,
+    MachineOption,
+    PatternArgument,
+    expanded,
+    option_of,
+    refuse,
+)
+from conset.cli.output import console, print_json, progress
+from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
+from conset.compilation.pipeline import placement_of
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.methods.phases.table import load_method
+from conset.pattern.pattern import Pattern
+from conset.report.outcome import bound_table, bound_text, candidates_object, stage_bound_text
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from conset.bounds import Bounds
-    from conset.machine.limits import Limits
-    from conset.machine.machine import Machine
-    from conset.pattern.pattern import Pattern
-
-LpOption = Annotated[
-    bool,
-    typer.Option(
-        "--lp", help="With --routes free: linear programs too, which take seconds (HiGHS)."
-    ),
-]
-StagesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stages",
-        metavar="K|any|K1xK2…",
-        help=(
-            "Of programs that forward: in K stages, in any number, or with at most K1-1, K2-1, … "
-            "bundles a rank."
-        ),
-    ),
-]
+FIXED = "fixed"
+OF_LIMITS = ("method", "contention", "channels", "limits")
+OF_RANKS = ("placement", "ranks_per_node", "seed")
 
 
+@expanded({"options": (*OF_LIMITS, *OF_RANKS)}, method=BOUNDED_BY)
 def command(
-    pattern: o.PatternArgument,
-    on: o.MachineOption,
-    method: o.MethodOption = "first-fit",
-    contention: o.ContentionOption = None,
-    channels: o.ChannelsOption = None,
-    limits: o.LimitsOption = None,
-    routes: o.RoutesOption = "fixed",
-    lp: LpOption = False,
-    stages: StagesOption = None,
-    placement: o.PlacementOption = "identity",
-    ranks_per_node: o.RanksPerNodeOption = 1,
-    sync: o.SyncOption = None,
-    seed: o.SeedOption = 0,
-    parts: o.PartsOption = None,
-    rows_to: o.RowsToOption = None,
-    word: o.WordOption = "8",
-    json: o.JsonOption = False,
+    pattern: PatternArgument,
+    on: MachineOption,
+    options: CompileOptions,
+    routes: Annotated[str, option_of(CompileOptions, "routes")] = FIXED,
+    lp: Annotated[
+        bool,
+        typer.Option(
+            "--lp", help="With --routes free: linear programs too, which take seconds (HiGHS)."
+        ),
+    ] = False,
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            "--stages",
+            metavar="K|any|K1xK2…",
+            help="Of programs that forward: in K stages, in any number, or with at most K1-1, "
+            "K2-1, … bundles a rank.",
+        ),
+    ] = None,
+    sync: SyncOption = None,
+    *,
+    reading: Reading,
+    json: JsonOption = False,
 ) -> None:
     """Compute what no schedule can beat under the limits of a method, with the proof."""
-    from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import console, print_json, progress
-    from conset.compilation.options import CompileOptions, effective_limits
-    from conset.compilation.pipeline import placement_of
-    from conset.methods.phases.table import load_method
-    from conset.report.outcome import bound_table, bound_text, candidates_object
-
+    free = None if routes == FIXED else routes
     if stages is not None:
-        asked = {
-            "--contention": contention,
-            "--channels": channels,
-            "--limits": limits,
-            "--sync": sync,
-            "--lp": lp or None,
-            "--routes": None if routes == "fixed" else routes,
-            "--method": None if method == "first-fit" else method,
-        }
-        _refuse(stages, asked)
-        reading = {"parts": parts, "rows_to": rows_to, "word": word}
-        _bound_stages(pattern, on, stages, placement, ranks_per_node, seed, reading, json)
-        return
-    row = load_method(method)
-    method = row.name
-    options = CompileOptions(
-        method, contention, channels, limits, placement, ranks_per_node, sync, seed
-    )
+        given = {name: getattr(options, name) for name in OF_LIMITS}
+        given["method"] = None if options.method == BOUNDED_BY else options.method
+        rule = f"--stages {stages} is about any schedules of the stages, under any policy"
+        refuse(given | {"sync": sync, "lp": lp, "routes": free}, rule)
+        most, maxima = parse_stages(stages)
+        options = replace(options, method=AUTO)
+    options = replace(options, sync=sync)
     with progress("reading"):
-        traffic, machine = read_inputs(
-            pattern,
-            on,
-            ranks_per_node=ranks_per_node,
-            seed=seed,
-            parts=parts,
-            rows_to=rows_to,
-            word=word,
-        )
-    kept, _ = effective_limits(row, machine, options)
+        count, seed = options.ranks_per_node, options.seed
+        traffic, machine = read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed)
+    of_schedules: dict[str, Any] = {}
+    bounds: Bounds | StageBounds
+    if stages is None:
+        kept, _ = effective_limits(load_method(options.method), machine, options)
     with progress("placing"):
         nodes = placement_of(traffic, machine, options)
     with progress("bounding"):
-        bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method, lp)
-    given = options.given() | {"lp": lp} | reading_options(parts, rows_to, word)
-    given["routes"] = None if routes == "fixed" else routes
-    manifest = manifest_of("bound", pattern, on, seed, given)
+        if stages is not None:
+            of_stages = bound_stages(traffic, machine, stages=most, maxima=maxima, placement=nodes)
+            bounds, text = of_stages, stage_bound_text(traffic.name, machine.name, of_stages)
+        else:
+            how = {"placement": nodes, "routes": routes, "method": options.method, "lp": lp}
+            of_phases, policy = _bound(traffic, machine, kept, sync, how)
+            bounds, text = of_phases, bound_text(traffic.name, machine.name, of_phases)
+            of_schedules = {"limits": kept.to_object(), "sync": policy}
     if json:
+        given = options.given() | {"stages": stages, "lp": lp} | reading.given() | {"routes": free}
         own = bounds.to_object()
-        body = {
-            **own,
-            "bound": own,
-            "limits": kept.to_object(),
-            "sync": policy,
-            "machine": machine.name,
-        }
-        print_json("conset/bound@1", {**body, "candidates": candidates_object(bounds)}, manifest)
-    text = console(json)
-    text.print(bound_text(traffic.name, machine.name, bounds), markup=False)
+        body = {**own, "bound": own, **of_schedules, "machine": machine.name}
+        body["candidates"] = candidates_object(bounds)
+        print_json("conset/bound@1", body, manifest_of("bound", pattern, on, seed, given))
+    console(json).print(text, markup=False)
     if bounds.candidates:
-        text.print(bound_table(bounds))
+        console(json).print(bound_table(bounds))
 
 
 def _bound(
-    traffic: Pattern,
-    machine: Machine,
-    limits: Limits,
-    placement: NDArray[np.int32] | None,
-    sync: str | None,
-    routes: str,
-    method: str,
-    lp: bool,
+    traffic: Pattern, machine: Machine, limits: Limits, sync: str | None, how: dict[str, Any]
 ) -> tuple[Bounds, str]:
     """(bounds, policy).
 
     Without a policy asked for it is that of `compile`: none for one phase, else barrier.
     """
-    from conset.bounds import bound
-
     policy = sync or "barrier"
-    options: dict[str, Any] = {"placement": placement, "routes": routes, "method": method, "lp": lp}
-    bounds = bound(traffic, machine, limits, sync=policy, **options)
+    bounds = bound(traffic, machine, limits, sync=policy, **how)
     if sync is None and bounds.phases <= 1:
-        return bound(traffic, machine, limits, sync="none", **options), "none"
+        return bound(traffic, machine, limits, sync="none", **how), "none"
     return bounds, policy
-
-
-def _refuse(stages: str, asked: dict[str, Any]) -> None:
-    """Raises UsageError for an option that says nothing of programs that forward."""
-    from conset.base.errors import UsageError
-
-    for name, value in asked.items():
-        if value is not None:
-            raise UsageError(
-                f"{name}: --stages {stages} is about any schedules of the stages, under any policy"
-            )
 
 
 def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
@@ -162,8 +121,6 @@ def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
     Raises:
         UsageError: another word.
     """
-    from conset.base.errors import UsageError, shortened
-
     sides = word.split("x")
     if word == "any":
         return None, None
@@ -174,48 +131,3 @@ def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
             f"--stages '{shortened(word)}': a number of stages, any, or sides as in 4x8 required"
         )
     return (int(word), None) if len(sides) == 1 else (None, [int(side) - 1 for side in sides])
-
-
-def _bound_stages(
-    pattern: str,
-    on: str,
-    stages: str,
-    placement: str,
-    ranks_per_node: int,
-    seed: int,
-    reading: dict[str, Any],
-    json: bool,
-) -> None:
-    """Bounds of programs that forward."""
-    from conset.bounds import bound_stages
-    from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import console, print_json, progress
-    from conset.compilation.options import CompileOptions
-    from conset.compilation.pipeline import placement_of
-    from conset.report.outcome import bound_table, candidates_object, stage_bound_text
-
-    most, maxima = parse_stages(stages)
-    options = CompileOptions(placement=placement, ranks_per_node=ranks_per_node, seed=seed)
-    with progress("reading"):
-        traffic, machine = read_inputs(
-            pattern, on, ranks_per_node=ranks_per_node, seed=seed, **reading
-        )
-    with progress("placing"):
-        nodes = placement_of(traffic, machine, options)
-    with progress("bounding"):
-        bounds = bound_stages(traffic, machine, stages=most, maxima=maxima, placement=nodes)
-    if json:
-        given = options.given() | {"stages": stages} | reading_options(**reading)
-        manifest = manifest_of("bound", pattern, on, seed, given)
-        own = bounds.to_object()
-        body = {
-            **own,
-            "bound": own,
-            "machine": machine.name,
-            "candidates": candidates_object(bounds),
-        }
-        print_json("conset/bound@1", body, manifest)
-    text = console(json)
-    text.print(stage_bound_text(traffic.name, machine.name, bounds), markup=False)
-    if bounds.candidates:
-        text.print(bound_table(bounds))

@@ -7,15 +7,28 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from conset.machine.machine import Machine
-    from conset.studies.calibrate.measurements import Measurements
+from conset.base.errors import ConsetError, UsageError
+from conset.base.files import require_replaceable
+from conset.base.units import parse_time
+from conset.cli.inputs import refuse_ranks
+from conset.cli.options import JsonOption, MpiexecOption, SeedOption, spelled
+from conset.cli.output import console, print_json, print_parts, progress
+from conset.execution.launcher import find_job
+from conset.inputs import load_machine
+from conset.report.calibration import (
+    calibration_lines,
+    held_back_table,
+    words_table,
+    write_calibration_page,
+)
+from conset.report.page import check_page_path
+from conset.schedule.manifest import Manifest, sha256_of
+from conset.studies.calibrate.calibrate import calibrate
+from conset.studies.calibrate.measurements import Measurements, read_measurements
 
 SCHEMA = "conset/calibrate@1"
 
@@ -40,14 +53,7 @@ def command(
             help="Ranks to start, rank r on node r; default: one on every endpoint.",
         ),
     ] = None,
-    mpiexec: Annotated[
-        str | None,
-        typer.Option(
-            "--mpiexec",
-            metavar="CMD",
-            help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
-        ),
-    ] = None,
+    mpiexec: MpiexecOption = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer sizes and repetitions: half a minute.")
     ] = False,
@@ -86,7 +92,7 @@ def command(
             help="A report: plots of measured against fitted, all figures.",
         ),
     ] = None,
-    seed: o.SeedOption = 0,
+    seed: SeedOption = 0,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -96,29 +102,9 @@ def command(
             help="The machine file; without it none is written.",
         ),
     ] = None,
-    json: o.JsonOption = False,
+    json: JsonOption = False,
 ) -> None:
-    """Measure the words of your machine over MPI, with intervals.
-
-    Overheads, latency, rates, barriers, contention.
-    """
-    from conset.base.errors import ConsetError, UsageError
-    from conset.base.files import require_replaceable
-    from conset.base.units import parse_time
-    from conset.cli.output import console, print_json, print_parts, progress
-    from conset.cli.run import ended_by_signals, refuse_ranks
-    from conset.execution.launcher import find_job
-    from conset.report.calibration import (
-        calibration_lines,
-        held_back_table,
-        words_table,
-        write_calibration_page,
-    )
-    from conset.report.page import check_page_path
-    from conset.schedule.manifest import Manifest, sha256_of
-    from conset.studies.calibrate.calibrate import calibrate
-    from conset.studies.calibrate.measurements import read_measurements
-
+    """Measure the words of your machine over MPI, with intervals."""
     if emulate is not None and mpiexec is not None:
         raise UsageError("--emulate: nothing is executed, leave out --mpiexec")
     refuse_ranks(mpiexec)
@@ -130,10 +116,12 @@ def command(
     if page is not None:
         check_page_path(page)
     known = read_measurements(data) if data is not None and data.exists() else None
-    machine, ranks = _stated(on, ranks, known is not None)
-    budget = None if time is None else parse_time(time, "--time")
     job = find_job()
     speaks = job is None or job[0] == 0
+    if job is not None and ranks is None and known is None:
+        ranks = job[1]
+    machine = load_machine(on or f"crossbar:{ranks or max(2, len(os.sched_getaffinity(0)))}")
+    budget = None if time is None else parse_time(time, "--time")
     so_far = [""]
 
     def say(text: str) -> None:
@@ -144,7 +132,7 @@ def command(
             measured.write(data)
 
     try:
-        with ended_by_signals(), progress("calibrating", detail=lambda: so_far[0]):
+        with progress("calibrating", detail=lambda: so_far[0]):
             found = calibrate(
                 machine,
                 ranks=ranks,
@@ -153,7 +141,7 @@ def command(
                 budget_s=budget,
                 seed=seed,
                 data=known,
-                emulated=None if emulate is None else _machine(emulate),
+                emulated=None if emulate is None else load_machine(emulate),
                 say=say,
                 keep=keep,
             )
@@ -165,7 +153,8 @@ def command(
         return
     if output is not None:
         found.write(output)
-    line = _command(on, ranks, quick=quick, emulate=emulate)
+    given = {"on": on, "ranks": ranks, "quick": quick, "emulate": emulate}  # no paths, no times
+    line = " ".join(["conset calibrate", *spelled(given)])
     if page is not None:
         with progress("drawing"):
             write_calibration_page(page, found, line)
@@ -175,31 +164,3 @@ def command(
     print_parts([words_table(found), held_back_table(found)], json)
     for text in calibration_lines(found):
         console(json).print(text, markup=False)
-
-
-def _machine(spec: str) -> Machine:
-    from conset.inputs import load_machine
-
-    return load_machine(spec)
-
-
-def _stated(on: str | None, ranks: int | None, known: bool) -> tuple[Machine, int | None]:
-    """The network, and the ranks: of a running job those it has."""
-    from conset.execution.launcher import find_job
-
-    job = find_job()
-    if job is not None and ranks is None and not known:
-        ranks = job[1]
-    if on is None:
-        on = f"crossbar:{ranks or max(2, len(os.sched_getaffinity(0)))}"
-    return _machine(on), ranks
-
-
-def _command(on: str | None, ranks: int | None, *, quick: bool, emulate: str | None) -> str:
-    """What was asked, for the manifest: no paths, no times."""
-    words = ["conset calibrate"]
-    words += [f"--on {on}"] if on is not None else []
-    words += [f"--ranks {ranks}"] if ranks is not None else []
-    words += ["--quick"] if quick else []
-    words += [f"--emulate {emulate}"] if emulate is not None else []
-    return " ".join(words)

@@ -2,104 +2,110 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from conset.studies.campaign import Campaign, Progress
-    from conset.studies.campaign.run import CampaignRun
+from conset.base.errors import MissingExtraError, UsageError, unknown_name
+from conset.base.files import replacing, require_replaceable
+from conset.base.stopping import STOPPED, Ended
+from conset.base.units import parse_time
+from conset.cli.options import JsonOption, refuse
+from conset.cli.output import print_json, print_parts, progress
+from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
+from conset.report.style import require_matplotlib
+from conset.report.terminal import fitted_table
+from conset.schedule.manifest import Manifest, sha256_of
+from conset.studies.campaign import Campaign, Progress, read_campaign, run_campaign
+from conset.studies.campaign.result import results_object, write_tables
+from conset.studies.campaign.run import (
+    CampaignRun,
+    failure_text,
+    read_results,
+    select_cases,
+    state_of_cases,
+)
 
 SCHEMA = "conset/campaign@1"
 PROCESSES, MPI = "processes", "mpi"
 
-FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE.toml", help="What to compare on what; docs/campaign.md.")
-]
-FolderOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="DIR",
-        help="Keeps every case; the same command goes on where it ended.",
-    ),
-]
-OnlyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only",
-        metavar="CASE",
-        help="Cases by name, '*' for anything: 'credit/*'; may be repeated.",
-    ),
-]
-AgainOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--again", metavar="CASE", help="Cases to do again though they are done; as --only."
-    ),
-]
-ListOption = Annotated[
-    bool, typer.Option("--list", help="List the cases and which are done; run nothing.")
-]
-StopOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stop-after", metavar="TIME", help="Begin no case that is likely to end later, as 25min."
-    ),
-]
-WorkersOption = Annotated[
-    int,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        help="Processes that simulate; measured cases run one by one.",
-        min=1,
-    ),
-]
-ExecutorOption = Annotated[
-    str,
-    typer.Option(
-        "--executor", metavar="E", help="Of simulated cases: processes, or mpi (mpi4py.futures)."
-    ),
-]
-MarkdownOption = Annotated[
-    Path | None,
-    typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR."),
-]
-
 
 def command(
-    file: FileArgument,
-    output: FolderOption = None,
-    only: OnlyOption = None,
-    again: AgainOption = None,
-    list_: ListOption = False,
-    stop_after: StopOption = None,
-    workers: WorkersOption = 1,
-    executor: ExecutorOption = PROCESSES,
-    markdown: MarkdownOption = None,
-    json: o.JsonOption = False,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.toml", help="What to compare on what; docs/campaign.md.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Keeps every case; the same command goes on where it ended.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="CASE",
+            help="Cases by name, '*' for anything: 'credit/*'; may be repeated.",
+        ),
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--again", metavar="CASE", help="Cases to do again though they are done; as --only."
+        ),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the cases and which are done; run nothing.")
+    ] = False,
+    stop_after: Annotated[
+        str | None,
+        typer.Option(
+            "--stop-after",
+            metavar="TIME",
+            help="Begin no case that is likely to end later, as 25min.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Processes that simulate; measured cases run one by one.",
+            min=1,
+        ),
+    ] = 1,
+    executor: Annotated[
+        str,
+        typer.Option(
+            "--executor",
+            metavar="E",
+            help="Of simulated cases: processes, or mpi (mpi4py.futures).",
+        ),
+    ] = PROCESSES,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR."),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Run a matrix of cases, measured or simulated.
 
     The choice beside everything else, case by case, resumable.
     """
-    from conset.base.units import parse_time
-    from conset.cli.signals import STOPPED, Terminated
-    from conset.studies.campaign import read_campaign, run_campaign
-
     limit_s = None if stop_after is None else parse_time(stop_after, "stop_after")
     campaign = read_campaign(file)
     if list_:
-        _refuse_running({"--again": again, "--stop-after": stop_after, "--markdown": markdown})
+        given = {"again": bool(again), "stop_after": stop_after, "markdown": markdown}
+        refuse(given, "--list runs nothing")
         _list(campaign, file, output, only or (), json)
         return
     _check_outputs(output, markdown)
@@ -115,7 +121,7 @@ def command(
                 stop_after_s=limit_s,
                 watch=_watch,
             )
-        except (KeyboardInterrupt, Terminated):
+        except (KeyboardInterrupt, Ended):
             run = _done_so_far(campaign, output, only or ())
             if not run.results:
                 raise
@@ -129,18 +135,14 @@ def command(
 
 
 @contextmanager
-def _watch(progress: Progress) -> Iterator[None]:
-    from conset.cli import output
-
-    with output.progress(str(progress), parts=False):
+def _watch(step: Progress) -> Iterator[None]:
+    with progress(str(step), parts=False):
         yield
 
 
 @contextmanager
 def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor | None]:
     """What carries out simulated cases; None: this process."""
-    from conset.base.errors import MissingExtraError, UsageError, unknown_name
-
     if word not in (PROCESSES, MPI):
         raise unknown_name("executor", word, (PROCESSES, MPI), options=["executor"])
     if not campaign.simulated and (word == MPI or workers > 1):
@@ -160,12 +162,12 @@ def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor 
     if workers == 1:
         yield None
         return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # the core has threads, which a fork does not copy
+    # the core has threads, which a fork does not copy; Ctrl-C is for who started the workers
+    ignored = (signal.SIGINT, signal.SIG_IGN)
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_signals)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=signal.signal, initargs=ignored
+    )
     try:
         yield pool
     except BaseException:
@@ -176,19 +178,8 @@ def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor 
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_signals() -> None:
-    """Of a worker: Ctrl-C is for who started it."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
     """Before anything is measured."""
-    from conset.base.errors import UsageError
-    from conset.base.files import require_replaceable
-    from conset.report.style import require_matplotlib
-
     if folder is not None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"-o {folder}: must be a folder, is a file")
@@ -202,23 +193,12 @@ def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
 def _done_so_far(
     campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]
 ) -> CampaignRun:
-    from conset.studies.campaign.run import CampaignRun, read_results, select_cases
-
     run = CampaignRun(campaign)
     if folder is not None:
         run.results = read_results(campaign, folder)
     done = {result.name for result in run.results}
     run.missing = [case.name for case in select_cases(campaign, only) if case.name not in done]
     return run
-
-
-def _refuse_running(given: dict[str, Any]) -> None:
-    """Raises UsageError for what a list of cases would not look at."""
-    from conset.base.errors import UsageError
-
-    name = next((name for name, value in given.items() if value), None)
-    if name is not None:
-        raise UsageError(f"{name}: --list runs nothing")
 
 
 def _list(
@@ -228,10 +208,6 @@ def _list(
     only: list[str] | tuple[str, ...],
     as_json: bool,
 ) -> None:
-    from conset.cli.output import print_json, print_parts
-    from conset.report.terminal import fitted_table
-    from conset.studies.campaign.run import select_cases, state_of_cases
-
     chosen = {case.name for case in select_cases(campaign, only)}
     states = {
         name: state for name, state in state_of_cases(campaign, folder).items() if name in chosen
@@ -247,8 +223,6 @@ def _list(
 
 
 def _manifest(campaign: Campaign, file: Path) -> Any:
-    from conset.schedule.manifest import Manifest, sha256_of
-
     return Manifest(f"conset campaign {file.name}", campaign.choice.options.seed, sha256_of(file))
 
 
@@ -261,12 +235,6 @@ def _hand_over(
     as_json: bool,
 ) -> None:
     """Tables, page and Markdown of what is done, and what is said of it."""
-    from conset.base.files import replacing
-    from conset.cli.output import print_json, print_parts, progress
-    from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
-    from conset.studies.campaign.result import results_object, write_tables
-    from conset.studies.campaign.run import failure_text, read_results
-
     manifest = _manifest(campaign, file)
     # of a part of the cases the tables have all that are done
     results = run.results if folder is None else read_results(campaign, folder)

@@ -2,363 +2,319 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from conset.cli import completion as c
-from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from conset.cli.compare_simulated import TimingOptions
-    from conset.machine.machine import Machine
-    from conset.pattern.pattern import Pattern
-    from conset.studies.compare import Comparison
+from conset.api import run
+from conset.base.errors import InputError, UsageError, VerificationError
+from conset.base.files import require_replaceable
+from conset.base.units import count_of
+from conset.cli.compare_charts import (
+    Compared,
+    compare_curves,
+    compare_programs,
+    compare_regions,
+    parse_sizes,
+)
+from conset.cli.inputs import Reading, manifest_of, read_inputs
+from conset.cli.options import (
+    MACHINES,
+    METHODS,
+    MODELS,
+    PATTERNS,
+    RANKINGS,
+    SYNCS,
+    JsonOption,
+    allow,
+    completing,
+    expanded,
+)
+from conset.cli.output import print_json, print_markdown, print_parts, progress
+from conset.compilation.options import AUTO, FORMULA, POLICIES, CompileOptions, method_names
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.report.simulated import ComparisonReport
+from conset.report.style import FORMATS, MARKDOWN, check_report_path, write_report
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+from conset.studies.compare import Comparison, check_by, compare_pairs, merged, parse_policies
+from conset.studies.compare.tidy import SUFFIXES, check_table_path, write_table
+from conset.studies.contender import Entry
+from conset.studies.times import parse_models
 
 SCHEMA = "conset/compare@1"
-
-MethodsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--methods",
-        metavar="A,B,…",
-        autocompletion=c.complete_methods,
-        help="Methods to compare; without it all that apply.",
-    ),
-]
-SyncsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sync",
-        metavar="S",
-        autocompletion=c.complete_syncs,
-        help=(
-            f"Policies with commas, a row for each; naive=none: of one method. {o.POLICIES}; "
-            "auto: the fastest."
+ROWS, CURVE, MAP, STAGES = "", "--curve", "--map", "--stages"
+"""Kinds of comparison: rows of methods without a word."""
+TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("methods", "sync", "contention", "channels", "limits"), (ROWS, MAP, STAGES)
         ),
-    ),
-]
-CurveOption = Annotated[
-    bool,
-    typer.Option(
-        "--curve", help="Time of a complete exchange over contention and phases between barriers."
-    ),
-]
-MapOption = Annotated[
-    bool,
-    typer.Option(
-        "--map",
-        help=(
-            "Regions: the best method over message size and density (random) or "
-            "machines (alltoall)."
-        ),
-    ),
-]
-ReuseOption = Annotated[
-    str,
-    typer.Option(
-        "--reuse", metavar="R", help="With --map: uses of a schedule before the next compile."
-    ),
-]
-ByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        metavar="BY",
-        autocompletion=c.complete_ranking,
-        help="What gives times: flow, wormhole, circuit, packet, formula; default: the machine's.",
-    ),
-]
-SizesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sizes", metavar="S,S,…", help="With --curve, --map, --stages: sizes, as 1KiB,16KiB."
-    ),
-]
-SimulateOption = Annotated[
-    bool,
-    typer.Option(
-        "--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit."
-    ),
-]
-ModelsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--models",
-        metavar="A,B,…",
-        autocompletion=c.complete_models,
-        help="The models of --simulate: flow,wormhole,circuit,packet,flit,connections.",
-    ),
-]
-MeasureOption = Annotated[
-    bool,
-    typer.Option(
-        "--measure",
-        help="Run each schedule over MPI on this host, which is not the machine modelled.",
-    ),
-]
-CombinesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--combine",
-        metavar="A,B,…",
-        help="Programs of stages beside them: auto, 8x8, radix:2, mixed, ….",
-    ),
-]
-StagesOption = Annotated[
-    bool,
-    typer.Option(
-        "--stages", help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound."
-    ),
-]
-MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
-TableOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png).",
-    ),
-]
+        **dict.fromkeys(("parts", "rows_to", "word"), (ROWS, CURVE, STAGES)),
+        **dict.fromkeys(("simulate", "models", "measure"), (ROWS,)),
+        "combine": (ROWS, STAGES),
+        "reuse": (MAP,),
+        "sizes": (CURVE, MAP, STAGES),
+    }
+)
+"""Option, with the kinds that take it; what is not listed goes with all."""
+OF_COMPILES = (
+    "contention",
+    "channels",
+    "limits",
+    "placement",
+    "ranks_per_node",
+    "seed",
+    "effort",
+    "rank_by",
+)
+RANKS_PER_CORE = 32
+"""Most ranks that share a core where times are measured: beyond it, an exchange takes minutes."""
+REPEAT = 5
+"""Repetitions that are timed; the median counts."""
 
 
+@expanded({"options": OF_COMPILES})
 def command(
-    pattern: o.PatternsArgument,
-    on: o.MachinesOption,
-    methods: MethodsOption = None,
-    sync: SyncsOption = None,
-    contention: o.ContentionOption = None,
-    channels: o.ChannelsOption = None,
-    limits: o.LimitsOption = None,
-    placement: o.PlacementOption = "identity",
-    ranks_per_node: o.RanksPerNodeOption = 1,
-    seed: o.SeedOption = 0,
-    effort: Annotated[
-        int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)
-    ] = 1,
-    parts: o.PartsOption = None,
-    rows_to: o.RowsToOption = None,
-    word: o.WordOption = "8",
-    curve: CurveOption = False,
-    map_: MapOption = False,
-    reuse: ReuseOption = "inf",
-    sizes: SizesOption = None,
-    by: ByOption = None,
-    rank_by: o.RankByOption = None,
-    simulate: SimulateOption = False,
-    models: ModelsOption = None,
-    measure: MeasureOption = False,
-    combine: CombinesOption = None,
-    stages: StagesOption = False,
-    markdown: MarkdownOption = False,
-    output: TableOption = None,
-    json: o.JsonOption = False,
+    pattern: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATTERN...",
+            autocompletion=completing(*PATTERNS),
+            help="Specs (alltoall, random:degree=16,size=4KiB …) or files (.mtx .npz .csv .pack, "
+            "meshes).",
+        ),
+    ],
+    on: Annotated[
+        list[str],
+        typer.Option(
+            "--on",
+            metavar="MACHINE",
+            autocompletion=completing(*MACHINES),
+            help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be "
+            "repeated.",
+        ),
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods",
+            metavar="A,B,…",
+            autocompletion=completing(*METHODS, also=(AUTO,), several=True),
+            help="Methods to compare; without it all that apply.",
+        ),
+    ] = None,
+    sync: Annotated[
+        str | None,
+        typer.Option(
+            "--sync",
+            metavar="S",
+            autocompletion=completing(*SYNCS, also=(AUTO,), several=True),
+            help="Policies with commas, a row for each; naive=none: of one method. "
+            f"{POLICIES}; auto: the fastest.",
+        ),
+    ] = None,
+    *,
+    options: CompileOptions,
+    reading: Reading,
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve",
+            help="Time of a complete exchange over contention and phases between barriers.",
+        ),
+    ] = False,
+    map_: Annotated[
+        bool,
+        typer.Option(
+            "--map",
+            help="Regions: the best method over message size and density (random) or machines "
+            "(alltoall).",
+        ),
+    ] = False,
+    reuse: Annotated[
+        str,
+        typer.Option(
+            "--reuse",
+            metavar="R",
+            help="With --map: uses of a schedule before the next compile.",
+        ),
+    ] = "inf",
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--sizes",
+            metavar="S,S,…",
+            help="With --curve, --map, --stages: sizes, as 1KiB,16KiB.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="BY",
+            autocompletion=completing(*RANKINGS),
+            help="What gives times: flow, wormhole, circuit, packet, formula; default: the "
+            "machine's.",
+        ),
+    ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate",
+            help="Add simulated times to the predicted: by flow, and wormhole or circuit.",
+        ),
+    ] = False,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            "--models",
+            metavar="A,B,…",
+            autocompletion=completing(*MODELS, several=True),
+            help="The models of --simulate: flow,wormhole,circuit,packet,flit,connections.",
+        ),
+    ] = None,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Run each schedule over MPI on this host, which is not the machine modelled.",
+        ),
+    ] = False,
+    combine: Annotated[
+        str | None,
+        typer.Option(
+            "--combine",
+            metavar="A,B,…",
+            help="Programs of stages beside them: auto, 8x8, radix:2, mixed, ….",
+        ),
+    ] = None,
+    stages: Annotated[
+        bool,
+        typer.Option(
+            "--stages",
+            help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound.",
+        ),
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the table as Markdown.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png).",
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
-    """Compare methods on patterns and machines.
-
-    Phases, gap, load, time by the machine's model, or by several.
-    """
-    from conset.cli.compare_maps import parse_sizes, run_curve, run_map
-    from conset.cli.compare_simulated import parse_timing_options
-    from conset.cli.compare_stages import run_stages
-    from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import print_json, progress
-    from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
-    from conset.studies.compare import check_by, compare_pairs, parse_policies
-    from conset.studies.compare.tidy import SUFFIXES, write_table
-
+    """Compare methods on patterns and machines."""
     _check_output(output, several=len(pattern) * len(on) > 1)
-    names = _names(methods)
+    kinds = [kind for kind, asked in ((CURVE, curve), (MAP, map_), (STAGES, stages)) if asked]
+    if len(kinds) > 1:
+        raise UsageError(f"{kinds[0]} and {kinds[1]} exclude each other")
+    kind = kinds[0] if kinds else ROWS
+    rank_by = options.rank_by
+    options = replace(options, rank_by=None)
+    given: dict[str, Any] = {"methods": methods, "sync": sync}
+    given |= {name: value for name, value in options.given().items() if name != "method"}
+    given |= {**reading.given(), "reuse": None if reuse == "inf" else reuse, "sizes": sizes}
+    given |= {"by": by, "rank_by": rank_by, "simulate": simulate, "models": models}
+    given |= {"measure": measure, "combine": combine}
+    allow(given, TAKEN_BY, kind, f"does not go with {kind}" if kind else "goes with {takers}")
+    named = None if methods is None else methods.split(",")
+    names = method_names(
+        None if named is None else [each.strip() for each in named if each.strip()]
+    )
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
-    timing_asked = simulate or models is not None or measure
-    _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync)
-    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=timing_asked)
-    kind = next(
-        (
-            option
-            for option, asked in (("--curve", curve), ("--map", map_), ("--stages", stages))
-            if asked
-        ),
-        "",
-    )
-    of_limits = {"--contention": contention, "--channels": channels, "--limits": limits}
-    reading = reading_options(parts, rows_to, word)
-    _refuse_ignored(
-        kind, {"--methods": methods, "--sync": sync, "--combine": combine, **of_limits}, reading
-    )
-    if kind:
-        _require_one_pair(kind, pattern, on)
     check_by(by)
-    check_ranking(rank_by)
-    asked_sizes = parse_sizes(sizes, bool(kind))
-    timed_by = _timed_by(by, rank_by, curve or map_)
-    options = CompileOptions(
-        contention=contention,
-        channels=channels,
-        limits=limits,
-        placement=placement,
-        ranks_per_node=ranks_per_node,
-        seed=seed,
-        effort=effort,
-        rank_by=FORMULA
-        if map_ or curve
-        else rank_by
-        if chooses and rank_by is not None
-        else by
-        if chooses
-        else None,
-    )
-    table = output if output is not None and output.suffix.lower() in SUFFIXES else None
-    drawn = None if table is not None else output
-    body: dict[str, Any] = {"rows": [], "skipped": []}
-    if map_:
-        asked_methods = None if methods is None else names
-        body |= run_map(
-            pattern[0],
-            on[0],
-            asked_methods,
-            policies,
-            options,
-            reuse,
-            timed_by,
-            drawn,
-            sizes=asked_sizes,
-            markdown=markdown,
-            as_json=json,
+    timed_by = rank_by if by is None else by
+    _check_kind(kind, pattern, on, names if methods else [], sync, rank_by, by, chooses=chooses)
+    ranked_by = FORMULA if kind in (CURVE, MAP) else rank_by or by if chooses else None
+    options = replace(options, rank_by=ranked_by)
+    asked_sizes = parse_sizes(sizes)
+    if kind == MAP:
+        asked = None if methods is None else names
+        found = compare_regions(
+            pattern[0], on[0], asked, policies, options, asked_sizes, timed_by, reuse
         )
     else:
+        count, seed = options.ranks_per_node, options.seed
         with progress("reading"):
-            how: dict[str, Any] = {"parts": parts, "rows_to": rows_to, "word": word}
             pairs = [
-                read_inputs(traffic, machine, ranks_per_node=ranks_per_node, seed=seed, **how)
+                read_inputs(traffic, machine, reading, ranks_per_node=count, seed=seed)
                 for traffic in pattern
                 for machine in on
             ]
-        if stages:
+        combines = [word.strip() for word in (combine or "").split(",") if word.strip()]
+        if kind == STAGES:
             chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
-            body |= run_stages(
-                *pairs[0],
-                chosen,
-                drawn,
-                sizes=asked_sizes,
-                combines=_words(combine or "mixed"),
-                by=timed_by,
-                markdown=markdown,
-                as_json=json,
+            found = compare_programs(
+                *pairs[0], chosen, asked_sizes, timed_by, combines or ["mixed"]
             )
-        elif curve:
-            body |= run_curve(
-                *pairs[0],
-                options,
-                drawn,
-                sizes=asked_sizes,
-                by=timed_by,
-                markdown=markdown,
-                as_json=json,
-            )
+        elif kind == CURVE:
+            found = compare_curves(*pairs[0], options, asked_sizes, timed_by)
         else:
-            timing = parse_timing_options(simulate, models, measure, pairs)
+            asked_models = _models(simulate, models, measure, pairs)
             results = compare_pairs(
                 pairs,
                 options,
                 policies.spread(names),
-                models=timing.models,
+                models=asked_models,
                 by=timed_by,
                 named=methods is not None,
-                combines=_words(combine),
+                combines=combines,
                 watch=progress,
             )
-            body |= _hand_over(pairs, results, timing, drawn, markdown=markdown, as_json=json)
-    if table is not None:
-        write_table(table, _records(body))
+            found = _compared_rows(pairs, results, asked_models, measure)
+    if output is not None and output.suffix.lower() in SUFFIXES:
+        write_table(output, found.records)
+    elif output is not None:
+        write_report(output, found.markdown, found.picture)
+    if markdown:
+        print_markdown(found.markdown(), json)
+    else:
+        print_parts(found.parts, json)
     if json:
-        own = {
-            name: value
-            for name, value in options.given().items()
-            if name not in ("method", "rank_by")
-        }
-        given = {
-            "methods": methods,
-            "sync": sync,
-            **own,
-            **reading,
-            "reuse": None if reuse == "inf" else reuse,
-            "sizes": sizes,
-            "by": by,
-            "rank_by": rank_by,
-            "simulate": simulate,
-            "models": models,
-            "measure": measure,
-            "combine": combine,
-        }
-        manifest = manifest_of("compare", pattern, on, seed, given)
-        print_json(SCHEMA, body, replace(manifest, command=f"{manifest.command} {kind}".rstrip()))
+        manifest = manifest_of("compare", pattern, on, options.seed, given)
+        manifest = replace(manifest, command=f"{manifest.command} {kind}".rstrip())
+        print_json(SCHEMA, {"rows": [], "skipped": [], **found.body}, manifest)
 
 
-def _hand_over(
+def _compared_rows(
     pairs: Sequence[tuple[Pattern, Machine]],
     results: Sequence[Comparison],
-    timing: TimingOptions,
-    output: Path | None,
-    *,
-    markdown: bool,
-    as_json: bool,
-) -> dict[str, Any]:
-    """Completes, prints and writes what was found, pair after pair; what `--json` says of it."""
-    from conset.base.files import replacing
-    from conset.cli.compare_simulated import complete
-    from conset.cli.output import print_markdown, print_parts
-    from conset.report.simulated import ComparisonReport
-    from conset.report.style import FORMATS, save
-    from conset.studies.compare import merged
-
-    reports = []
-    for (traffic, machine), result in zip(pairs, results, strict=True):
-        found = complete(result, timing, machine) if timing else result
-        models = timing.models if timing else None
-        reports.append(ComparisonReport(found, traffic, machine, models, found.reference))
-    if output is not None and output.suffix.lower() in FORMATS:
-        save(reports[0].picture, output)
-    elif output is not None:
-        with replacing(output) as temporary:
-            temporary.write_text(
-                "\n".join(report.markdown() for report in reports), encoding="utf-8"
-            )
-    for k, report in enumerate(reports):
-        if markdown:
-            print_markdown(("\n" if k else "") + report.markdown(), as_json)
-        else:
-            print_parts([*([""] if k else []), *report.parts()], as_json)
+    models: tuple[str, ...],
+    measured: bool,
+) -> Compared:
+    """Rows of methods, pair after pair, completed by what is measured and by errors."""
+    reports, parts = [], list[RenderableType]()
+    timed = bool(models) or measured
+    for k, ((traffic, machine), result) in enumerate(zip(pairs, results, strict=True)):
+        found = _completed(result, machine, measured=measured) if timed else result
+        shown = models if timed else None
+        reports.append(ComparisonReport(found, traffic, machine, shown, found.reference))
+        parts += [*([""] if k else []), *reports[-1].parts()]
     whole = merged([report.result for report in reports])
-    body = {
-        "rows": whole.rows,
-        "skipped": whole.skipped,
-        "by": whole.by,
-        "stands_in": whole.stands_in or None,
-    }
-    return body | ({"errors_against": whole.reference or None} if timing else {})
+    body: dict[str, Any] = {"rows": whole.rows, "skipped": whole.skipped, "by": whole.by}
+    body["stands_in"] = whole.stands_in or None
+    if timed:
+        body["errors_against"] = whole.reference or None
 
+    def markdown() -> str:
+        return "\n".join(report.markdown() for report in reports)
 
-def _records(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a table has a row for.
-
-    A method and policy, a point of a curve, a cell of a map, a program of stages.
-    """
-    if "curves" in body:
-        return [
-            {"size": curve["size"], "by": curve["by"], **point}
-            for curve in body["curves"]
-            for point in curve["points"]
-        ]
-    if "map" in body:
-        return list(body["map"]["cells"])
-    return list(body.get("stages") or body["rows"])
+    return Compared(body, list(whole.rows), parts, markdown, reports[0].picture)
 
 
 def _check_output(output: Path | None, *, several: bool) -> None:
@@ -368,11 +324,6 @@ def _check_output(output: Path | None, *, several: bool) -> None:
         UsageError: another suffix, or a picture of several comparisons. MissingExtraError: a
             library is missing.
     """
-    from conset.base.errors import UsageError
-    from conset.base.files import require_replaceable
-    from conset.report.style import FORMATS, MARKDOWN, check_report_path
-    from conset.studies.compare.tidy import SUFFIXES, check_table_path
-
     if output is None:
         return
     suffix = output.suffix.lower()
@@ -391,86 +342,100 @@ def _check_output(output: Path | None, *, several: bool) -> None:
     require_replaceable(output)
 
 
-def _refuse_ignored(kind: str, asked: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-    """Raises UsageError for options that a curve or a map would not look at."""
-    from conset.base.errors import UsageError
-
-    if kind == "--curve":
-        refused = dict(asked)
-    elif kind == "--map":
-        refused = {"--combine": asked["--combine"]}
-        refused |= {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
-    else:
-        return
-    why = {
-        "--curve": "a curve is of method bounded, over contention and barriers",
-        "--map": "a map is of schedules of generated patterns",
-    }
-    for option, value in refused.items():
-        if value is not None:
-            raise UsageError(f"{option} {value}: does not go with {kind}: {why[kind]}")
-
-
-def _require_one_pair(kind: str, patterns: Sequence[str], machines: Sequence[str]) -> None:
-    from conset.base.errors import UsageError
-    from conset.base.units import count_of
-
-    if len(patterns) * len(machines) > 1:
+def _check_kind(
+    kind: str,
+    patterns: Sequence[str],
+    machines: Sequence[str],
+    names: list[str],
+    sync: str | None,
+    rank_by: str | None,
+    by: str | None,
+    *,
+    chooses: bool,
+) -> None:
+    """Raise UsageError for values that a kind of comparison cannot have."""
+    if kind and len(patterns) * len(machines) > 1:
         given = f"{count_of(len(patterns), 'pattern')} on {count_of(len(machines), 'machine')}"
         raise UsageError(f"{kind}: takes one pattern on one machine, given {given}")
-
-
-def _names(methods: str | None) -> list[str]:
-    """The methods asked for, each known; all of the table without a word."""
-    from conset.compilation.options import method_names
-
-    if methods is None:
-        return method_names(None)
-    return method_names(name.strip() for name in methods.split(",") if name.strip())
-
-
-def _words(combine: str | None) -> list[str]:
-    """The ways to combine that are asked for."""
-    return [word.strip() for word in (combine or "").split(",") if word.strip()]
-
-
-def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None) -> None:
-    from conset.base.errors import UsageError
-
-    if not stages:
-        return
-    if other:
-        raise UsageError("--stages: excludes --curve, --map, --simulate, --models and --measure")
-    if len(names) > 1:
+    if kind == STAGES and len(names) > 1:
         raise UsageError(f"--methods {','.join(names)}: --stages takes one method, of all stages")
-    if sync is not None and "," in sync:
+    if kind == STAGES and sync is not None and "," in sync:
         raise UsageError(f"--sync {sync}: --stages takes one policy")
-
-
-def _check_kind(
-    curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool
-) -> None:
-    from conset.base.errors import UsageError
-
-    if curve and map_:
-        raise UsageError("--curve and --map exclude each other")
-    if reuse != "inf" and not map_:
-        raise UsageError(f"--reuse {reuse}: goes with --map")
-    if rank_by not in (None, "formula") and not (map_ or chooses):
+    if rank_by not in (None, FORMULA) and not (kind == MAP or chooses):
         raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
-    if timing and (curve or map_):
-        raise UsageError(
-            f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}"
+    if kind in (CURVE, MAP) and None not in (by, rank_by) and by != rank_by:
+        raise UsageError(f"--by {by}: is what chooses here too, given --rank-by {rank_by}")
+
+
+def _models(
+    simulate: bool, models: str | None, measure: bool, pairs: Sequence[tuple[Pattern, Machine]]
+) -> tuple[str, ...]:
+    """The models that simulate: `--models` means `--simulate`, whose models are all machines'.
+
+    Raises:
+        UsageError: an unknown model. InputError: more ranks than this host can measure.
+    """
+    named: dict[str, None] = {}
+    for pattern, machine in pairs:
+        if measure:
+            require_cores(pattern.ranks)
+        if simulate or models is not None:
+            named |= dict.fromkeys(parse_models(models, machine))
+    return tuple(named)
+
+
+def require_cores(ranks: int) -> None:
+    """Raises `InputError` where this host has too few cores to measure so many ranks."""
+    cores = len(os.sched_getaffinity(0))
+    if ranks > cores * RANKS_PER_CORE:
+        raise InputError(
+            f"--measure: {ranks} ranks on the {cores} cores of this host, at most "
+            f"{cores * RANKS_PER_CORE} "
+            f"({RANKS_PER_CORE} a core) are measured"
         )
 
 
-def _timed_by(by: str | None, rank_by: str | None, single: bool) -> str | None:
-    """What says the times: `--by`, else what `--rank-by` names.
+def _completed(result: Comparison, machine: Machine, *, measured: bool) -> Comparison:
+    """The rows with what was measured of each, if asked for, and the errors of all times."""
 
-    A curve and a map know only one of them.
+    def measure(entry: Entry) -> dict[str, Any] | None:
+        if not measured:
+            return None
+        schedule = entry.whole
+        what = f"{schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"
+        with progress(f"running {what}"):
+            return measure_row(schedule, entry.program)
+
+    return result.with_errors(machine, measure)
+
+
+def measure_row(schedule: Schedule, program: Program | None = None) -> dict[str, Any]:
+    """What running a schedule or a program over MPI takes here, and on what it was run.
+
+    Raises:
+        UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived
+            wrong.
     """
-    from conset.base.errors import UsageError
-
-    if single and None not in (by, rank_by) and by != rank_by:
-        raise UsageError(f"--by {by}: is what chooses here too, given --rank-by {rank_by}")
-    return rank_by if by is None else by
+    result = run(program or schedule, repeat=REPEAT)
+    if result.mismatches:
+        raise VerificationError(
+            f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI"
+        )
+    where = (
+        f"{count_of(result.cores, 'core')} of this host" if result.one_machine else "several hosts"
+    )
+    note = (
+        f"{result.ranks} ranks on {where} by {result.mpi}, median of {result.repeat}; "
+        f"not {schedule.machine.name}, which is what is predicted and simulated"
+    )
+    return {
+        "median_s": result.median_s,
+        "min_s": min(result.times_s["schedule"]),
+        "repeat": result.repeat,
+        "ranks": result.ranks,
+        "mpi": result.mpi,
+        "cores": result.cores,
+        "one_machine": result.one_machine,
+        "bytes_checked": result.bytes_checked,
+        "note": note,
+    }

@@ -1,175 +1,186 @@
-"""`conset compile`: a pattern and a machine in, a schedule out."""
+"""`conset compile`: a pattern and a machine in, a schedule or a program out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from conset.cli import options as o
+from conset.base.errors import UsageError, VerificationError
+from conset.base.files import require_replaceable
+from conset.base.stopping import STOPPED, interruptible
+from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
+from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded
+from conset.cli.output import console, print_json, progress
+from conset.compilation.combining.choose import compile_combined
+from conset.compilation.combining.summary import summarize_combination
+from conset.compilation.options import DIRECT, CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec, read_program
+from conset.compilation.summary import summarize
+from conset.inputs import load_machine
+from conset.machine.machine import Machine
+from conset.methods.phases.table import whose_fault
+from conset.models.formula.evaluate import predict_program
+from conset.pattern.layout import require_layout_path
+from conset.pattern.pattern import Pattern
+from conset.report.outcome import combined_text, compile_text, program_object, program_text
+from conset.schedule.document import AnyDocument
+from conset.schedule.files.compiled import document_of, require_writable, write_compiled
+from conset.schedule.manifest import Manifest
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+from conset.verification import verify
 
-if TYPE_CHECKING:
-    from conset.machine.machine import Machine
-    from conset.pattern.layout import Layout
-    from conset.pattern.pattern import Pattern
+SCHEMA = "conset/compile@1"
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What a compile gives, however it was made.
+
+    Attributes:
+        body: what `--json` has.
+        text: for people.
+        stopped_early: whether the search was stopped.
+        verified: whether no rule is broken.
+        what: what is written.
+        schema: of `--json`.
+    """
+
+    body: Mapping[str, Any]
+    text: RenderableType
+    stopped_early: bool
+    verified: bool
+    what: Schedule | Program | AnyDocument
+    schema: str = SCHEMA
+
+
+@expanded()
 def command(
-    pattern: o.PatternArgument,
-    on: o.MachineOption,
-    method: o.MethodOption = "auto",
-    contention: o.ContentionOption = None,
-    channels: o.ChannelsOption = None,
-    limits: o.LimitsOption = None,
-    placement: o.PlacementOption = "identity",
-    ranks_per_node: o.RanksPerNodeOption = 1,
-    sync: o.ChosenSyncOption = None,
-    seed: o.SeedOption = 0,
-    effort: Annotated[
-        int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)
-    ] = 1,
-    timetable: o.TimetableOption = None,
-    router: o.RouterOption = None,
-    phases: o.PhasesOption = None,
-    posting: o.PostingOption = "schedule",
-    objective: o.ObjectiveOption = "time",
-    rank_by: o.RankByOption = None,
-    min_bandwidth: o.MinBandwidthOption = None,
-    max_latency: o.MaxLatencyOption = None,
-    routes: o.RoutesOption = "fixed",
-    combine: o.CombineOption = "none",
-    parts: o.PartsOption = None,
-    rows_to: o.RowsToOption = None,
-    word: o.WordOption = "8",
-    layout: o.LayoutOption = None,
-    output: o.OutputOption = None,
-    json: o.JsonOption = False,
+    pattern: PatternArgument,
+    on: MachineOption,
+    options: CompileOptions,
+    reading: Reading,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            "--layout",
+            metavar="FILE.npz",
+            help="Where to write who owns what of a mesh, graph or matrix, for applications.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write; without it nothing is written."
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
-    from conset.base.errors import UsageError, VerificationError
-    from conset.base.files import require_replaceable
-    from conset.cli.inputs import manifest_of, reading_options
-    from conset.cli.output import console, print_json, progress
-    from conset.cli.programs import combine_to_file, compile_to_file
-    from conset.cli.signals import STOPPED, interruptible
-    from conset.compilation.options import CompileOptions, method_name
-    from conset.compilation.pipeline import compile_pattern
-    from conset.compilation.summary import summarize
-    from conset.methods.phases.table import whose_fault
-    from conset.pattern.layout import require_layout_path
-    from conset.report.outcome import compile_text
-    from conset.schedule.files.schedule import require_writable, write_schedule
-    from conset.verification import verify_schedule
-
+    of_blocks, forwards = Path(pattern).suffix == ".toml", options.combine != DIRECT
     if output is not None:
-        require_writable(output)
+        require_writable(output, program=of_blocks or forwards)
     if layout is not None:
         require_replaceable(require_layout_path(layout))
-    method = method_name(method)
-    options = CompileOptions(
-        method=method,
-        contention=contention,
-        channels=channels,
-        limits=limits,
-        placement=placement,
-        ranks_per_node=ranks_per_node,
-        sync=sync,
-        seed=seed,
-        effort=effort,
-        timetable=timetable,
-        router=router,
-        phases=phases,
-        posting=posting,
-        objective=objective,
-        rank_by=rank_by,
-        min_bandwidth=min_bandwidth,
-        max_latency=max_latency,
-        routes=routes,
-    )
-    chosen = {} if combine == "none" else {"combine": combine}
-    reading = reading_options(parts, rows_to, word)
-    given = {**options.given(), **chosen, **reading}
-    if Path(pattern).suffix == ".toml":
-        if combine != "none":
-            raise UsageError(
-                f"--combine {combine}: is for patterns, {pattern} is a program of blocks"
-            )
-        if layout is not None:
-            raise UsageError(
-                f"--layout: is for meshes, graphs and matrices, {pattern} is a program of blocks"
-            )
-        said = next((name for name, value in reading.items() if value is not None), None)
-        if said is not None:
-            raise UsageError(
-                f"--{said.replace('_', '-')}: is for one pattern; in {pattern} a block says "
-                f"{said} itself"
-            )
-        compile_to_file(pattern, on, options, given, output, json)
-        return
+    if of_blocks:
+        _refuse_of_programs(pattern, options, reading, layout)
     with progress("reading"):
-        traffic, machine, owned = _read(
-            pattern, on, layout is not None, ranks_per_node, seed, parts, rows_to, word
-        )
-    manifest = manifest_of("compile", pattern, on, seed, given)
-    if combine != "none":
-        combine_to_file(traffic, machine, options, combine, manifest, output, json)
-        _write_layout(owned, layout)
-        return
-    with interruptible(), progress(f"scheduling by {method}", search=True):
-        schedule = compile_pattern(traffic, machine, options, manifest=manifest)
-    with progress("verifying, bounding, predicting"):
-        summary = summarize(schedule)
-    if not summary["verified"]:
-        broken = verify_schedule(schedule).violations[0].text
-        raise VerificationError(
-            f"method {schedule.method} made a schedule that does not verify: "
-            f"{whose_fault(schedule.method)}: {broken}"
-        )
+        owned, compiling = None, _compile_combined if forwards else _compile_directly
+        if of_blocks:
+            machine = load_machine(on)
+            make = partial(_compile_blocks, read_program(pattern, machine, options), machine)
+        elif layout is None:
+            count = options.ranks_per_node
+            inputs = read_inputs(pattern, on, reading, ranks_per_node=count, seed=options.seed)
+            make = partial(compiling, *inputs)
+        else:
+            partition, machine = read_partition(pattern, on, reading, seed=options.seed)
+            make, owned = partial(compiling, partition.pattern, machine), partition.layout
+    given = {**options.given(), **reading.given()}
+    manifest = manifest_of("compile", pattern, on, options.seed, given)
+    made = make(options, manifest)
+    if not made.verified:
+        found = document_of(made.what) if isinstance(made.what, Program) else made.what
+        broken = verify(found).violations[0].text
+        name = getattr(made.what, "method", "")
+        what = f"method {name} made a schedule that" if name else "the program"
+        fault = whose_fault(name) if name else "a bug of conset"
+        raise VerificationError(f"{what} does not verify: {fault}: {broken}")
     if output is not None:
         with progress("writing"):
-            write_schedule(schedule, output)
-    _write_layout(owned, layout)
+            write_compiled(made.what, output)
+    if owned is not None and layout is not None:
+        with progress("writing the layout"):
+            owned.write(layout)
     if json:
-        print_json("conset/compile@1", summary, manifest)
-    console(json).print(compile_text(schedule, summary))
-    if summary["stopped_early"]:
+        print_json(made.schema, made.body, manifest)
+    console(json).print(made.text)
+    if made.stopped_early:
         raise typer.Exit(STOPPED)
 
 
-def _read(
-    pattern: str,
-    on: str,
-    partitioned: bool,
-    ranks_per_node: int,
-    seed: int,
-    parts: int | None,
-    rows_to: int | None,
-    word: str,
-) -> tuple[Pattern, Machine, Layout | None]:
-    """(pattern, machine, who owns what where it is asked for)."""
-    from conset.cli.inputs import read_inputs, read_partition
-
-    if not partitioned:
-        traffic, machine = read_inputs(
-            pattern,
-            on,
-            ranks_per_node=ranks_per_node,
-            seed=seed,
-            parts=parts,
-            rows_to=rows_to,
-            word=word,
+def _refuse_of_programs(
+    path: str, options: CompileOptions, reading: Reading, layout: Path | None
+) -> None:
+    """Raise UsageError for an option that a program of blocks would not look at."""
+    if options.combine != DIRECT:
+        raise UsageError(
+            f"--combine {options.combine}: is for patterns, {path} is a program of blocks"
         )
-        return traffic, machine, None
-    partition, machine = read_partition(
-        pattern, on, seed=seed, parts=parts, rows_to=rows_to, word=word
-    )
-    return partition.pattern, machine, partition.layout
+    if layout is not None:
+        raise UsageError(
+            f"--layout: is for meshes, graphs and matrices, {path} is a program of blocks"
+        )
+    for name, value in reading.given().items():
+        if value is not None:
+            raise UsageError(
+                f"--{name.replace('_', '-')}: is for one pattern; in {path} a block says {name} "
+                "itself"
+            )
 
 
-def _write_layout(owned: Layout | None, path: Path | None) -> None:
-    from conset.cli.output import progress
+def _compile_directly(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> _Made:
+    with interruptible(), progress(f"scheduling by {options.method}", search=True):
+        schedule = compile_pattern(pattern, machine, options, manifest=manifest)
+    with progress("verifying, bounding, predicting"):
+        body = summarize(schedule)
+    text = compile_text(schedule, body)
+    return _Made(body, text, body["stopped_early"], body["verified"], schedule)
 
-    if owned is not None and path is not None:
-        with progress("writing the layout"):
-            owned.write(path)
+
+def _compile_combined(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> _Made:
+    """With combined messages; a schedule where they go directly."""
+    combine = options.combine
+    with interruptible(), progress(f"combining by {combine}", search=True):
+        found = compile_combined(pattern, machine, options, combine, manifest=manifest)
+    with progress("verifying, bounding, predicting"):
+        body = summarize_combination(found)
+    what = found.whole if found.combine == DIRECT else found.program
+    text = combined_text(found, body)
+    return _Made(body, text, body["stopped_early"], body["verified"], what)
+
+
+def _compile_blocks(
+    blocks: list[BlockSpec], machine: Machine, options: CompileOptions, manifest: Manifest
+) -> _Made:
+    """Patterns one by one, whose phases share contexts."""
+    with interruptible(), progress(f"scheduling {len(blocks)} blocks", search=True):
+        program = compile_program(blocks, machine, options, manifest=manifest)
+    with progress("verifying"):
+        document = document_of(program)
+        verified = verify(document).ok
+    prediction = predict_program(program)
+    body, text = program_object(program, prediction), program_text(program, prediction)
+    return _Made(body, text, program.stopped_early, verified, document, "conset/program@1")

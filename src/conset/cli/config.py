@@ -14,40 +14,34 @@ from typing import Annotated
 
 import typer
 
+import conset
 from conset.base import VERSION
 from conset.base.errors import UsageError
 from conset.cli.options import JsonOption
+from conset.cli.output import print_json, print_plain
+from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/config@1"
 
-CFlagsOption = Annotated[bool, typer.Option("--cflags", help="Options to compile with.")]
-LibsOption = Annotated[
-    bool, typer.Option("--libs", help="Options to link with, the library's place among them.")
-]
-PrefixOption = Annotated[bool, typer.Option("--prefix", help="The folder with include and lib.")]
-CMakeOption = Annotated[
-    bool, typer.Option("--cmake", help="The folder of the CMake package, for conset_DIR.")
-]
-PkgConfigOption = Annotated[
-    bool, typer.Option("--pkg-config", help="The folder of conset.pc, for PKG_CONFIG_PATH.")
-]
-VersionOption = Annotated[bool, typer.Option("--version", help="The version of the library.")]
-
 
 def command(
-    cflags: CFlagsOption = False,
-    libs: LibsOption = False,
-    prefix: PrefixOption = False,
-    cmake: CMakeOption = False,
-    pkg_config: PkgConfigOption = False,
-    version: VersionOption = False,
+    cflags: Annotated[bool, typer.Option("--cflags", help="Options to compile with.")] = False,
+    libs: Annotated[
+        bool, typer.Option("--libs", help="Options to link with, the library's place among them.")
+    ] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="The folder with include and lib.")
+    ] = False,
+    cmake: Annotated[
+        bool, typer.Option("--cmake", help="The folder of the CMake package, for conset_DIR.")
+    ] = False,
+    pkg_config: Annotated[
+        bool, typer.Option("--pkg-config", help="The folder of conset.pc, for PKG_CONFIG_PATH.")
+    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="The version of the library.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Print how to compile and link a C, C++ or Fortran program with conset."""
-    from conset.cli.config import find_c_library
-    from conset.cli.output import print_json, print_plain
-    from conset.schedule.manifest import Manifest
-
     library = find_c_library()
     values = {
         "cflags": library.cflags,
@@ -127,8 +121,6 @@ def search_folders() -> list[Path]:
 
     Sources of an editable install lie elsewhere.
     """
-    import conset
-
     return [Path(folder) for folder in conset.__path__] + [
         Path(entry) / "conset" for entry in sys.path if entry
     ]

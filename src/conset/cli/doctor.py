@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import sys
+import tempfile
 from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from conset.base.errors import ConsetError
 from conset.cli.options import JsonOption
+from conset.cli.output import console, print_json, progress
+from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.report.catalogue import checks_text
+from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/doctor@1"
 REQUIRED = ("numpy", "scipy", "pydantic", "typer", "rich", "jinja2")
@@ -55,30 +65,22 @@ class Check:
     broken: bool = False
 
 
-DeepOption = Annotated[
-    bool, typer.Option("--deep", help="Import every library, which takes seconds.")
-]
-
-
-MpiexecOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."
-    ),
-]
-
-
 def command(
-    deep: DeepOption = False, mpiexec: MpiexecOption = None, json: JsonOption = False
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Import every library, which takes seconds.")
+    ] = False,
+    mpiexec: Annotated[
+        str | None,
+        typer.Option(
+            "--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """List what is installed, what is missing, and the command that installs it.
 
     Start two MPI ranks.
     """
-    from conset.cli.output import console, print_json, progress
-    from conset.report.catalogue import checks_text
-    from conset.schedule.manifest import Manifest
-
     checks = [check_python(), *check_libraries(deep), check_core(), check_launcher(mpiexec)]
     if checks[-1].ok:
         with progress(f"starting 2 ranks, at most {TIMEOUT_S:g} s"):
@@ -95,9 +97,6 @@ def command(
 
 def check_python() -> Check:
     """The interpreter is new enough, or this would not run."""
-    import platform
-    import sys
-
     return Check(
         "python",
         sys.version_info >= (3, 11),
@@ -123,8 +122,6 @@ def check_libraries(deep: bool = False) -> list[Check]:
 def _library(
     name: str, deep: bool, fix: str, purpose: str = "", *, required: bool = False
 ) -> Check:
-    from importlib import import_module, metadata
-
     try:
         version = metadata.version(name)
         if deep:
@@ -152,9 +149,6 @@ def check_core() -> Check:
 
 def check_launcher(mpiexec: str | None = None) -> Check:
     """The `mpiexec` of an MPI wheel, as `conset run` finds it, or another one."""
-    from conset.base.errors import ConsetError
-    from conset.execution.launcher import find_launcher
-
     try:
         return Check("mpiexec", True, " ".join(find_launcher(mpiexec)), purpose="conset run")
     except ConsetError as error:
@@ -164,12 +158,6 @@ def check_launcher(mpiexec: str | None = None) -> Check:
 
 def check_job(mpiexec: str | None = None) -> Check:
     """Starts two ranks that add up their numbers."""
-    import tempfile
-    from pathlib import Path
-
-    from conset.base.errors import ConsetError
-    from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
-
     job = find_job()
     if job is not None:
         return _job_fails(

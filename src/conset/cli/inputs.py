@@ -4,77 +4,75 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from conset.base.units import parse_size
+import typer
+from pydantic import ValidationError
+
+from conset.base.errors import ConsetError, UsageError, VerificationError
+from conset.base.options import option
+from conset.base.units import count_of, parse_size
+from conset.cli.options import SYNCS, completing, spelled
+from conset.cli.output import progress
+from conset.compilation import options
+from conset.inputs import load_machine, load_pattern, partition
+from conset.machine.machine import Machine
+from conset.machine.spec import FILE_SUFFIXES, is_spec
+from conset.pattern.generators.table import GENERATORS
+from conset.pattern.layout import Partition
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import input_path
+from conset.schedule.files.compiled import from_document
+from conset.schedule.files.documents import read_document
+from conset.schedule.files.sniff import sniff
 from conset.schedule.manifest import Manifest, sha256_of
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+from conset.verification import verify
 
-if TYPE_CHECKING:
-    from conset.machine.machine import Machine
-    from conset.pattern.layout import Partition
-    from conset.pattern.pattern import Pattern
+SyncOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sync",
+        metavar="S",
+        autocompletion=completing(*SYNCS),
+        help=f"{options.POLICIES}.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read as a pattern.
+
+    Attributes:
+        parts: parts of a mesh or graph.
+        rows_to: ranks of a sparse matrix.
+        word: bytes per entry or node.
+    """
+
+    parts: int | None = option(None, "N", "Parts of a mesh or graph, by METIS; one rank each.")
+    rows_to: int | None = option(None, "N", "Distribute a sparse matrix by rows over N ranks.")
+    word: str = option("8", "SIZE", "Bytes per entry or node where a file counts words.")
+
+    def given(self) -> dict[str, Any]:
+        """As a manifest lists it; defaults are None."""
+        return vars(self) | {"word": None if self.word == "8" else self.word}
+
+    def arguments(self) -> dict[str, Any]:
+        """As functions that read patterns take it."""
+        return vars(self) | {"word": parse_size(self.word, "--word")}
 
 
 def read_inputs(
-    pattern: str,
-    on: str,
-    *,
-    ranks_per_node: int = 1,
-    seed: int = 0,
-    parts: int | None = None,
-    rows_to: int | None = None,
-    word: str = "8",
+    pattern: str, on: str, reading: Reading, *, ranks_per_node: int = 1, seed: int = 0
 ) -> tuple[Pattern, Machine]:
-    """The pattern and the machine that the words name.
-
-    A spec without `ranks=` takes the machine's.
-    """
-    from conset.base.errors import UsageError
-    from conset.machine.spec import parse_machine
-    from conset.pattern.spec import parse_pattern
-
-    if ranks_per_node < 1:
-        raise UsageError(
-            f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
-        )
-    machine = parse_machine(on)
-    ranks = machine.topology.endpoints * ranks_per_node
-    word_bytes = parse_size(word, "--word")
-    traffic = parse_pattern(
-        pattern,
-        topology=machine.topology,
-        ranks=ranks,
-        seed=seed,
-        parts=parts,
-        rows_to=rows_to,
-        word=word_bytes,
-    )
-    return traffic, machine
-
-
-def read_partition(
-    pattern: str,
-    on: str,
-    *,
-    seed: int = 0,
-    parts: int | None = None,
-    rows_to: int | None = None,
-    word: str = "8",
-) -> tuple[Partition, Machine]:
-    """The partition and the machine that the words name: a mesh, graph, matrix or packfile."""
-    from conset.machine.spec import parse_machine
-    from conset.pattern.spec import parse_partition
-
-    word_bytes = parse_size(word, "--word")
-    return parse_partition(
-        pattern, parts=parts, rows_to=rows_to, word=word_bytes, seed=seed
-    ), parse_machine(on)
-
-
-def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[str, Any]:
-    """How a pattern is read, as a manifest lists it; defaults are None."""
-    return {"parts": parts, "rows_to": rows_to, "word": None if word == "8" else word}
+    """The pattern and the machine that are named; a spec without `ranks=` takes the machine's."""
+    machine = load_machine(on)
+    how = reading.arguments()
+    return load_pattern(pattern, machine, ranks_per_node=ranks_per_node, seed=seed, **how), machine
 
 
 def manifest_of(
@@ -86,27 +84,12 @@ def manifest_of(
 ) -> Manifest:
     """The manifest of a command on patterns and machines.
 
-    Outputs are no options and must not be passed.
-
-    The command is written in canonical words: options in the order given, defaults (None, False)
-    left out. The digest of several patterns is that of their digests.
+    Outputs are no options and must not be passed. The digest of several patterns is that of their
+    digests.
     """
-    from conset.machine.spec import FILE_SUFFIXES
-    from conset.pattern.spec import input_path
-
-    given = {
-        f"--{name.replace('_', '-')}": value
-        for name, value in options.items()
-        if value not in (None, False)
-    }
-    arguments = [
-        option if value is True else f"{option} {value}" for option, value in given.items()
-    ]
     patterns, machines = ([each] if isinstance(each, str) else each for each in (pattern, on))
     paths = [input_path(each) for each in patterns]
-    named = [
-        each if path is None else path.name for each, path in zip(patterns, paths, strict=True)
-    ]
+    named = [path.name if path else each for each, path in zip(patterns, paths, strict=True)]
     on_words = [
         f"--on {Path(each).name if Path(each).suffix.lower() in FILE_SUFFIXES else each}"
         for each in machines
@@ -116,97 +99,108 @@ def manifest_of(
         for each, path in zip(patterns, paths, strict=True)
     ]
     return Manifest(
-        command=" ".join(["conset", command, *named, *on_words, *arguments]),
+        command=" ".join(["conset", command, *named, *on_words, *spelled(options)]),
         seed=seed,
         input_sha256=digests[0] if len(digests) == 1 else sha256_of("".join(digests)),
     )
 
 
-def in_order(arguments: list[str], commands: Sequence[str]) -> list[str]:
-    """The arguments as the commands take them.
+def read_partition(
+    pattern: str, on: str, reading: Reading, *, seed: int = 0
+) -> tuple[Partition, Machine]:
+    """The partition and the machine that are named: a mesh, graph, matrix or packfile."""
+    return partition(pattern, **reading.arguments(), seed=seed), load_machine(on)
 
-    `--json` after the command, `help COMMAND` as `COMMAND --help`.
+
+def read_verified(file: Path) -> Schedule | Program:
+    """The schedule or program in a file, verified before it may be executed.
+
+    Raises:
+        VerificationError: it does not verify; names the first violation. InputError: no schedule or
+            program.
     """
-    if not arguments or arguments == ["help"]:
-        return ["--help"]
-    if arguments[0] == "help" and arguments[1] in commands:
-        return [*arguments[1:], "--help"]
-    if arguments[0] == "help":
-        return arguments[1:]  # which is then said to be unknown
-    if arguments[0] == "--json" and len(arguments) > 1:
-        return [*in_order(arguments[1:], commands), "--json"]
-    return arguments
+    with progress("verifying"):
+        document = read_document(file)
+        verdict = verify(document)
+    if not verdict.ok:
+        first = verdict.violations[0].text
+        raise VerificationError(
+            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the "
+            f"first: {first}"
+        )
+    return from_document(document)
 
 
-def explain(message: str, arguments: Sequence[str]) -> str:
-    """A message of the argument parser in terms of the command line, with what to do about it."""
-    invalid = re.match(r"Invalid value for '([^']*)': (.*)", message, re.DOTALL)
-    if invalid is not None:
-        return _value(invalid[1], invalid[2], arguments)
-    if message == "Missing option '--on'.":
-        machine = next((word for word in arguments[1:] if _is_machine(word)), None)
+def refuse_ranks(mpiexec: str | None) -> None:
+    """Refuses a launcher that states how many ranks to start: they come from the file."""
+    parts = (mpiexec or "").split()
+    stated = [word for word in parts if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
+    if stated:
+        raise UsageError(
+            f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added"
+        )
+
+
+def explain(error: Exception, arguments: Sequence[str]) -> str:
+    """An error in one line: options as on the command line, and what to do about it."""
+    if isinstance(error, ConsetError):
+        return explain_missing(spell_options(str(error), error.options), arguments)
+    unknown, parameter = getattr(error, "option_name", None), getattr(error, "param", None)
+    machine = next((word for word in arguments[1:] if _is_machine(word)), None)
+    if unknown is not None and arguments[0].startswith("-"):
+        return (
+            f"No such option: {unknown}: options of a command stand after it; only --json may "
+            "stand before"
+        )
+    if unknown is not None and (near := getattr(error, "possibilities", None)):
+        return f"No such option: {unknown}: did you mean {sorted(near)[0]}?"
+    if isinstance(error.__cause__, ValidationError):
+        return f"{_name_of(parameter)} {_broken_rule(error.__cause__)}"
+    if parameter is not None and parameter.param_type_name == "argument":
+        name, command = _name_of(parameter), arguments[0]
+        return f"Missing argument {name}: `conset help {command}` shows what is due, with examples"
+    if parameter is not None and "--on" in parameter.opts:
         if machine is not None:
             return f"Missing option '--on': put --on before {machine}"
         return (
-            "Missing option '--on': a machine is required, as --on mesh:4x4; `conset "
-            "machines` lists more"
+            "Missing option '--on': a machine is required, as --on mesh:4x4; `conset machines` "
+            "lists more"
         )
-    option = re.match(r"No such option: (\S+)", message)
-    if option is not None and arguments[0].startswith("-"):
-        return (
-            f"No such option: {option[1]}: options of a command stand after it; only --json may "
-            "stand before"
-        )
-    near = re.match(r"No such option: (\S+) \(Possible options: ([^,)]+)", message)
-    if near is not None:
-        return f"No such option: {near[1]}: did you mean {near[2]}?"
-    missing = re.match(r"Missing argument '([^']*)'", message)
-    if missing is not None:
-        return (
-            f"Missing argument {missing[1]}: `conset help {arguments[0]}` shows what is due, "
-            "with examples"
-        )
-    extra = re.match(r"Got unexpected extra argument\(s\) \((.*)\)", message)
-    if extra is not None:
-        machine = next((word for word in extra[1].split() if _is_machine(word)), None)
-        return message if machine is None else f"{message}: put --on before {machine}"
+    message = str(getattr(error, "format_message", error.__str__)())
+    placed = any(word == "--on" or word.startswith("--on=") for word in arguments)
+    is_extra = type(error).__name__ == "UsageError"
+    if is_extra and machine is not None and not placed:
+        return f"{message}: put --on before {machine}"
     return message
 
 
+def _name_of(parameter: Any) -> str:
+    """An option or argument as the help has it."""
+    name = parameter.opts[0]
+    return str(name if name.startswith("-") else parameter.get_error_hint().strip("'"))
+
+
+RULES = {
+    "int_parsing": "a whole number is required",
+    "int_parsing_size": "a whole number is required",
+    "float_parsing": "a number is required",
+    "bool_parsing": "yes or no is required",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "greater_than": "must be above {gt}",
+}
+"""By the kinds of errors of pydantic, which reads the values of options."""
+
+
+def _broken_rule(error: ValidationError) -> str:
+    """What was given, and the rule."""
+    found = error.errors()[0]
+    rule = RULES.get(found["type"], found["msg"]).format(**found.get("ctx", {}))
+    return f"'{found['input']}': {rule}"
+
+
 def _is_machine(word: str) -> bool:
-    from conset.machine.spec import FILE_SUFFIXES, is_spec
-
     return is_spec(word) or word.lower().endswith(FILE_SUFFIXES)
-
-
-_RULES = (
-    ("should be a valid integer", "a whole number is required"),
-    ("should be a valid number", "a number is required"),
-    ("should be greater than or equal to ", "must be at least "),
-    ("should be less than or equal to ", "must be at most "),
-    ("should be greater than ", "must be above "),
-    ("should be a valid boolean", "yes or no is required"),
-)
-
-
-def _value(name: str, rule: str, arguments: Sequence[str]) -> str:
-    given = _given(name, arguments)
-    for theirs, ours in _RULES:
-        if theirs in rule:
-            number = rule.split(theirs, 1)[1].split()[0] if ours.endswith(" ") else ""
-            return f"{name} {given}: {ours}{number}".replace("  ", " ")
-    return f"{name} {given}: {rule}".replace(" :", ":")
-
-
-def _given(name: str, arguments: Sequence[str]) -> str:
-    """The value of an option as it was typed, quoted."""
-    for option in re.split(r"\s*/\s*", name):
-        for k, word in enumerate(arguments):
-            if word == option and k + 1 < len(arguments):
-                return f"'{arguments[k + 1]}'"
-            if word.startswith(f"{option}="):
-                return f"'{word.partition('=')[2]}'"
-    return ""
 
 
 _OPTIONS = {"conset.machine.spec.with_settings": "--set"}
@@ -269,8 +263,6 @@ def _explain_place(what: str, kind: str, name: str, arguments: Sequence[str]) ->
 
 def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
     """Of a command for patterns that was given what `compile` reads or writes."""
-    from conset.schedule.files.sniff import sniff
-
     begins = ("unknown suffix", "lists 'nodes' and 'edges'")
     name = next(
         (
@@ -292,6 +284,4 @@ def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
 
 
 def _is_pattern(word: str) -> bool:
-    from conset.pattern.generators.table import GENERATORS
-
     return re.split("[:,]", word, maxsplit=1)[0] in GENERATORS

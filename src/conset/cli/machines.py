@@ -7,47 +7,55 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from conset.cli import completion as c
-from conset.cli.options import JsonOption
+from conset.base.errors import UsageError
+from conset.cli.options import MACHINES, JsonOption, completing
 from conset.cli.output import console, print_json
+from conset.machine.flat_file import write_machine
+from conset.machine.machine import Machine
+from conset.machine.spec import PRESETS, TEXTS, TODAY, parse_machine
+from conset.report.machine import machine_table
+from conset.report.presets import (
+    TEXTS_ARE,
+    described,
+    families_object,
+    families_table,
+    networks_object,
+    networks_table,
+    of_preset,
+    presets_table,
+    published_table,
+    remarks_table,
+    structure_rows,
+)
 from conset.schedule.manifest import Manifest, sha256_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from conset.machine.machine import Machine
-
-NameArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[NAME]",
-        autocompletion=c.complete_machine,
-        help="A preset, or any machine (paragon:8x8, torus:8x8, cluster.toml).",
-    ),
-]
-
-
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="The machine for programs without Python: x.machine."
-    ),
-]
 
 
 def command(
-    name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            autocompletion=completing(*MACHINES),
+            help="A preset, or any machine (paragon:8x8, torus:8x8, cluster.toml).",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The machine for programs without Python: x.machine.",
+        ),
+    ] = None,
 ) -> None:
     """List the machines, or one: every number with its unit, its tag and its source."""
-    from conset.base.errors import UsageError
-    from conset.machine.flat_file import write_machine
-    from conset.machine.spec import PRESETS, parse_machine
-    from conset.report.presets import described, families_object, networks_object
-
     machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS if as_json else ())]
     if output is not None:
         if not name:
@@ -74,9 +82,6 @@ def command(
 
 
 def _print_one(out: Console, machine: Machine) -> None:
-    from conset.report.machine import machine_table
-    from conset.report.presets import of_preset, published_table, remarks_table, structure_rows
-
     own = of_preset(machine)
     if own is not None:
         out.print(own.about, markup=False)
@@ -87,9 +92,6 @@ def _print_one(out: Console, machine: Machine) -> None:
 
 
 def _print_list(out: Console) -> None:
-    from conset.machine.spec import TEXTS, TODAY
-    from conset.report.presets import TEXTS_ARE, families_table, networks_table, presets_table
-
     out.print(presets_table("machines of today", TODAY))
     out.print()
     out.print(presets_table("machines of the texts", TEXTS))

@@ -1,67 +1,108 @@
 """`conset`: reads the command line, runs one command, turns errors into a line and an exit code.
 
-What takes time is imported inside functions; the process begins in `conset.cli.entry`.
+Every command is `cli/<name>.py` with a function `command`, or with an `app` of commands, which is
+imported when the command is named; nothing that takes long is imported here.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
 
-from conset.cli.entry import INTERRUPTED, NOTHING_WRITTEN, listen_early
-from conset.cli.signals import Terminated, close_streams, interrupts, listen_late, open_streams
+import typer
+from typer.core import TyperCommand, TyperGroup
 
-if TYPE_CHECKING:
-    import typer
+from conset.base import VERSION
+from conset.base.errors import ConsetError, UsageError, unknown_name
+from conset.base.files import written
+from conset.cli.examples import examples_text
+from conset.cli.output import close_streams, error_object, open_streams
 
-COMMANDS = (
-    "compile",
-    "verify",
-    "bound",
-    "predict",
-    "simulate",
-    "run",
-    "calibrate",
-    "plan",
-    "show",
-    "report",
-    "compare",
-    "campaign",
-    "reproduce",
-    "methods",
-    "patterns",
-    "machines",
-    "config",
-    "testbed",
-    "doctor",
+try:
+    from conset.base import stopping
+except ImportError:  # without its core, which `conset doctor` reports
+    stopping = None  # type: ignore[assignment]
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "compile": "Cut a pattern into phases under limits: verified, bounded, predicted.",
+        "verify": "Verify a file of `compile` or `simulate` by code that shares nothing with it: "
+        "violations, and exit code 4.",
+        "bound": "Compute what no schedule can beat under the limits of a method, with the proof.",
+        "predict": "Predict the time of a schedule by the machine's model or by formula, with its "
+        "terms.",
+        "simulate": "Simulate a schedule, a program, or a trace on a machine: when every message "
+        "is delivered; or latency by load.",
+        "run": "Execute a schedule or a program over MPI beside its baselines, every byte checked.",
+        "calibrate": "Measure the words of your machine over MPI, with intervals: overheads, "
+        "latency, rates, barriers, contention.",
+        "plan": "Plan what each rank executes; with -o a file for programs without Python (C, "
+        "C++, Fortran), or their source.",
+        "show": "Draw a machine, a pattern, a schedule, a program or a timeline, in the terminal "
+        "or as a picture.",
+        "report": "Report on files as one page: what each is, whether it is right, how good, how "
+        "long, with pictures.",
+        "compare": "Compare methods on patterns and machines: phases, gap, load, time by the "
+        "machine's model, or by several.",
+        "campaign": "Run a matrix of cases, measured or simulated: the choice beside everything "
+        "else, case by case, resumable.",
+        "reproduce": "Reproduce the four texts: every table and figure from the pipeline, with "
+        "the error of each cell.",
+        "methods": "List the methods, or one: limits, domain, guarantee, complexity, reference; "
+        "with --on whether they apply.",
+        "patterns": "List the patterns, or one: what is sent, arguments with their defaults, what "
+        "the number of ranks must be.",
+        "machines": "List the machines, or one: every number with its unit, its tag and its "
+        "source.",
+        "config": "Print how to compile and link a C, C++ or Fortran program with conset.",
+        "testbed": "A contended network on this machine, to run schedules on: nodes are network "
+        "namespaces.",
+        "doctor": "List what is installed, what is missing, and the command that installs it; "
+        "start two MPI ranks.",
+    }
 )
-"""Every command is `cli/<name>.py` with a function `command`, or with an `app` of commands.
+"""Command, with the first line of its help; the order is that of the help."""
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended with nothing to give."""
 
-The order is that of the help.
-"""
+
+class _Commands(TyperGroup):
+    """All commands; that which is named is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        listed = {name: TyperCommand(name, short_help=line) for name, line in COMMANDS.items()}
+        super().__init__(**settings | {"commands": listed})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load_command(str(name)), rest
 
 
-def build() -> typer.Typer:
-    """The application with all commands."""
-    from importlib import import_module
+def load_command(name: str) -> Any:
+    """The command called `name`, as the parser takes it, from its module."""
+    module = import_module(f"conset.cli.{name}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name, help=COMMANDS[name], epilog=examples_text(name))(module.command)
+    return typer.main.get_command(app)
 
-    import typer
 
-    from conset.base import VERSION
-    from conset.cli.examples import examples_text
-
+def build() -> Any:
+    """The application, as the parser takes it."""
     app = typer.Typer(
         name="conset",
-        help=(
-            "The communication compiler: who sends what to whom, and a machine, in; a verified "
-            "schedule out."
-        ),
-        epilog="`conset help COMMAND` says all of one, with "
-        "examples. `conset --install-completion` "
-        "lets your shell "
-        "complete commands, options and names.",
+        help="The communication compiler: who sends what to whom, and a machine, in; a verified "
+        "schedule out.",
+        epilog="`conset help COMMAND` says all of one, with examples. `conset "
+        "--install-completion` lets your shell complete commands, options and names.",
+        cls=_Commands,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # its boxes take longer to import than all the rest
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
@@ -75,24 +116,26 @@ def build() -> typer.Typer:
             typer.echo(f"conset {VERSION}")
             raise typer.Exit
 
-    for name in COMMANDS:
-        module = import_module(f"conset.cli.{name}")
-        if hasattr(module, "app"):
-            app.add_typer(
-                module.app, name=name, short_help=module.app.info.help, epilog=examples_text(name)
-            )
-            continue
-        command = module.command
-        summary = (command.__doc__ or "").split("\n", 1)[0]  # else it is cut
-        app.command(name, short_help=summary, epilog=examples_text(name))(command)
-    return app
+    return typer.main.get_command(app)
+
+
+def in_order(arguments: list[str], commands: Collection[str]) -> list[str]:
+    """The arguments as the commands take them.
+
+    `--json` after the command, `help COMMAND` as `COMMAND --help`.
+    """
+    if not arguments or arguments == ["help"]:
+        return ["--help"]
+    if arguments[0] == "help" and arguments[1] in commands:
+        return [*arguments[1:], "--help"]
+    if arguments[0] == "help":
+        return arguments[1:]  # which is then said to be unknown
+    if arguments[0] == "--json" and len(arguments) > 1:
+        return [*in_order(arguments[1:], commands), "--json"]
+    return arguments
 
 
 def _report(message: str, code: int, as_json: bool) -> int:
-    import json
-
-    from conset.cli.output import error_object
-
     line = " ".join(str(message).split())
     if as_json:
         print(json.dumps(error_object(line, code)))  # noqa: T201
@@ -100,64 +143,40 @@ def _report(message: str, code: int, as_json: bool) -> int:
     return code
 
 
-def _interrupted(as_json: bool, before: int) -> int:
-    """What is said of an end: a file that stands is not denied."""
-    from conset.base.files import written
-
-    names = ", ".join(str(path) for path in written()[before:])
-    return _report(
-        f"interrupted, {names} is written" if names else NOTHING_WRITTEN, INTERRUPTED, as_json
-    )
-
-
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command and returns its exit code.
-
-    0 fine, 2 usage, 3 bad input, …; see the README.
-    """
-    import typer
-
-    from conset.base.errors import ConsetError, UsageError, unknown_name
-    from conset.base.files import written
-    from conset.cli.inputs import explain, explain_missing, in_order, spell_options
-
+    """Run one command and return its exit code: 0 fine, 2 usage, 3 bad input; see the README."""
     as_json = "--json" in arguments
     before = len(written())
+    arguments = in_order(list(arguments), COMMANDS)
+    if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        error = unknown_name("command", arguments[0], COMMANDS)
+        return _report(str(error), error.exit_code, as_json)
     try:
-        arguments = in_order(list(arguments), COMMANDS)
-        if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-            raise unknown_name("command", arguments[0], COMMANDS)
-        app = build()
-        with interrupts():
-            result = app(args=arguments, prog_name="conset", standalone_mode=False)
-        if result == INTERRUPTED:  # what typer makes of KeyboardInterrupt
-            raise KeyboardInterrupt
-        return result if isinstance(result, int) else 0
+        with stopping.ended_by_signals() if stopping else nullcontext():
+            code = build()(args=arguments, prog_name="conset", standalone_mode=False)
     except typer.Exit as end:
-        if end.exit_code == INTERRUPTED:
-            return _interrupted(as_json, before)
-        return end.exit_code
-    except typer.TyperException as error:
-        return _report(explain(error.format_message(), arguments), UsageError.exit_code, as_json)
-    except ConsetError as error:
-        message = spell_options(str(error), error.options)
-        return _report(explain_missing(message, arguments), error.exit_code, as_json)
-    except (KeyboardInterrupt, Terminated, typer.Abort):
-        return _interrupted(as_json, before)
+        code = end.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except (ConsetError, typer.TyperException) as error:
+        from conset.cli.inputs import explain
+
+        own = isinstance(error, ConsetError)
+        exit_code = error.exit_code if own else UsageError.exit_code
+        return _report(explain(error, arguments), exit_code, as_json)
     except (Exception, MemoryError) as error:
         if os.environ.get("CONSET_DEBUG"):
             raise
-        return _report(
-            f"internal error: {type(error).__name__}: {error} (CONSET_DEBUG=1 shows where)",
-            1,
-            as_json,
-        )
+        what = f"{type(error).__name__}: {error}"
+        return _report(f"internal error: {what} (CONSET_DEBUG=1 shows where)", 1, as_json)
+    if code == INTERRUPTED:
+        names = ", ".join(str(path) for path in written()[before:])
+        line = f"{names} is written" if names else "nothing written"
+        return _report(f"interrupted, {line}", INTERRUPTED, as_json)
+    return code if isinstance(code, int) else 0
 
 
 def main() -> None:
-    """The command that the process was started with, and its end."""
-    listen_early()  # where nobody did before
+    """Run the command that the process was started with, and end it."""
     open_streams()
-    code = run(sys.argv[1:])
-    listen_late()
-    sys.exit(close_streams(code))
+    sys.exit(close_streams(run(sys.argv[1:])))

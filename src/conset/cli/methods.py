@@ -2,63 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
-from conset.cli import completion as c
-from conset.cli.options import JsonOption
+from conset.base.errors import UsageError
+from conset.cli.options import MACHINES, METHODS, PATTERNS, JsonOption, completing
+from conset.cli.output import console, print_json
+from conset.machine.spec import parse_machine
+from conset.methods.phases.method import Method
+from conset.methods.phases.over_planes import folded
+from conset.methods.phases.problem import Problem
+from conset.methods.phases.table import all_methods, load_method
+from conset.pattern.spec import parse_pattern
+from conset.report.catalogue import method_object, method_text
+from conset.schedule.manifest import Manifest
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from conset.methods.phases.method import Method
-
-NameArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[NAME]",
-        autocompletion=c.complete_listed_method,
-        help="One method; without it all of them.",
-    ),
-]
-OnOption = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="MACHINE",
-        autocompletion=c.complete_machine,
-        help="Say of each method whether it applies on this machine.",
-    ),
-]
-PatternOption = Annotated[
-    str | None,
-    typer.Option(
-        "--pattern",
-        metavar="PATTERN",
-        autocompletion=c.complete_pattern,
-        help="With --on: what is sent, a spec or a file; default: alltoall.",
-    ),
-]
 SCHEMA = "conset/methods@1"
 
 
 def command(
-    name: NameArgument = None,
-    on: OnOption = None,
-    pattern: PatternOption = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            autocompletion=completing(*METHODS),
+            help="One method; without it all of them.",
+        ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="MACHINE",
+            autocompletion=completing(*MACHINES),
+            help="Say of each method whether it applies on this machine.",
+        ),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            "--pattern",
+            metavar="PATTERN",
+            autocompletion=completing(*PATTERNS),
+            help="With --on: what is sent, a spec or a file; default: alltoall.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the methods, or one: limits, domain, guarantee, complexity, reference.
 
     With --on whether they apply.
     """
-    from conset.base.errors import UsageError
-    from conset.cli.output import console, print_json
-    from conset.methods.phases.table import all_methods, load_method
-    from conset.report.catalogue import method_object, method_text
-    from conset.schedule.manifest import Manifest
-
     if pattern is not None and on is None:
         raise UsageError(
             f"--pattern {pattern}: goes with --on MACHINE, on which methods apply to it or not"
@@ -82,11 +78,6 @@ def command(
 
 def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, Any]]:
     """Whether each method, under its own limits, applies to a pattern on a machine, and why not."""
-    from conset.machine.spec import parse_machine
-    from conset.methods.phases.over_planes import folded
-    from conset.methods.phases.problem import Problem
-    from conset.pattern.spec import parse_pattern
-
     machine = parse_machine(on)
     pattern = parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
     problems = [Problem(pattern, machine, method.limits(machine.topology)) for method in methods]

@@ -1,23 +1,66 @@
-"""Options that several commands share, written once."""
+"""Options that several commands share, written once; nothing that takes long is imported here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import wraps
+from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from conset.cli import completion as c
+from conset.base.errors import UsageError
+from conset.schedule.manifest import Manifest, sha256_of
+
+
+def begun(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Names that a word may become."""
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def completing(
+    *tables: str, also: Sequence[str] = (), several: bool = False
+) -> Callable[[str], list[str]]:
+    """A shell's completion of names in tables, which are loaded when a word is completed.
+
+    Args:
+        tables: as `module:NAME`, of names or of what has names as keys.
+        also: other words.
+        several: whether the value is a list with commas, whose last word is completed.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, word = incomplete.rpartition(",") if several else ("", "", incomplete)
+        found = [
+            getattr(import_module(m), name) for m, _, name in (t.partition(":") for t in tables)
+        ]
+        names = [name for table in found for name in (table() if callable(table) else table)]
+        return [f"{before}{comma}{name}" for name in begun(word, (*names, *also))]
+
+    return complete
+
+
+PATTERNS = ("conset.pattern.generators.table:GENERATORS",)
+MACHINES = (
+    "conset.machine.spec:PRESETS",
+    "conset.machine.spec:KINDS",
+    "conset.machine.network.families.table:FAMILIES",
+)
+METHODS = ("conset.methods.phases.table:table",)
+MODELS = ("conset.models.table:MODELS",)
+RANKINGS = ("conset.compilation.options:RANKINGS",)
+SYNCS = ("conset.schedule.policy:KINDS",)
 
 PatternArgument = Annotated[
     str,
     typer.Argument(
         metavar="PATTERN",
-        autocompletion=c.complete_pattern,
-        help=(
-            "A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv "
-            ".pack, a mesh)."
-        ),
+        autocompletion=completing(*PATTERNS),
+        help="A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv .pack, "
+        "a mesh).",
     ),
 ]
 MachineOption = Annotated[
@@ -25,209 +68,25 @@ MachineOption = Annotated[
     typer.Option(
         "--on",
         metavar="MACHINE",
-        autocompletion=c.complete_machine,
-        help=(
-            "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
-            ".graphml, edge list)."
-        ),
-    ),
-]
-OtherMachineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="MACHINE",
-        autocompletion=c.complete_machine,
-        help="Another machine than the schedule's own.",
+        autocompletion=completing(*MACHINES),
+        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
+        ".graphml, edge list).",
     ),
 ]
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")
-]
-MethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        metavar="M",
-        autocompletion=c.complete_method,
-        help="How phases are found: auto, or one that `conset methods` lists.",
-    ),
-]
-ContentionOption = Annotated[
-    int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")
-]
-ChannelsOption = Annotated[
-    int | None,
-    typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included."),
-]
-LimitsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--limits",
-        metavar="WORDS",
-        help="As send=1,receive=1,link=2; also channels=none and duplex=exchange.",
-    ),
-]
-PatternsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATTERN...",
-        autocompletion=c.complete_pattern,
-        help=(
-            "Specs (alltoall, random:degree=16,size=4KiB …) or files (.mtx .npz .csv "
-            ".pack, meshes)."
-        ),
-    ),
-]
-MachinesOption = Annotated[
-    list[str],
-    typer.Option(
-        "--on",
-        metavar="MACHINE",
-        autocompletion=c.complete_machine,
-        help=(
-            "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be repeated."
-        ),
-    ),
-]
-PlacementOption = Annotated[
-    str,
-    typer.Option(
-        "--placement",
-        metavar="P",
-        autocompletion=c.complete_placement,
-        help=(
-            "identity, gray, random, bisection, annealed, annealed-bytes, auto, or a "
-            "file of node ids."
-        ),
-    ),
-]
-RanksPerNodeOption = Annotated[
-    int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")
-]
-POLICIES = (
-    "none: post everything in schedule order; local: a rank ends its own phase first; ready: "
-    "local, and a zero-byte "
-    "signal for each message; barrier[:K]: a barrier after every K phases"
-)
-"""What keeps phases apart, policy by policy."""
-SyncOption = Annotated[
-    str | None,
-    typer.Option("--sync", metavar="S", autocompletion=c.complete_sync, help=f"{POLICIES}."),
-]
-ChosenSyncOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sync",
-        metavar="S",
-        autocompletion=c.complete_chosen_sync,
-        help=f"{POLICIES}; auto: the fastest by --rank-by.",
-    ),
 ]
 InFlightOption = Annotated[
     str | None,
     typer.Option(
         "--in-flight",
         metavar="N",
-        help=(
-            "Sends a rank keeps open at once, or all. Default: the schedule's, else its "
-            "machine's, else all."
-        ),
+        help="Sends a rank keeps open at once, or all. Default: the schedule's, else its "
+        "machine's, else all.",
     ),
 ]
 SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")
-]
-TimetableOption = Annotated[
-    str | None,
-    typer.Option(
-        "--timetable",
-        metavar="T",
-        help="as or event-list: transfers of a phase one after the other.",
-    ),
-]
-PartsOption = Annotated[
-    int | None,
-    typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each."),
-]
-RowsToOption = Annotated[
-    int | None,
-    typer.Option("--rows-to", metavar="N", help="Distribute a sparse matrix by rows over N ranks."),
-]
-WordOption = Annotated[
-    str,
-    typer.Option(
-        "--word", metavar="SIZE", help="Bytes per entry or node where a file counts words."
-    ),
-]
-LayoutOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--layout",
-        metavar="FILE.npz",
-        help="Where to write who owns what of a mesh, graph or matrix, for applications.",
-    ),
-]
-RouterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--router",
-        metavar="R",
-        help="Of connections: sequential, negotiated, orbits or closed-form.",
-    ),
-]
-PhasesOption = Annotated[
-    int | None,
-    typer.Option("--phases", metavar="P", help="Of connections: exactly so many phases.", min=1),
-]
-PostingOption = Annotated[
-    str,
-    typer.Option(
-        "--posting",
-        metavar="O",
-        help=(
-            "Of naive: schedule (by index), ascending, rotated, random, longest-first, pairwise "
-            "or dimension."
-        ),
-    ),
-]
-RoutesOption = Annotated[
-    str,
-    typer.Option(
-        "--routes", metavar="R", help="fixed: the machine's routes; free: chosen with the phases."
-    ),
-]
-ObjectiveOption = Annotated[
-    str,
-    typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL."),
-]
-RankByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--rank-by",
-        metavar="R",
-        autocompletion=c.complete_ranking,
-        help=(
-            "What chooses: flow, wormhole, circuit, packet (simulated) or formula; default: the "
-            "machine's model."
-        ),
-    ),
-]
-MinBandwidthOption = Annotated[
-    str | None,
-    typer.Option(
-        "--min-bandwidth",
-        metavar="RATE|FILE",
-        help="What every connection is guaranteed, or a .csv of it.",
-    ),
-]
-MaxLatencyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-latency",
-        metavar="TIME|FILE",
-        help="What an element may take at most, or a .csv of it.",
-    ),
 ]
 SetOption = Annotated[
     str | None,
@@ -239,23 +98,125 @@ ModeOption = Annotated[
         "--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, …."
     ),
 ]
-CombineOption = Annotated[
-    str,
+MpiexecOption = Annotated[
+    str | None,
     typer.Option(
-        "--combine",
-        metavar="C",
-        help=(
-            "Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, "
-            "virtual-grid:4x4, mixed."
-        ),
-    ),
-]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Where to write; without it nothing is written."
+        "--mpiexec",
+        metavar="CMD",
+        help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
     ),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON object on stdout, text on stderr.")
 ]
+
+
+def expanded(
+    only: Mapping[str, Sequence[str]] | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for every field of the dataclasses among its parameters.
+
+    A field says what its option needs (`conset.compilation.options.option`).
+
+    Args:
+        only: by parameter, the names of the fields that are options; without it all.
+        defaults: by field, in place of its own.
+    """
+
+    def expand(command: Callable[..., None]) -> Callable[..., None]:
+        own = signature(command, eval_str=True)
+        parameters: list[Parameter] = []
+        parts: dict[str, tuple[Any, list[str]]] = {}
+        for name, parameter in own.parameters.items():
+            if not hasattr(parameter.annotation, "__dataclass_fields__"):
+                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+                continue
+            part = parameter.annotation
+            names = list((only or {}).get(name) or (field.name for field in fields(part)))
+            types = get_type_hints(part)
+            parts[name] = part, names
+            parameters += [
+                Parameter(
+                    field.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=defaults.get(field.name, field.default),
+                    annotation=Annotated[types[field.name], option_of(part, field.name)],
+                )
+                for field in fields(part)
+                if field.name in names
+            ]
+
+        @wraps(command)
+        def command_of_options(**values: Any) -> None:
+            for name, (part, names) in parts.items():
+                given = {each: values.pop(each) for each in names}
+                of_user = hasattr(part, "changed")  # a method in a file of the user's is loaded
+                values[name] = part().changed(given) if of_user else part(**given)
+            command(**values)
+
+        command_of_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command_of_options.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command_of_options
+
+    return expand
+
+
+def option_of(kind: type, name: str) -> Any:
+    """The option of a field, whose known words a shell completes."""
+    about = next(field for field in fields(kind) if field.name == name).metadata
+    known = about["known"]
+
+    def complete(incomplete: str) -> list[str]:
+        return begun(incomplete, known())
+
+    return typer.Option(
+        f"--{name.replace('_', '-')}",
+        metavar=about["metavar"],
+        help=about["help"],
+        min=about["least"],
+        autocompletion=complete if known else None,
+    )
+
+
+def spelled(options: Mapping[str, Any]) -> list[str]:
+    """Options as they are typed, in the order given; defaults (None, False) are left out."""
+    given = {
+        f"--{name.replace('_', '-')}": value
+        for name, value in options.items()
+        if value is not None and value is not False
+    }
+    return [option if value is True else f"{option} {value}" for option, value in given.items()]
+
+
+def manifest_of_file(command: str, file: Path, seed: int, options: Mapping[str, Any]) -> Manifest:
+    """The manifest of a command on a file; outputs are no options and must not be passed."""
+    words = ["conset", command, file.name, *spelled(options)]
+    return Manifest(" ".join(words), seed, sha256_of(file))
+
+
+def refuse(options: Mapping[str, Any], why: str) -> None:
+    """Raise UsageError for the first option that is given though it would not be looked at.
+
+    Args:
+        options: by name as in Python; None and False are not given.
+        why: the rule.
+    """
+    for words in spelled(options):
+        raise UsageError(f"{words}: {why}")
+
+
+def allow(
+    options: Mapping[str, Any], taken_by: Mapping[str, Sequence[str]], kind: str, rule: str
+) -> None:
+    """Raise UsageError for the first option that is given and would not be looked at.
+
+    Args:
+        options: by name as in Python; None and False are not given.
+        taken_by: option → the kinds of things that take it; what is not listed goes with all.
+        kind: of this thing.
+        rule: with `{takers}` for these kinds.
+    """
+    for name, value in options.items():
+        takers = taken_by.get(name)
+        if takers is not None and kind not in takers:
+            refuse({name: value}, rule.replace("{takers}", ", ".join(takers)))

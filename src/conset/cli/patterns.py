@@ -6,36 +6,32 @@ from typing import Annotated
 
 import typer
 
-from conset.cli import completion as c
-from conset.cli.options import JsonOption
+from conset.base.errors import unknown_name
+from conset.cli.options import PATTERNS, JsonOption, completing
+from conset.cli.output import console, print_json
+from conset.pattern.generators.table import COMMON, GENERATORS
+from conset.pattern.readers.table import READERS
+from conset.report.catalogue import generator_object, generators_text
+from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/patterns@1"
 
-NameArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[NAME]",
-        autocompletion=c.complete_pattern,
-        help="One pattern; without it all of them.",
-    ),
-]
-
 
 def command(
-    name: NameArgument = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            autocompletion=completing(*PATTERNS),
+            help="One pattern; without it all of them.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the patterns, or one.
 
     What is sent, arguments with their defaults, what the number of ranks must be.
     """
-    from conset.base.errors import unknown_name
-    from conset.cli.output import console, print_json
-    from conset.pattern.generators.table import COMMON, GENERATORS
-    from conset.pattern.readers.table import READERS
-    from conset.report.catalogue import generator_object, generators_text
-    from conset.schedule.manifest import Manifest
-
     if name is not None and name not in GENERATORS:
         raise unknown_name("pattern", name, GENERATORS)
     rows = [generator_object(each) for each in (GENERATORS if name is None else [name])]

@@ -6,19 +6,31 @@ As a file for programs without Python.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from conset.base.flat import FlatValue
-    from conset.execution.connection_entries import ConnectionEntries
-    from conset.execution.plan import Plan
-    from conset.schedule.policy import InFlight
-    from conset.schedule.program import Program
-    from conset.schedule.schedule import Schedule
+from conset.api import plan
+from conset.base import VERSION
+from conset.base.errors import InputError, UsageError
+from conset.base.flat import FlatValue
+from conset.cli.inputs import SyncOption, read_verified
+from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, refuse
+from conset.cli.output import console, print_json, progress
+from conset.execution.c_program import SUFFIX, CProgramHead, require_c_path, write_c_program
+from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
+from conset.execution.plan_file import plan_items, require_plan_path, write_plan_file
+from conset.models.settings import parse_count
+from conset.pattern.layout import read_layout
+from conset.report.plans import (
+    connections_text,
+    plan_text,
+    summarize_connections,
+    summarize_plan,
+)
+from conset.schedule.policy import InFlight
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
 
 
 def command(
@@ -28,8 +40,8 @@ def command(
             metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json)."
         ),
     ],
-    sync: o.SyncOption = None,
-    in_flight: o.InFlightOption = None,
+    sync: SyncOption = None,
+    in_flight: InFlightOption = None,
     layout: Annotated[
         Path | None,
         typer.Option(
@@ -71,44 +83,23 @@ def command(
             help="Where to write the plan for C programs; or C.",
         ),
     ] = None,
-    json: o.JsonOption = False,
+    json: JsonOption = False,
 ) -> None:
-    """Plan what each rank executes.
-
-    With -o a file for programs without Python (C, C++, Fortran), or their source.
-    """
-    from conset.base.errors import UsageError
-    from conset.cli.output import console, print_json, progress
-    from conset.cli.verified import read_verified
-    from conset.execution.plan_file import write_plan_file
-    from conset.models.settings import parse_count
-    from conset.report.plans import (
-        connections_text,
-        plan_text,
-        summarize_connections,
-        summarize_plan,
-    )
-    from conset.schedule.manifest import Manifest, sha256_of
-
+    """Plan what each rank executes; with -o a file for programs without Python."""
     c_text = _check_output(output, c_text)
     if connections and c_text:
         raise UsageError("--connections: is of the plan, a C source has nothing else")
     if element is not None and layout is None:
         raise UsageError(f"--element {element}: is for the arrays of --layout")
     if connections or c_text:
-        given = {"sync": sync, "in-flight": in_flight, "layout": layout}
-        other = next((name for name, value in given.items() if value is not None), None)
-        if other is not None:
-            raise UsageError(
-                f"--{other}: is of the plan, which "
-                f"{'--c' if c_text else '--connections'} leaves out"
-            )
+        rule = f"is of the plan, which {'--c' if c_text else '--connections'} leaves out"
+        refuse({"sync": sync, "in_flight": in_flight, "layout": layout}, rule)
     flight: InFlight | None = (
         None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
     )
     what = read_verified(file)
     with progress("planning"):
-        plan = None if connections or c_text else _plan(what, sync, flight)
+        planned = None if connections or c_text else plan(what, sync=sync, in_flight=flight)
         items = None if layout is None else _items(what, layout, element)
         opened = _connections(what, "--c" if c_text else "--connections" if connections else None)
     if output is not None:
@@ -116,37 +107,27 @@ def command(
             if c_text and opened is not None:
                 _write_c(file, what, opened, output)
             else:
-                write_plan_file(plan, output, items, opened)
-    summary = ({} if plan is None else summarize_plan(plan)) | (
-        {} if opened is None else summarize_connections(opened)
-    )
+                write_plan_file(planned, output, items, opened)
+    body: dict[str, Any] = {}
+    lines = []
+    if planned is not None:
+        body |= summarize_plan(planned)
+        lines.append(plan_text(body))
+    if opened is not None:
+        body |= summarize_connections(opened)
+        lines.append(connections_text(body))
     if json:
-        said = {
+        name = None if layout is None else layout.name
+        given: dict[str, Any] = {
             "sync": sync,
-            "in-flight": in_flight,
-            "layout": layout and layout.name,
+            "in_flight": in_flight,
+            "layout": name,
             "element": element,
         }
-        words = [f"--{name} {value}" for name, value in said.items() if value is not None]
-        words += ["--c"] if c_text else ["--connections"] if connections else []
-        manifest = Manifest(
-            " ".join(["conset plan", file.name, *words]), what.manifest.seed, sha256_of(file)
-        )
-        print_json("conset/plan@1", summary, manifest)
-    lines = [
-        *([] if plan is None else [plan_text(summary)]),
-        *([] if opened is None else [connections_text(summary)]),
-    ]
+        given |= {"c": True} if c_text else {"connections": connections}
+        seed = what.manifest.seed
+        print_json("conset/plan@1", body, manifest_of_file("plan", file, seed, given))
     console(json).print("\n".join(lines))
-
-
-def _plan(what: Schedule | Program, sync: str | None, in_flight: InFlight | None) -> Plan:
-    from conset.execution.planner import plan_program, plan_schedule
-    from conset.schedule.program import Program
-
-    if isinstance(what, Program):
-        return plan_program(what, sync, in_flight=in_flight)
-    return plan_schedule(what, sync, in_flight=in_flight)
 
 
 def _check_output(output: Path | None, c_text: bool) -> bool:
@@ -155,10 +136,6 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
     Raises:
         UsageError: another suffix, or `--c` without an output. InputError: it cannot be written.
     """
-    from conset.base.errors import UsageError
-    from conset.execution.c_program import SUFFIX, require_c_path
-    from conset.execution.plan_file import require_plan_path
-
     if output is None:
         if c_text:
             raise UsageError("--c: -o x.c says where to write")
@@ -172,11 +149,6 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
 
 def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
     """Writes the communication in C."""
-    from conset.base import VERSION
-    from conset.execution.c_program import CProgramHead, write_c_program
-    from conset.execution.connection_entries import keeps_order
-    from conset.schedule.program import Program
-
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     command = f"conset plan {file.name} --c -o {output.name}"
     ordered = keeps_order(program)
@@ -191,10 +163,6 @@ def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntr
 
     No `option` is for it.
     """
-    from conset.base.errors import UsageError
-    from conset.execution.connection_entries import connection_entries
-    from conset.schedule.program import Program
-
     if isinstance(what, Program) and what.paths is not None:
         if option is not None:
             raise UsageError(
@@ -206,11 +174,6 @@ def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntr
 
 def _items(what: Schedule | Program, layout: Path, element: str | None) -> dict[str, FlatValue]:
     """Where the bytes lie in arrays that are laid out as a file says."""
-    from conset.base.errors import InputError, UsageError
-    from conset.execution.plan_file import plan_items
-    from conset.pattern.layout import read_layout
-    from conset.schedule.program import Program
-
     if isinstance(what, Program):
         if what.paths is None:
             raise UsageError("--layout: is of one pattern, the program is made of blocks")

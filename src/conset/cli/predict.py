@@ -1,6 +1,7 @@
-"""`conset predict`: how long a schedule takes on its own or another machine, or under a what-if.
+"""`conset predict`: how long a schedule or a program takes.
 
-By the machine's model, which simulates it; or by formula, which sees no message block another.
+On its own machine, on another one, or under a what-if; by the machine's model, which simulates it,
+or by formula, which sees no message block another.
 """
 
 from __future__ import annotations
@@ -8,57 +9,81 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from conset.cli import completion as c
-from conset.cli import options as o
+from conset.base.errors import UsageError
+from conset.cli.inputs import SyncOption
+from conset.cli.options import (
+    MACHINES,
+    RANKINGS,
+    FileArgument,
+    JsonOption,
+    ModeOption,
+    SetOption,
+    completing,
+    manifest_of_file,
+)
+from conset.cli.output import console, print_json, progress
+from conset.compilation.options import FORMULA
+from conset.machine.spec import merge_settings, parse_machine, with_settings
+from conset.models.formula.evaluate import predict_program
+from conset.report.outcome import prediction_text, program_text
+from conset.schedule.files.compiled import read_compiled
+from conset.schedule.program import Program
+from conset.studies.compare import check_by, time_schedule
 
-ByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        metavar="BY",
-        autocompletion=c.complete_ranking,
-        help="formula, or a model: flow, wormhole, circuit, packet; default: the machine's.",
-    ),
-]
+SCHEMA = "conset/predict@1"
 
 
 def command(
-    file: o.FileArgument,
-    on: o.OtherMachineOption = None,
-    sync: o.SyncOption = None,
-    mode: o.ModeOption = None,
-    settings: o.SetOption = None,
-    by: ByOption = None,
-    json: o.JsonOption = False,
+    file: FileArgument,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="MACHINE",
+            autocompletion=completing(*MACHINES),
+            help="Another machine than the schedule's own.",
+        ),
+    ] = None,
+    sync: SyncOption = None,
+    mode: ModeOption = None,
+    settings: SetOption = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="BY",
+            autocompletion=completing(*RANKINGS),
+            help="formula, or a model: flow, wormhole, circuit, packet; default: the machine's.",
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Predict the time of a schedule by the machine's model or by formula, with its terms."""
-    from conset.cli.output import console, print_json, progress
-    from conset.cli.programs import predict_file
-    from conset.machine.spec import merge_settings, parse_machine, with_settings
-    from conset.report.outcome import prediction_text
-    from conset.schedule.files.schedule import read_schedule
-    from conset.schedule.files.sniff import sniff
-    from conset.schedule.manifest import Manifest, sha256_of
-    from conset.studies.compare import check_by, time_schedule
-
     check_by(by)
     settings = merge_settings(mode, settings)
-    if sniff(file).form == "program":
-        predict_file(file, on, sync, settings, by, json)
-        return
     with progress("reading"):
         machine = None if on is None else parse_machine(on)
-        schedule = read_schedule(file)
+        found = read_compiled(file)
     if settings is not None:
-        machine = with_settings(machine or schedule.machine, settings)
-    with progress("predicting", messages=schedule.transfers):
-        timing = time_schedule(schedule, sync=sync, machine=machine, by=by)
-    given = (("--on", on), ("--sync", sync), ("--set", settings), ("--by", by))
-    arguments = [f"{option} {value}" for option, value in given if value is not None]
-    manifest = Manifest(
-        " ".join(["conset predict", file.name, *arguments]), schedule.manifest.seed, sha256_of(file)
-    )
+        machine = with_settings(machine or found.machine, settings)
+    given = {"on": on, "sync": sync, "set": settings, "by": by}
+    manifest = manifest_of_file("predict", file, found.manifest.seed, given)
+    if isinstance(found, Program) and found.paths is None and by in (None, FORMULA):
+        if sync not in (None, "barrier"):
+            raise UsageError(
+                f"--sync {sync}: the formula of a program's switches has barriers; --by "
+                "names a model"
+            )
+        prediction = predict_program(found, machine=machine)
+        body = {**prediction.to_object(), "by": FORMULA}
+        text = program_text(found, prediction, verified=False)
+    else:
+        whole = found.whole
+        with progress("predicting", messages=whole.transfers):
+            timing = time_schedule(whole, sync=sync, machine=machine, by=by)
+        body, text = timing.to_object(), escape(prediction_text(timing))
     if json:
-        print_json("conset/predict@1", timing.to_object(), manifest)
-    console(json).print(prediction_text(timing), markup=False)
+        print_json(SCHEMA, body, manifest)
+    console(json).print(text)

@@ -8,32 +8,34 @@ from typing import Annotated
 import typer
 
 from conset.cli.options import JsonOption
+from conset.cli.output import print_json, print_parts, progress
+from conset.report.files import files_table, violation_notes, write_files_page
+from conset.report.page import check_page_path
+from conset.schedule.manifest import Manifest, sha256_of
+from conset.studies.compare.files import examine
 
 SCHEMA = "conset/report@1"
 
-FilesArgument = Annotated[
-    list[Path],
-    typer.Argument(metavar="FILE...", help="Schedules, programs and timelines (.json or .npz)."),
-]
-PageOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE.html", help="The page; without it nothing is written."
-    ),
-]
 
-
-def command(files: FilesArgument, output: PageOption = None, json: JsonOption = False) -> None:
+def command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Schedules, programs and timelines (.json or .npz)."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE.html", help="The page; without it nothing is written."
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
     """Report on files as one page.
 
     What each is, whether it is right, how good, how long, with pictures.
     """
-    from conset.cli.output import print_json, print_parts, progress
-    from conset.report.files import files_table, violation_notes, write_files_page
-    from conset.report.page import check_page_path
-    from conset.schedule.manifest import Manifest, sha256_of
-    from conset.studies.compare.files import examine
-
     if output is not None:
         check_page_path(output)
     with progress("reading, verifying, bounding, predicting"):

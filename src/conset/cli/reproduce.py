@@ -51,8 +51,8 @@ def command(
 
     Every table and figure from the pipeline, with the error of each cell.
     """
+    from conset.base.stopping import STOPPED
     from conset.cli.output import print_json, print_parts
-    from conset.cli.signals import STOPPED
     from conset.schedule.manifest import Manifest
 
     find_papers()
@@ -98,8 +98,8 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
     """
     from conset import _core
     from conset.base.progress import counted
+    from conset.base.stopping import interruptible
     from conset.cli.output import progress
-    from conset.cli.signals import interruptible
     from conset_papers.write import write_index, write_item
 
     items: list[Item] = []

@@ -1,105 +1,147 @@
-"""`conset run`: a schedule or program file run over MPI beside its rivals, every byte checked."""
+"""`conset run`: a schedule or a program executed over MPI beside its rivals, every byte checked.
+
+With `--at-run-time` a pattern, which the ranks schedule themselves: what that costs, measured in a
+job and predicted beyond it.
+"""
 
 from __future__ import annotations
 
-import re
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from conset.cli import options as o
-from conset.cli import run_time as r
+from conset.api import run, run_at_run_time
+from conset.base.errors import ConsetError, UsageError, VerificationError
+from conset.base.files import replacing
+from conset.base.units import count_of
+from conset.cli.inputs import Reading, SyncOption, manifest_of, read_verified, refuse_ranks
+from conset.cli.options import (
+    InFlightOption,
+    JsonOption,
+    MpiexecOption,
+    expanded,
+    manifest_of_file,
+    refuse,
+)
+from conset.cli.output import console, print_json, print_parts, progress
+from conset.execution.launcher import find_job
+from conset.models.settings import parse_count
+from conset.report.outcome import run_table, run_text
+from conset.report.run_time import run_time_markdown, run_time_parts
+from conset.schedule.policy import InFlight
 
-if TYPE_CHECKING:
-    from conset.execution.run import RunResult
-    from conset.schedule.policy import InFlight
-    from conset.schedule.program import Program
-    from conset.schedule.schedule import Schedule
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
+@expanded()
 def command(
     file: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help=(
-                "A schedule file (.json or .npz) or a program file (.json); with "
-                "--at-run-time a pattern."
-            ),
+            help="A schedule file (.json or .npz) or a program file (.json); with "
+            "--at-run-time a pattern.",
         ),
     ],
-    sync: o.SyncOption = None,
-    in_flight: o.InFlightOption = None,
+    sync: SyncOption = None,
+    in_flight: InFlightOption = None,
     repeat: Annotated[
         int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)
     ] = 20,
-    mpiexec: Annotated[
+    mpiexec: MpiexecOption = None,
+    at_run_time: Annotated[
+        bool,
+        typer.Option(
+            "--at-run-time",
+            help="FILE is a pattern, scheduled by the ranks themselves: what it costs and gains.",
+        ),
+    ] = False,
+    on: Annotated[
         str | None,
         typer.Option(
-            "--mpiexec",
-            metavar="CMD",
-            help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
+            "--on", metavar="MACHINE", help="With --at-run-time: what schedules are made for."
         ),
     ] = None,
-    at_run_time: r.AtRunTimeOption = False,
-    on: r.OnOption = None,
-    methods: r.MethodsOption = None,
-    ranks: r.RanksOption = None,
-    predict: r.PredictOption = None,
-    seed: r.SeedOption = None,
-    parts: o.PartsOption = None,
-    rows_to: o.RowsToOption = None,
-    word: o.WordOption = "8",
-    output: r.TableOption = None,
-    json: o.JsonOption = False,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods",
+            metavar="A,B,…",
+            help="With --at-run-time: methods beside posting everything.",
+        ),
+    ] = None,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            "--ranks",
+            metavar="N",
+            help="With --at-run-time: ranks to start; default: the machine's.",
+        ),
+    ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            metavar="N,N,…",
+            help="With --at-run-time: for so many ranks by model; no job without --ranks.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="With --at-run-time: seed of every random choice; default 0.",
+        ),
+    ] = None,
+    *,
+    reading: Reading,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE.md", help="With --at-run-time: writes the tables."
+        ),
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
-    from conset.base.errors import ConsetError, VerificationError
-    from conset.execution.launcher import find_job
-
-    reading = {"parts": parts, "rows_to": rows_to, "word": word}
-    needs = {
-        "on": on,
-        "methods": methods,
-        "ranks": ranks,
-        "predict": predict,
-        "seed": seed,
-        "output": output,
-    }
-    needs |= {name: value for name, value in reading.items() if value != "8"}
-    r.check_kind(
-        at_run_time=at_run_time, needs=needs, others={"sync": sync, "in_flight": in_flight}
-    )
+    given = {"methods": methods, "ranks": ranks, "predict": predict}
+    if at_run_time:
+        refuse({"sync": sync, "in_flight": in_flight}, "does not go with --at-run-time")
+        if on is None:
+            raise UsageError("--at-run-time: a machine is required, as --on mesh:4x4")
+    else:
+        others = {"seed": seed, "output": output} | reading.given()
+        refuse({"on": on} | given | others, "goes only with --at-run-time")
     job = find_job()
     speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
     try:
         refuse_ranks(mpiexec)
-        with ended_by_signals():
-            if at_run_time:
-                mismatches = r.run_pattern(
+        if on is None:
+            mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
+        else:
+            _check_output(output)
+            with progress("measuring run-time scheduling"):
+                result = run_at_run_time(
                     file,
-                    on or "",
+                    on,
                     methods=methods,
                     ranks=ranks,
-                    predict=predict,
+                    predict=parse_ranks(predict),
                     repeat=repeat,
                     seed=seed or 0,
                     mpiexec=mpiexec,
-                    reading=reading,
-                    output=output,
-                    as_json=json,
-                    speaks=speaks,
-                ).mismatches
-            else:
-                mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
+                    **reading.arguments(),
+                )
+            mismatches = result.mismatches
+            if speaks and json:
+                given |= {"repeat": repeat} | reading.given()
+                manifest = manifest_of("run --at-run-time", file, on, seed or 0, given)
+                print_json("conset/run-time@1", result.to_object(), manifest)
+            if speaks:
+                print_parts(run_time_parts(result), json)
+            if speaks and output is not None:
+                with replacing(output) as temporary:
+                    temporary.write_text(run_time_markdown(result), encoding="utf-8")
     except ConsetError as error:
         if not speaks:
             raise typer.Exit(error.exit_code) from None
@@ -118,30 +160,18 @@ def _run_file(
     as_json: bool,
     speaks: bool,
 ) -> int:
-    """Executes a schedule or a program, and prints; the number of wrong bytes."""
-    from conset.cli.output import console, print_json
-    from conset.cli.verified import read_verified
-    from conset.models.settings import parse_count
-    from conset.report.outcome import run_table, run_text
-    from conset.schedule.manifest import Manifest, sha256_of
-
+    """Execute a schedule or a program, and print; the number of wrong bytes."""
     what = read_verified(file)
     flight: InFlight | None = (
         None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
     )
-    result = _execute(what, sync, flight, repeat, mpiexec)
+    with progress(f"running on {count_of(what.ranks, 'rank')}"):
+        result = run(what, sync=sync, in_flight=flight, repeat=repeat, mpiexec=mpiexec)
     if not speaks:
         return result.mismatches
-    flight = flight or result.in_flight
-    words = [
-        f"--sync {result.sync}",
-        f"--repeat {repeat}",
-        *([] if flight is None else [f"--in-flight {flight}"]),
-    ]
-    manifest = Manifest(
-        " ".join(["conset run", file.name, *words]), what.manifest.seed, sha256_of(file)
-    )
+    given = {"sync": result.sync, "repeat": repeat, "in_flight": flight or result.in_flight}
     if as_json:
+        manifest = manifest_of_file("run", file, what.manifest.seed, given)
         print_json("conset/run@1", result.to_object(), manifest)
     text = console(as_json)
     text.print(run_text(result))
@@ -153,68 +183,23 @@ def _run_file(
     return result.mismatches
 
 
-def refuse_ranks(mpiexec: str | None) -> None:
-    """Refuses a launcher that states how many ranks to start: they come from the file."""
-    from conset.base.errors import UsageError
-
-    parts = (mpiexec or "").split()
-    stated = [word for word in parts if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
-    if stated:
-        raise UsageError(
-            f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added"
-        )
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job.
-
-    Those that follow do not stop its ending.
+def parse_ranks(text: str | None) -> tuple[int, ...]:
+    """`1024,4096` → (1024, 4096); nothing where there is no text.
 
     Raises:
-        KeyboardInterrupt: one of them came.
+        UsageError: what is no whole number of at least 1.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are for the main thread
-        return
-    # what is ignored, as under nohup, stays so
-    before = {
-        number: signal.getsignal(number)
-        for number in _ENDING
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-
-    stop_requested = False
-
-    def end(number: int, frame: FrameType | None) -> None:
-        nonlocal stop_requested
-        if not stop_requested:
-            stop_requested = True
-            raise KeyboardInterrupt
-
-    try:
-        for number in before:
-            signal.signal(number, end)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    found = []
+    for part in [] if text is None else text.split(","):
+        word = part.strip()
+        if not (word.isascii() and word.isdigit() and 0 < int(word) < 10**9):
+            raise UsageError(
+                f"predict '{text}': '{word}': a number of ranks is required", options=["predict"]
+            )
+        found.append(int(word))
+    return tuple(found)
 
 
-def _execute(
-    what: Schedule | Program,
-    sync: str | None,
-    in_flight: InFlight | None,
-    repeat: int,
-    mpiexec: str | None,
-) -> RunResult:
-    from conset.base.units import count_of
-    from conset.cli.output import progress
-    from conset.execution.run import run_program, run_schedule
-    from conset.schedule.program import Program
-
-    ranks = what.ranks if isinstance(what, Program) else what.pattern.ranks
-    with progress(f"running on {count_of(ranks, 'rank')}"):
-        if isinstance(what, Program):
-            return run_program(what, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
-        return run_schedule(what, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
+def _check_output(output: Path | None) -> None:
+    if output is not None and output.suffix.lower() != ".md":
+        raise UsageError(f"{output}: must end in .md, given '{output.suffix}'", options=["output"])

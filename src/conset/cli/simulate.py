@@ -1,302 +1,288 @@
-"""`conset simulate`: how long a schedule or a trace takes, event by event."""
+"""`conset simulate`: how long a schedule or a trace takes, event by event; or latency over load."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from conset.cli import completion as c
-from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from conset.machine.machine import Machine
-    from conset.models import Workload
-    from conset.models.timeline_file import Record
-    from conset.schedule.manifest import Manifest
-    from conset.schedule.policy import InFlight
+from conset.base.errors import UsageError
+from conset.base.files import replacing
+from conset.base.options import option
+from conset.base.stopping import interruptible
+from conset.base.units import parse_size
+from conset.cli.inputs import manifest_of
+from conset.cli.options import (
+    MACHINES,
+    JsonOption,
+    ModeOption,
+    SeedOption,
+    SetOption,
+    allow,
+    completing,
+    expanded,
+    manifest_of_file,
+    refuse,
+)
+from conset.cli.options import MODELS as MODEL_TABLE
+from conset.cli.output import console, print_json, progress
+from conset.cli.verify import check_record, print_violations
+from conset.compilation.options import POLICIES
+from conset.machine.machine import Machine
+from conset.machine.spec import merge_settings, parse_machine, with_settings
+from conset.models.flit import simulate_flit
+from conset.models.formula.evaluate import retarget
+from conset.models.load.sweep import LoadCurve, LoadSweep, Window, check_loads, sweep_load
+from conset.models.load.traffic import parse_traffic
+from conset.models.phases_over_time import simulated_switches
+from conset.models.settings import Settings
+from conset.models.table import MODELS, find_model
+from conset.models.timeline import Timeline
+from conset.models.timeline_file import SUFFIXES, Record, worth_recording, write_timeline
+from conset.models.trace import read_trace
+from conset.models.workload import Workload
+from conset.report import style
+from conset.report.facts import pattern_label
+from conset.report.latency import (
+    latency_lines,
+    latency_markdown,
+    latency_table,
+    latency_title,
+    picture_latency,
+)
+from conset.report.outcome import check_object, check_text, switch_text
+from conset.report.picture_timeline import picture_timeline
+from conset.report.terminal_timeline import simulation_text
+from conset.report.timeline_view import TimelineView
+from conset.schedule.files.compiled import read_compiled
+from conset.schedule.manifest import Manifest
+from conset.schedule.policy import KINDS, InFlight, parse_sync
+from conset.schedule.program import Program
 
 SCHEMA = "conset/simulate@1"
-
-TAKEN_BY = {
-    "fairness": ("flow",),
-    "receives": ("flow", "wormhole", "circuit", "packet", "connections"),
-    "receive_order": ("flow", "wormhole", "circuit", "packet", "connections"),
-    "lanes": ("wormhole", "circuit", "flit"),
-    "queue": ("connections",),
-}
-"""Option → the models that know it; the others would not look at it."""
-
-WhatArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps).",
-    ),
-]
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="M",
-        autocompletion=c.complete_model,
-        help="flow, wormhole, circuit, packet, flit or connections.",
-    ),
-]
-FairnessOption = Annotated[
-    str,
-    typer.Option(
-        "--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid)."
-    ),
-]
-InFlightOption = Annotated[
-    str | None,
-    typer.Option(
-        "--in-flight",
-        metavar="N",
-        help=(
-            "Sends a rank keeps open at once, or all. Default: the schedule's, else the "
-            "machine's, else all."
-        ),
-    ),
-]
-ReceivesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--receives",
-        metavar="N",
-        help="Receives a rank takes at once, or all. Default: as --in-flight.",
-    ),
-]
-OrderOption = Annotated[
-    str | None,
-    typer.Option("--receive-order", metavar="O", help="list, or any: first come, first served."),
-]
-LanesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--lanes", metavar="N", help="Virtual channels per link, for models that have them."
-    ),
-]
-QueueOption = Annotated[
-    int | None,
-    typer.Option(
-        "--queue",
-        metavar="N",
-        help="connections: elements a channel holds. Default: 8, more on long links.",
-    ),
-]
-LoadOption = Annotated[
-    str | None,
-    typer.Option(
-        "--load",
-        metavar="A:B",
-        help="flit: latency over load of random packets, FILE a pattern (random …).",
-    ),
-]
-PacketOption = Annotated[
-    str | None,
-    typer.Option(
-        "--packet", metavar="SIZE", help="flit: longer messages travel as worms of this size."
-    ),
-]
-CyclesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--cycles", metavar="N", help="--load: cycles measured, after half as many to warm up."
-    ),
-]
-CheckOption = Annotated[
-    bool,
-    typer.Option(
-        "--check", help="Check the timeline by code that shares nothing with the simulators."
-    ),
-]
-TimelineOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="The timeline: .json .npz, drawn: .svg .png; with --load also .md.",
-    ),
-]
+MARKDOWN, JSON = ".md", ".json"
+OF_MESSAGES = ("flow", "wormhole", "circuit", "packet", "connections")
+TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "fairness": ("flow",),
+        "receives": OF_MESSAGES,
+        "receive_order": OF_MESSAGES,
+        "lanes": ("wormhole", "circuit", "flit"),
+        "queue": ("connections",),
+        "packet": ("flit",),
+    }
+)
+"""Option, with the models that know it; the others would not look at it."""
 
 
-def command(
-    file: WhatArgument,
-    on: o.OtherMachineOption = None,
-    model: ModelOption = "flow",
-    fairness: FairnessOption = "equal",
-    sync: o.SyncOption = None,
-    in_flight: InFlightOption = None,
-    receives: ReceivesOption = None,
-    receive_order: OrderOption = None,
-    lanes: LanesOption = None,
-    queue: QueueOption = None,
-    load: LoadOption = None,
-    packet: PacketOption = None,
-    cycles: CyclesOption = None,
-    mode: o.ModeOption = None,
-    seed: o.SeedOption = 0,
-    settings: o.SetOption = None,
-    check: CheckOption = False,
-    output: TimelineOption = None,
-    json: o.JsonOption = False,
-) -> None:
-    """Simulate a schedule, a program, or a trace on a machine: when every message is delivered.
+@dataclass(frozen=True)
+class Execution:
+    """How messages are sent and received, and what a model is told.
 
-    Or latency by load.
+    Attributes:
+        fairness: of flows.
+        sync: what keeps phases apart.
+        in_flight: sends open at once.
+        receives: receives taken at once.
+        receive_order: in which order.
+        lanes: virtual channels.
+        queue: elements a channel holds.
     """
-    from functools import partial
 
-    from conset.cli.simulate_load import parse_packet, run_load
-    from conset.machine.spec import merge_settings
-
-    settings = merge_settings(mode, settings)
-    of_models = {
-        "fairness": None if fairness == "equal" else fairness,
-        "receives": receives,
-        "receive_order": receive_order,
-        "lanes": lanes,
-        "queue": queue,
-    }
-    of_events = {
-        **of_models,
-        "lanes": None,
-        "sync": sync,
-        "in_flight": in_flight,
-        "check": check or None,
-    }
-    of_load = {"cycles": cycles, "seed": seed or None}
-    _refuse_ignored(
-        model, of_models, of_events if load is not None else {}, of_load if load is None else {}
+    fairness: str = option("equal", "F", "flow: equal, or rtt (weighted by 1/latency, as SimGrid).")
+    sync: str | None = option(None, "S", f"{POLICIES}.", known=lambda: KINDS)
+    in_flight: str | None = option(
+        None,
+        "N",
+        "Sends a rank keeps open at once, or all. Default: the schedule's, else the machine's, "
+        "else all.",
     )
-    if load is not None:
-        run_load(
-            str(file),
-            on,
-            model,
-            load,
-            lanes=lanes,
-            packet=packet,
-            cycles=cycles,
-            seed=seed,
-            settings=settings,
-            output=output,
-            as_json=json,
-        )
-        return
-    from conset.cli.output import console, print_json, progress
-    from conset.cli.signals import interruptible
-    from conset.cli.verify import check_record, print_violations
-    from conset.models.flit import simulate_flit
-    from conset.models.phases_over_time import simulated_switches
-    from conset.models.settings import Settings
-    from conset.models.table import find_model
-    from conset.models.timeline_file import Record, worth_recording
-    from conset.report.outcome import check_object, check_text, switch_text
-    from conset.report.terminal_timeline import simulation_text
-    from conset.schedule.policy import parse_sync
+    receives: str | None = option(
+        None, "N", "Receives a rank takes at once, or all. Default: as --in-flight."
+    )
+    receive_order: str | None = option(None, "O", "list, or any: first come, first served.")
+    lanes: int | None = option(None, "N", "Virtual channels per link, for models that have them.")
+    queue: int | None = option(
+        None, "N", "connections: elements a channel holds. Default: 8, more on long links."
+    )
 
-    chosen = find_model(model)
-    if sync is not None:
-        sync = str(parse_sync(sync))
+    def given(self) -> dict[str, Any]:
+        """As a manifest lists it; defaults are None."""
+        return vars(self) | {"fairness": None if self.fairness == "equal" else self.fairness}
+
+
+@expanded()
+def command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps).",
+        ),
+    ],
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="MACHINE",
+            autocompletion=completing(*MACHINES),
+            help="Another machine than the schedule's own.",
+        ),
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="M",
+            autocompletion=completing(*MODEL_TABLE),
+            help="flow, wormhole, circuit, packet, flit or connections.",
+        ),
+    ] = "flow",
+    *,
+    execution: Execution,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="A:B",
+            help="flit: latency over load of random packets, FILE a pattern (random …).",
+        ),
+    ] = None,
+    packet: Annotated[
+        str | None,
+        typer.Option(
+            "--packet",
+            metavar="SIZE",
+            help="flit: longer messages travel as worms of this size.",
+        ),
+    ] = None,
+    cycles: Annotated[
+        int | None,
+        typer.Option(
+            "--cycles",
+            metavar="N",
+            help="--load: cycles measured, after half as many to warm up.",
+        ),
+    ] = None,
+    mode: ModeOption = None,
+    seed: SeedOption = 0,
+    settings: SetOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Check the timeline by code that shares nothing with the simulators."
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The timeline: .json .npz, drawn: .svg .png; with --load also .md.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Simulate a schedule, a program, or a trace on a machine; or latency by load."""
+    settings = merge_settings(mode, settings)
+    asked = execution.given()
+    if model in MODELS:
+        rule = f"is for model {{takers}}, given {model}"
+        allow({**asked, "packet": packet}, TAKEN_BY, model, rule)
+    packet_B = None if packet is None else parse_size(packet, "--packet")  # noqa: N806
+    if load is None:
+        refuse({"cycles": cycles, "seed": seed or None}, "goes with --load")
+        simulate = find_model(model).simulate
+        if packet is not None:
+            simulate = partial(simulate_flit, packet_B=packet_B)
+        _simulate_file(file, on, model, simulate, execution, packet, settings, check, output, json)
+        return
+    refuse({**asked, "lanes": None, "check": check}, "does not go with --load")
+    if on is None:
+        raise UsageError(f"simulate {file}: --load needs --on MACHINE")
+    if model != "flit":
+        raise UsageError(f"--model {model}: --load is for --model flit")
+    low, high = parse_loads(load)
+    if output is not None:
+        _check_curve(output)
+    lanes = execution.lanes
+    given = {"model": model, "load": load, "lanes": lanes, "packet": packet, "cycles": cycles}
+    given |= {"set": settings, "seed": seed or None}
+    with progress("reading"):
+        machine = parse_machine(on)
+        machine = machine if settings is None else with_settings(machine, settings)
+        traffic = parse_traffic(str(file), machine, seed=seed)
+        window = Window.of(cycles)
+        how: dict[str, Any] = {"window": window, "seed": seed, "packet_B": packet_B}
+        sweep = LoadSweep(traffic, machine, Settings(lanes=lanes), **how)
+    curve = sweep_load(sweep, low, high, progress=progress)
+    manifest = manifest_of("simulate", str(file), on, seed, given)
+    if output is not None:
+        _write_curve(output, curve, manifest)
+    if json:
+        print_json(SCHEMA, curve.to_object(), manifest)
+    out = console(json)
+    out.print(latency_title(curve), markup=False)
+    out.print(latency_table(curve))
+    out.print("\n".join(latency_lines(curve)), markup=False)
+
+
+def _simulate_file(
+    file: Path,
+    on: str | None,
+    model: str,
+    simulate: Callable[..., Timeline],
+    execution: Execution,
+    packet: str | None,
+    settings: str | None,
+    check: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """When every message is delivered."""
+    sync = None if execution.sync is None else str(parse_sync(execution.sync))
     if output is not None:
         check_output(output)
     with progress("reading"):
         given = read_workload(file, on, sync, settings)
-    workload, machine = given.workload, given.machine
-    execution = Settings.of(
-        machine.costs_for(workload.method),
-        in_flight=given.in_flight if in_flight is None else in_flight,
-        receives=receives,
-        sync=sync or given.sync,
-        receive_order=receive_order,
-        fairness=fairness,
-        lanes=lanes,
-        queue=queue,
-        record=(check or output is not None) and worth_recording(model, workload.messages),
-    )
-    count = workload.messages
+    workload, machine, count = given.workload, given.machine, given.workload.messages
+    how = vars(execution) | {"sync": sync or given.sync}
+    how["in_flight"] = execution.in_flight or given.in_flight
+    recorded = (check or output is not None) and worth_recording(model, count)
+    stated = Settings.of(machine.costs_for(workload.method), **how, record=recorded)
     with interruptible(), progress(f"simulating {count:,} messages by {model}", messages=count):
-        simulate = (
-            chosen.simulate
-            if packet is None
-            else partial(simulate_flit, packet_B=parse_packet(packet, model))
-        )
-        timeline = simulate(workload, machine, execution)
-    manifest = _manifest(
-        file,
-        given.seed,
-        model=None if model == "flow" else model,
-        fairness=None if fairness == "equal" else fairness,
-        on=on,
-        sync=sync,
-        in_flight=in_flight,
-        receives=receives,
-        receive_order=receive_order,
-        lanes=lanes,
-        queue=queue,
-        packet=packet,
-        set=settings,
-    )
-    record = Record(timeline, machine, execution, manifest)
+        timeline = simulate(workload, machine, stated)
+    asked = execution.given() | {"sync": sync}
+    options = {"model": None if model == "flow" else model, "fairness": asked.pop("fairness")}
+    options |= {"on": on, **asked, "packet": packet, "set": settings}
+    manifest = manifest_of_file("simulate", file, given.seed, options)
+    record = Record(timeline, machine, stated, manifest)
     if output is not None:
         with progress("writing"):
             _write(record, output, settings)
     violations = check_record(record) if check else ()
-    switch = (
-        simulated_switches(timeline, machine, machine.costs_for(workload.method))
-        if given.blocks
-        else None
-    )
-    if json:
-        checked = {"check": check_object(record, violations)} if check else {}
-        switched = {} if switch is None else {"switch": switch.to_object()}
-        print_json(SCHEMA, {**timeline.to_object(), **switched, **checked}, manifest)
-    console(json).print(simulation_text(timeline, machine), markup=False)
-    if switch is not None:
-        console(json).print(f"  switches     {switch_text(switch)}", markup=False)
+    body, out = timeline.to_object(), console(as_json)
+    lines = [simulation_text(timeline, machine)]
+    if given.blocks:
+        switch = simulated_switches(timeline, machine, machine.costs_for(workload.method))
+        body |= {} if switch is None else {"switch": switch.to_object()}
+        lines += [] if switch is None else [f"  switches     {switch_text(switch)}"]
     if check:
-        print_violations(violations, f"{file} by {model}", json)
-        console(json).print(f"  checked   {check_text(record)}", markup=False)
-
-
-def _refuse_ignored(
-    model: str,
-    of_models: Mapping[str, Any],
-    with_load: Mapping[str, Any],
-    without_load: Mapping[str, Any],
-) -> None:
-    """Refuses what would not be looked at.
-
-    Args:
-        model: of the simulation, known or not.
-        of_models: options that some models take, None where they were not given.
-        with_load: options that do not go with `--load`, which was given.
-        without_load: options of `--load`, which was not.
-
-    Raises:
-        UsageError: names the first.
-    """
-    from conset.base.errors import UsageError
-    from conset.models.table import MODELS
-
-    for name, value in of_models.items():
-        if value is not None and model in MODELS and model not in TAKEN_BY[name]:
-            models = ", ".join(TAKEN_BY[name])
-            raise UsageError(
-                f"{name} {value}: is for model {models}, given {model}", options=[name]
-            )
-    for rule, options in (("does not go with load", with_load), ("goes with load", without_load)):
-        for name, value in options.items():
-            if value is not None:
-                raise UsageError(f"{name} {value}: {rule}", options=[name, "load"])
+        body["check"] = check_object(record, violations)
+    if as_json:
+        print_json(SCHEMA, body, manifest)
+    for line in lines:
+        out.print(line, markup=False)
+    if check:
+        print_violations(violations, f"{file} by {model}", as_json)
+        out.print(f"  checked   {check_text(record)}", markup=False)
 
 
 def check_output(path: Path) -> None:
@@ -306,10 +292,6 @@ def check_output(path: Path) -> None:
         UsageError: an unknown suffix.
         MissingExtraError: a picture without matplotlib.
     """
-    from conset.base.errors import UsageError
-    from conset.models.timeline_file import SUFFIXES
-    from conset.report import style
-
     if path.suffix.lower() in style.FORMATS:
         style.require_matplotlib()
     elif path.suffix not in SUFFIXES:
@@ -321,18 +303,12 @@ def check_output(path: Path) -> None:
 
 def _write(record: Record, output: Path, changed: str | None) -> None:
     """A timeline as a file, or drawn."""
-    from conset.models.timeline_file import write_timeline
-    from conset.report import style
-
     timeline, machine, settings = record.timeline, record.machine, record.settings
     if output.suffix.lower() not in style.FORMATS:
         write_timeline(
             timeline, output, record.manifest, machine=machine, changed=changed, settings=settings
         )
         return
-    from conset.report.picture_timeline import picture_timeline
-    from conset.report.timeline_view import TimelineView
-
     style.save(lambda: picture_timeline(TimelineView(timeline, machine, settings)), output)
 
 
@@ -366,17 +342,6 @@ def read_workload(
             unknown suffix.
         InputError: contents of the file.
     """
-    from dataclasses import replace
-
-    from conset.base.errors import UsageError
-    from conset.machine.spec import parse_machine, with_settings
-    from conset.models.formula.evaluate import retarget
-    from conset.models.trace import read_trace
-    from conset.models.workload import Workload
-    from conset.report.facts import pattern_label
-    from conset.schedule.files.program import read_schedule_or_program
-    from conset.schedule.program import Program, chained
-
     machine = None if on is None else parse_machine(on)
     if file.suffix == ".csv":
         if machine is None:
@@ -389,8 +354,8 @@ def read_workload(
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
-    found = read_schedule_or_program(file)
-    schedule = chained(found) if isinstance(found, Program) else found
+    found = read_compiled(file)
+    schedule = found.whole
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:
@@ -407,12 +372,46 @@ def read_workload(
     )
 
 
-def _manifest(file: Path, seed: int, **options: object) -> Manifest:
-    from conset.schedule.manifest import Manifest, sha256_of
+def parse_loads(text: str) -> tuple[float, float]:
+    """`0.05:0.9` → (0.05, 0.9); one number for both.
 
-    arguments = [
-        f"--{name.replace('_', '-')} {value}"
-        for name, value in options.items()
-        if value is not None
-    ]
-    return Manifest(" ".join(["conset simulate", file.name, *arguments]), seed, sha256_of(file))
+    Raises:
+        UsageError: not one or two numbers, or out of range.
+    """
+    parts = text.split(":")
+    try:
+        ends = [float(word) for word in parts]
+    except ValueError:
+        ends = []
+    if len(ends) not in (1, 2):
+        raise UsageError(f"--load '{text}': two loads as in 0.05:0.9 required, or one")
+    check_loads(ends[0], ends[-1])
+    return ends[0], ends[-1]
+
+
+def _check_curve(output: Path) -> None:
+    if output.suffix.lower() in (MARKDOWN, JSON):
+        return
+    if output.suffix.lower() not in style.FORMATS:
+        known = ", ".join((*style.FORMATS, MARKDOWN, JSON))
+        raise UsageError(
+            f"{output}: latency over load is written as {known}, given '{output.suffix}'"
+        )
+    style.require_matplotlib()
+
+
+def _write_curve(output: Path, curve: LoadCurve, manifest: Manifest) -> None:
+    if output.suffix.lower() in style.FORMATS:
+        subtitle = latency_lines(curve)[1]
+        style.save(
+            lambda: picture_latency(curve, title=latency_title(curve), subtitle=subtitle), output
+        )
+        return
+    if output.suffix.lower() == MARKDOWN:
+        text = latency_markdown(curve, title=latency_title(curve))
+    else:
+        whole = {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()}
+        del whole["elapsed_s"]  # the same seed gives the same bytes
+        text = json.dumps(whole, indent=1) + "\n"
+    with replacing(output) as temporary:
+        temporary.write_text(text)

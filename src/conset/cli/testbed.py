@@ -4,116 +4,105 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from conset.base.errors import ConsetError, UsageError
+from conset.base.options import option
+from conset.base.units import parse_time
 from conset.cli.examples import examples_text
-from conset.cli.options import JsonOption
-
-if TYPE_CHECKING:
-    from conset.base.errors import ConsetError
-    from conset_testbed import Settings
+from conset.cli.options import JsonOption, expanded
+from conset.cli.output import print_json, print_plain, progress
+from conset.schedule.manifest import Manifest
+from conset_testbed import access, beds
+from conset_testbed.mpiexec import main as run_mpiexec
+from conset_testbed.run_with import run_command
+from conset_testbed.settings import Settings, parse_bits, parse_bytes
+from conset_testbed.state import read_bed
+from conset_testbed.text import (
+    bed_object,
+    built_text,
+    failed_objects,
+    list_text,
+    removed_text,
+    state_object,
+    stats_text,
+)
 
 app = typer.Typer(
     help="A contended network on this machine, to run schedules on: nodes are network namespaces.",
+    epilog=examples_text("testbed"),
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 Function = TypeVar("Function", bound=Callable[..., None])
 DEFAULT = "bed"
 RAW = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """What follows the first word is the program's."""
-
 NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Of the testbed.")]
-NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Of the testbed.")]
-OnOption = Annotated[
-    str, typer.Option("--on", metavar="NETWORK", help="Any machine: mesh:4x4, crossbar:8, a file.")
-]
-FabricOption = Annotated[
-    str,
-    typer.Option(
-        "--fabric",
-        metavar="F",
-        help="lossless, shallow, medium, deep (kernel); credit, fq (emulated).",
-    ),
-]
-RateOption = Annotated[
-    str, typer.Option("--rate", help="Of a link of width 1, in each direction: 20mbit, 2.5 MB/s.")
-]
-PortRateOption = Annotated[
-    str | None,
-    typer.Option(
-        "--port-rate", metavar="RATE", help="Puts a link of this rate before every endpoint."
-    ),
-]
-QueueOption = Annotated[
-    str | None,
-    typer.Option("--queue", metavar="SIZE", help="Queue of every port, instead of the fabric's."),
-]
-WindowOption = Annotated[
-    int | None,
-    typer.Option(
-        "--window", metavar="N", help="Packets of a connection under way; 0: as TCP finds it."
-    ),
-]
-CongestionOption = Annotated[
-    str, typer.Option("--congestion", metavar="NAME", help="TCP's: cubic, reno, bbr.")
-]
-BufferOption = Annotated[
-    str, typer.Option("--buffer", metavar="SIZE", help="credit: FIFO of every input.")
-]
-LatencyOption = Annotated[
-    str, typer.Option("--latency", metavar="TIME", help="credit, fq: of every hop.")
-]
-StoreOption = Annotated[
-    bool, typer.Option("--store-and-forward", help="credit, fq: no cut-through.")
-]
-MtuOption = Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Of links.")]
-TtlOption = Annotated[
-    str, typer.Option("--ttl", metavar="TIME", help="Removed after that time, at most 2 hours.")
-]
-RanksOption = Annotated[
-    int | None, typer.Option("-n", "--ranks", metavar="N", help="Default: one on every node.")
-]
+GivenNameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Of the testbed.")]
 ProgramArgument = Annotated[
     list[str], typer.Argument(metavar="PROGRAM…", help="With its arguments.")
 ]
 
 
-def _settings(
-    name: str,
-    on: str,
-    fabric: str,
-    rate: str,
-    port_rate: str | None,
-    queue: str | None,
-    window: int | None,
-    congestion: str,
-    buffer: str,
-    latency: str,
-    store_and_forward: bool,
-    mtu: int,
-    ttl: str,
-) -> Settings:
-    from conset.base.units import parse_time
-    from conset_testbed.settings import Settings, parse_bits, parse_bytes
+@dataclass(frozen=True)
+class Bed:
+    """A testbed that is asked for, as typed.
 
-    return Settings(
-        name=name,
-        network=on,
-        fabric=fabric,
-        rate_bps=parse_bits(rate, "rate"),
-        port_bps=None if port_rate is None else parse_bits(port_rate, "port_rate"),
-        queue_bytes=None if queue is None else parse_bytes(queue, "queue"),
-        window=window,
-        congestion=congestion,
-        buffer_bytes=parse_bytes(buffer, "buffer"),
-        latency_ns=round(parse_time(latency, "latency") * 1e9),
-        store_and_forward=store_and_forward,
-        mtu=mtu,
-        ttl_s=float(ttl) if ttl.isdigit() else parse_time(ttl, "ttl"),
+    Attributes:
+        on: any machine.
+        fabric: what its switches do.
+        rate: of links.
+        port_rate: of links before endpoints.
+        queue: of ports.
+        window: packets of a connection.
+        congestion: what TCP does.
+        buffer: of inputs.
+        latency: of hops.
+        store_and_forward: whether switches wait for whole packets.
+        mtu: of links.
+        ttl: how long it lives.
+    """
+
+    on: str = option("mesh:4x4", "NETWORK", "Any machine: mesh:4x4, crossbar:8, a file.")
+    fabric: str = option(
+        "lossless", "F", "lossless, shallow, medium, deep (kernel); credit, fq (emulated)."
     )
+    rate: str = option(
+        "20mbit", "RATE", "Of a link of width 1, in each direction: 20mbit, 2.5 MB/s."
+    )
+    port_rate: str | None = option(None, "RATE", "Puts a link of this rate before every endpoint.")
+    queue: str | None = option(None, "SIZE", "Queue of every port, instead of the fabric's.")
+    window: int | None = option(None, "N", "Packets of a connection under way; 0: as TCP finds it.")
+    congestion: str = option("", "NAME", "TCP's: cubic, reno, bbr.")
+    buffer: str = option("12k", "SIZE", "credit: FIFO of every input.")
+    latency: str = option("0", "TIME", "credit, fq: of every hop.")
+    store_and_forward: bool = option(False, None, "credit, fq: no cut-through.")
+    mtu: int = option(1500, "BYTES", "Of links.")
+    ttl: str = option("15min", "TIME", "Removed after that time, at most 2 hours.")
+
+    def settings(self, name: str) -> Settings:
+        """With every value read."""
+        return Settings(
+            name=name,
+            network=self.on,
+            fabric=self.fabric,
+            rate_bps=parse_bits(self.rate, "rate"),
+            port_bps=None if self.port_rate is None else parse_bits(self.port_rate, "port_rate"),
+            queue_bytes=None if self.queue is None else parse_bytes(self.queue, "queue"),
+            window=self.window,
+            congestion=self.congestion,
+            buffer_bytes=parse_bytes(self.buffer, "buffer"),
+            latency_ns=round(parse_time(self.latency, "latency") * 1e9),
+            store_and_forward=self.store_and_forward,
+            mtu=self.mtu,
+            ttl_s=float(self.ttl) if self.ttl.isdigit() else parse_time(self.ttl, "ttl"),
+        )
 
 
 def _command(name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
@@ -131,12 +120,7 @@ def _command(name: str | None = None, **settings: Any) -> Callable[[Function], F
 @_command()
 def check(json: JsonOption = False) -> None:
     """Say in one line what this machine permits; exit code 2 where that is nothing."""
-    from conset.base.errors import UsageError
-    from conset.cli.output import print_json, print_plain
-    from conset.schedule.manifest import Manifest
-    from conset_testbed.access import check
-
-    found = check()
+    found = access.check()
     if json:
         body = {
             "ok": not found.kernel,
@@ -152,49 +136,20 @@ def check(json: JsonOption = False) -> None:
 
 
 @_command()
+@expanded()
 def up(
     name: NameArgument = DEFAULT,
-    on: OnOption = "mesh:4x4",
-    fabric: FabricOption = "lossless",
-    rate: RateOption = "20mbit",
-    port_rate: PortRateOption = None,
-    queue: QueueOption = None,
-    window: WindowOption = None,
-    congestion: CongestionOption = "",
-    buffer: BufferOption = "12k",
-    latency: LatencyOption = "0",
-    store_and_forward: StoreOption = False,
-    mtu: MtuOption = 1500,
-    ttl: TtlOption = "15min",
+    *,
+    bed: Bed,
     json: JsonOption = False,
 ) -> None:
     """Build a testbed; it lives until `down`, or until its time is over."""
-    from conset.cli.output import print_json, print_plain, progress
-    from conset.schedule.manifest import Manifest
-    from conset_testbed.beds import up
-    from conset_testbed.text import bed_object, built_text
-
-    settings = _settings(
-        name,
-        on,
-        fabric,
-        rate,
-        port_rate,
-        queue,
-        window,
-        congestion,
-        buffer,
-        latency,
-        store_and_forward,
-        mtu,
-        ttl,
-    )
     with progress(f"building testbed {name}"):
-        bed = up(settings)
+        built = beds.up(bed.settings(name))
     if json:
-        print_json("conset/testbed@1", bed_object(bed), Manifest(command="conset testbed up"))
+        print_json("conset/testbed@1", bed_object(built), Manifest(command="conset testbed up"))
     else:
-        print_plain(built_text(bed))
+        print_plain(built_text(built))
 
 
 @_command()
@@ -204,12 +159,7 @@ def down(
     json: JsonOption = False,
 ) -> None:
     """Remove a testbed with all that runs on it."""
-    from conset.cli.output import print_json, print_plain
-    from conset.schedule.manifest import Manifest
-    from conset_testbed.beds import down, of_each
-    from conset_testbed.text import failed_objects, removed_text
-
-    done, failed = of_each(down) if every else ([down(name)], {})
+    done, failed = beds.of_each(beds.down) if every else ([beds.down(name)], {})
     if json:
         rows = [
             {"name": each.name, "namespaces": each.removed, "foreign": list(each.foreign)}
@@ -225,7 +175,7 @@ def down(
 
 @_command(context_settings=RAW)
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the testbed.")],
+    name: GivenNameArgument,
     words: ProgramArgument,
 ) -> None:
     """Run an MPI program on a testbed.
@@ -233,66 +183,32 @@ def run(
     Options stand between NAME and PROGRAM: -n N (default: a rank on every node), --timeout S,
     --launcher PATH, -env NAME VALUE, --no-nap.
     """
-    from conset_testbed.mpiexec import main
-
-    raise typer.Exit(main([name, *words]))
+    raise typer.Exit(run_mpiexec([name, *words]))
 
 
 @_command(context_settings=RAW)
 def mpiexec(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the testbed.")],
+    name: GivenNameArgument,
     words: ProgramArgument,
 ) -> None:
-    """Be an `mpiexec` on a testbed.
-
-    For `conset run FILE --mpiexec "conset testbed mpiexec NAME"`.
-    """
-    from conset_testbed.mpiexec import main
-
-    raise typer.Exit(main([name, *words]))
+    """Be an `mpiexec` on a testbed, as `conset run FILE --mpiexec` takes it."""
+    raise typer.Exit(run_mpiexec([name, *words]))
 
 
 @_command("with", context_settings={"allow_interspersed_args": False})
+@expanded()
 def with_bed(
     command: Annotated[
         list[str], typer.Argument(metavar="COMMAND…", help="Any; the testbed is its environment's.")
     ],
-    name: NameOption = DEFAULT,
-    on: OnOption = "mesh:4x4",
-    fabric: FabricOption = "lossless",
-    rate: RateOption = "20mbit",
-    port_rate: PortRateOption = None,
-    queue: QueueOption = None,
-    window: WindowOption = None,
-    congestion: CongestionOption = "",
-    buffer: BufferOption = "12k",
-    latency: LatencyOption = "0",
-    store_and_forward: StoreOption = False,
-    mtu: MtuOption = 1500,
-    ttl: TtlOption = "15min",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Of the testbed.")] = DEFAULT,
+    *,
+    bed: Bed,
 ) -> None:
     """Build a testbed, run a command, remove the testbed: also when this is killed."""
-    from conset.cli.output import progress
-    from conset_testbed.beds import standing
-    from conset_testbed.run_with import run_command
-
-    settings = _settings(
-        name,
-        on,
-        fabric,
-        rate,
-        port_rate,
-        queue,
-        window,
-        congestion,
-        buffer,
-        latency,
-        store_and_forward,
-        mtu,
-        ttl,
-    )
-    with standing(settings, waiting=lambda: progress(f"building testbed {name}")) as bed:
-        code = run_command(bed, command)
+    waiting = partial(progress, f"building testbed {name}")
+    with beds.standing(bed.settings(name), waiting=waiting) as built:
+        code = run_command(built, command)
     raise typer.Exit(code)
 
 
@@ -305,12 +221,7 @@ def stats(
     json: JsonOption = False,
 ) -> None:
     """Show bytes, packets and drops of every link since the testbed was built."""
-    from conset.cli.output import print_json, print_plain
-    from conset.schedule.manifest import Manifest
-    from conset_testbed.beds import stats
-    from conset_testbed.text import stats_text
-
-    found = stats(name)
+    found = beds.stats(name)
     if json:
         body = {"name": name, **found.to_object()}
         print_json("conset/testbed-stats@1", body, Manifest(command=f"conset testbed stats {name}"))
@@ -321,13 +232,7 @@ def stats(
 @_command("list")
 def list_beds(json: JsonOption = False) -> None:
     """List the testbeds that stand."""
-    from conset.cli.output import print_json, print_plain
-    from conset.schedule.manifest import Manifest
-    from conset_testbed.beds import of_each
-    from conset_testbed.state import read_bed
-    from conset_testbed.text import failed_objects, list_text, state_object
-
-    found, failed = of_each(read_bed)
+    found, failed = beds.of_each(read_bed)
     if json:
         body = {
             "testbeds": [state_object(each) for each in found],
@@ -345,8 +250,6 @@ def _end_with(failed: dict[str, ConsetError]) -> None:
 
     The worst of their exit codes.
     """
-    from conset_testbed.text import failed_objects
-
     for each in failed_objects(failed):
         print(f"conset: testbed '{each['name']}': {each['message']}", file=sys.stderr)  # noqa: T201
     if failed:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
-from conset.cli.options import FileArgument, JsonOption
-
-if TYPE_CHECKING:
-    from conset.models.timeline_file import Record
-    from conset.verification import Verification
-    from conset.verification.timeline.check import Violation
-
+from conset.base.errors import InputError, VerificationError
+from conset.base.units import count_of
+from conset.cli.options import FileArgument, JsonOption, refuse
+from conset.cli.output import print_json, progress
+from conset.models.timeline_file import Record, read_record
+from conset.report.outcome import (
+    check_object,
+    check_text,
+    verified_program_text,
+    verified_schedule_text,
+    violation_lines,
+)
+from conset.schedule.document import Document
+from conset.schedule.files.documents import read_document
+from conset.schedule.files.sniff import sniff
+from conset.schedule.manifest import Manifest
+from conset.verification import Violation, verify
+from conset.verification.timeline.check import Violation as Impossible
+from conset.verification.timeline.check import check_timeline
 
 SCHEMA = "conset/verify@1"
 
@@ -29,80 +40,47 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Verify a file of `compile` or `simulate` by code that shares nothing with it.
-
-    Violations, and exit code 4.
-    """
-    from conset.base.errors import InputError, UsageError, VerificationError
-    from conset.base.units import count_of
-    from conset.cli.output import print_json, progress
-    from conset.report.outcome import verified_schedule_text, violation_lines
-    from conset.schedule.files.schedule import read_document
-    from conset.schedule.files.sniff import sniff
-    from conset.schedule.manifest import Manifest
-    from conset.verification import verify_document
-
+    """Verify a file of `compile` or `simulate` by code that shares nothing with it."""
     form = sniff(file).form
+    if form in ("timeline", "program"):
+        refuse({"window": window}, f"is for schedules, {file} is a {form}")
+    violations: Sequence[Violation | Impossible]
     if form == "timeline":
-        if window is not None:
-            raise UsageError(f"--window {window}: is for schedules, {file} is a timeline")
-        verify_timeline(file, SCHEMA, as_json)
-        return
-    if form == "program":
-        verification, manifest, line = _verify_program(file, window)
+        record = read_record(file)
+        try:
+            violations = check_record(record)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+        figures = {"time_s": record.timeline.time_s, "messages": record.timeline.messages}
+        body = {**check_object(record, tuple(violations)), "figures": figures}
+        manifest, line = record.manifest, check_text(record)
     else:
         with progress("reading"):
             document = read_document(file)
         try:
             with progress("verifying"):
-                verification = verify_document(document, window=window)
+                verification = verify(document, window=window)
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
-        manifest = document.manifest
-        line = verified_schedule_text(verification.figures, document.source.size)
-    for violation in violation_lines(verification.violations):
-        typer.echo(violation, err=as_json)
-    count = len(verification.violations)
+        if isinstance(document, Document):
+            line = verified_schedule_text(verification.figures, document.source.size)
+        else:
+            line = verified_program_text(verification.figures)
+        violations, body = verification.violations, verification.to_object()
+        manifest = Manifest(**document.manifest)
     if as_json:
-        print_json(SCHEMA, verification.to_object(), Manifest(**manifest))
-        if count:
-            raise typer.Exit(VerificationError.exit_code)
-        return
-    if count:
-        raise VerificationError(f"{file}: {count_of(count, 'violation')}")
-    typer.echo(f"{file}: ok, {line}")
+        print_json(SCHEMA, body, manifest)
+    print_violations(violations, str(file), as_json)
+    if not as_json:
+        typer.echo(f"{file}: ok, {line}")
 
 
-def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
-    """(verdict, manifest, figures in words) of a program file."""
-    from conset.base.errors import InputError, UsageError
-    from conset.cli.output import progress
-    from conset.report.outcome import verified_program_text
-    from conset.schedule.files.program import read_program_document
-    from conset.verification import verify_program
-
-    if window is not None:
-        raise UsageError(f"--window {window}: is for schedules, {file} is a program")
-    with progress("reading"):
-        document = read_program_document(file)
-    try:
-        with progress("verifying"):
-            verification = verify_program(document)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-    return verification, document.manifest, verified_program_text(verification.figures)
-
-
-def check_record(record: Record) -> tuple[Violation, ...]:
+def check_record(record: Record) -> tuple[Impossible, ...]:
     """All that is impossible in a timeline.
 
     Raises:
         InputError: a file that does not say what was played, on which machine and how.
     """
-    from conset.base.errors import InputError
-    from conset.cli.output import progress
-    from conset.verification.timeline.check import check_timeline
-
     work = record.timeline.workload
     if work is None or record.machine is None or record.settings is None:
         missing = (
@@ -113,17 +91,15 @@ def check_record(record: Record) -> tuple[Violation, ...]:
         return check_timeline(record.timeline, work, record.machine, record.settings)
 
 
-def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
+def print_violations(
+    violations: Sequence[Violation | Impossible], what: str, as_json: bool
+) -> None:
     """One line for each violation, then exit code 4 if there are any.
 
     Raises:
         VerificationError: there are, for people.
         Exit: there are, with `--json`: the object says them.
     """
-    from conset.base.errors import VerificationError
-    from conset.base.units import count_of
-    from conset.report.outcome import violation_lines
-
     for line in violation_lines(violations):
         typer.echo(line, err=as_json)
     count = len(violations)
@@ -131,30 +107,3 @@ def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool
         raise typer.Exit(VerificationError.exit_code)
     if count:
         raise VerificationError(f"{what}: {count_of(count, 'violation')}")
-
-
-def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
-    """Verifies a timeline's file from the file alone.
-
-    Raises:
-        InputError: it cannot be read, or says too little.
-        VerificationError: it is impossible.
-    """
-    from conset.base.errors import InputError
-    from conset.cli.output import print_json
-    from conset.models.timeline_file import read_record
-    from conset.report.outcome import check_object, check_text
-
-    record = read_record(file)
-    try:
-        violations = check_record(record)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
-    if as_json:
-        figures = {"time_s": record.timeline.time_s, "messages": record.timeline.messages}
-        print_json(
-            schema, {**check_object(record, violations), "figures": figures}, record.manifest
-        )
-    print_violations(violations, str(file), as_json)
-    if not as_json:
-        typer.echo(f"{file}: ok, {check_text(record)}")

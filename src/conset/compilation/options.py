@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.options import check_option, option
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.methods.phases.connection_routers.table import find_router
+from conset.methods.paths.table import parse_combine
+from conset.methods.phases.connection_routers.table import ROUTERS, find_router
 from conset.methods.phases.given import MethodFunction
 from conset.methods.phases.method import Method, refuse_unknown_routes
 from conset.methods.phases.problem import Objective, Routes, SearchOptions
 from conset.methods.phases.table import all_methods, find_method, load_method, table
-from conset.methods.phases.timetables import find_timetable
-from conset.methods.placements.place import require_placement
-from conset.schedule.policy import POSTINGS, parse_sync
+from conset.methods.phases.timetables import TIMETABLES, find_timetable
+from conset.methods.placements.place import PLACEMENTS, require_placement
+from conset.schedule.policy import KINDS, POSTINGS, parse_sync
 
 AUTO = "auto"
 """The word for what the chooser decides.
@@ -28,11 +30,53 @@ FORMULA = "formula"
 """The word for choosing by predicted time; the other rankings are models."""
 RANKING_MODELS = ("flow", "wormhole", "circuit", "packet")
 """Models that may rank."""
+RANKINGS = (*RANKING_MODELS, FORMULA)
+DIRECT = "none"
+"""The word for sending every message directly, in one stage."""
 OF_CONNECTIONS = ("router", "min_bandwidth", "max_latency", "phases")
 """Options of method `connections`, which they make the method."""
 MAX_EFFORT = 2**31 - 1
 BOUNDED_BY = "first-fit"
 """The method whose limits a bound has that names none: any of ports and links."""
+POLICIES = (
+    "none: post everything in schedule order; local: a rank ends its own phase first; ready: "
+    "local, and a zero-byte signal for each message; barrier[:K]: a barrier after every K phases"
+)
+"""What keeps phases apart, policy by policy."""
+
+
+def method_name(given: str | MethodFunction) -> str:
+    """The name of a method that a user named, or `auto`; raises as `load_method`."""
+    return AUTO if given == AUTO else load_method(given).name
+
+
+def method_names(given: Iterable[str | MethodFunction] | None) -> list[str]:
+    """The names of methods that a user wants compared, each once; None: of all there are.
+
+    Raises:
+        UsageError: none, an unknown one, or two of one name. InputError: as `load_method`.
+    """
+    if given is None:
+        return list(all_methods())
+    named: dict[str, str | MethodFunction] = {}
+    for each in given:
+        name = method_name(each)
+        if named.setdefault(name, each) != each:
+            raise UsageError(f"methods: two are called '{name}'", options=["methods"])
+    if not named:
+        raise UsageError("methods: at least one method required", options=["methods"])
+    return list(named)
+
+
+def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise unknown_name(option, word, known)
+
+
+def check_ranking(rank_by: str | None) -> None:
+    """Raises `UsageError` unless `rank_by` is None, `formula` or a model that may rank."""
+    if rank_by is not None and rank_by not in RANKINGS:
+        raise unknown_name("ranking", rank_by, RANKINGS)
 
 
 @dataclass(frozen=True)
@@ -70,42 +114,116 @@ class CompileOptions:
             of times; for `connections` alone.
         routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it
             can (with method `auto`: negotiated).
+        combine: how small messages are forwarded in stages: `none`, `auto`,
+            sides `8x8`, `radix:2`, `node-aware`, `virtual-grid:4x4`, `mixed`; then the result is a
+            program, of one stage where messages go directly.
 
     Raises:
         UsageError: an unknown word, a number out of range, or options that do not go together.
     """
 
-    method: str = field(default=AUTO, metadata={"python": "str | MethodFunction"})
-    contention: int | None = None
-    channels: int | None = None
-    limits: str | None = field(default=None, metadata={"python": "Limits | str | None"})
-    placement: str = field(default="identity", metadata={"python": "str | Path"})
-    ranks_per_node: int = 1
-    sync: str | None = None
-    seed: int = 0
-    effort: int = 1
-    timetable: str | None = None
-    router: str | None = None
-    phases: int | None = None
-    posting: str = "schedule"
-    objective: str = "time"
-    rank_by: str | None = None
-    min_bandwidth: str | None = field(default=None, metadata={"python": "str | Path | None"})
-    max_latency: str | None = field(default=None, metadata={"python": "str | Path | None"})
-    routes: str = "fixed"
+    method: str = option(
+        AUTO,
+        "M",
+        "How phases are found: auto, or one that `conset methods` lists.",
+        known=lambda: (AUTO, *all_methods()),
+        check=lambda name: name == AUTO or find_method(name),
+        python="str | MethodFunction",
+    )
+    contention: int | None = option(None, "C", "Messages a link may carry at once.")
+    channels: int | None = option(None, "K", "Routes through a node at once, ends included.")
+    limits: str | None = option(
+        None,
+        "WORDS",
+        "As send=1,receive=1,link=2; also channels=none and duplex=exchange.",
+        python="Limits | str | None",
+    )
+    placement: str = option(
+        "identity",
+        "P",
+        "identity, gray, random, bisection, annealed, annealed-bytes, auto, or a file of node ids.",
+        known=lambda: (*PLACEMENTS, AUTO),
+        check=require_placement,
+        python="str | Path",
+    )
+    ranks_per_node: int = option(1, "K", "Ranks on each node.", least=1)
+    sync: str | None = option(
+        None,
+        "S",
+        f"{POLICIES}; auto: the fastest by --rank-by.",
+        known=lambda: (*KINDS, AUTO),
+        check=lambda word: word == AUTO or parse_sync(word),
+    )
+    seed: int = option(0, "N", "Seed of every random choice.")
+    effort: int = option(1, "N", "How long to search, in sweeps.", least=1, most=MAX_EFFORT)
+    timetable: str | None = option(
+        None,
+        "T",
+        "as or event-list: transfers of a phase one after the other.",
+        known=lambda: TIMETABLES,
+        check=find_timetable,
+    )
+    router: str | None = option(
+        None,
+        "R",
+        "Of connections: sequential, negotiated, orbits or closed-form.",
+        known=lambda: (row.name for row in ROUTERS),
+        check=find_router,
+    )
+    phases: int | None = option(
+        None, "P", "Of connections: exactly so many phases.", least=1, most=MAX_EFFORT
+    )
+    posting: str = option(
+        POSTINGS[0],
+        "O",
+        "Of naive: schedule (by index), ascending, rotated, random, longest-first, pairwise "
+        "or dimension.",
+        known=lambda: POSTINGS,
+    )
+    objective: str = option(
+        "time",
+        "O",
+        "time, or phases: fewest phases, then least ΣL.",
+        known=lambda: get_args(Objective),
+    )
+    rank_by: str | None = option(
+        None,
+        "R",
+        "What chooses: flow, wormhole, circuit, packet (simulated) or formula; default: the "
+        "machine's model.",
+        known=lambda: RANKINGS,
+        check=check_ranking,
+    )
+    min_bandwidth: str | None = option(
+        None,
+        "RATE|FILE",
+        "What every connection is guaranteed, or a .csv of it.",
+        python="str | Path | None",
+    )
+    max_latency: str | None = option(
+        None,
+        "TIME|FILE",
+        "What an element may take at most, or a .csv of it.",
+        python="str | Path | None",
+    )
+    routes: str = option(
+        "fixed",
+        "R",
+        "fixed: the machine's routes; free: chosen with the phases.",
+        known=lambda: get_args(Routes),
+    )
+    combine: str = option(
+        DIRECT,
+        "C",
+        "Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, "
+        "virtual-grid:4x4, mixed.",
+        check=parse_combine,
+    )
 
     def __post_init__(self) -> None:
-        self._check_numbers()
-        if self.method != AUTO:
-            find_method(self.method)
+        for each in fields(self):
+            check_option(each, getattr(self, each.name))
         self.user_limits(Limits())
-        require_placement(self.placement)
-        if self.sync not in (None, AUTO):
-            parse_sync(str(self.sync))
-        if self.timetable is not None:
-            find_timetable(self.timetable)
-        _check_word("objective", self.objective, get_args(Objective))
-        _check_word("routes", self.routes, get_args(Routes))
         self._check_connections()
         self._check_posting()
         self._check_free_routes()
@@ -122,24 +240,8 @@ class CompileOptions:
             texts["method"] = method_name(changes["method"])
         return replace(self, **{**changes, **texts})
 
-    def _check_numbers(self) -> None:
-        numbers = (
-            ("ranks_per_node", self.ranks_per_node, None),
-            ("effort", self.effort, MAX_EFFORT),
-            ("phases", self.phases, MAX_EFFORT),
-        )
-        for name, value, most in numbers:
-            if value is None:
-                continue
-            if value < 1:
-                raise UsageError(f"{name} {value}: must be at least 1", options=[name])
-            if most is not None and value > most:
-                raise UsageError(f"{name} {value}: must be at most {most}", options=[name])
-
     def _check_connections(self) -> None:
         """Options of `connections` with another method."""
-        if self.router is not None:
-            find_router(self.router)
         for name in OF_CONNECTIONS:
             value = getattr(self, name)
             if value is not None and self.method not in (AUTO, "connections"):
@@ -149,7 +251,6 @@ class CompileOptions:
                 )
 
     def _check_posting(self) -> None:
-        _check_word("posting", self.posting, POSTINGS)
         if self.posting != POSTINGS[0] and self.chosen_method != "naive":
             raise UsageError(
                 f"posting {self.posting}: is for method naive, given {self.chosen_method}",
@@ -166,7 +267,6 @@ class CompileOptions:
             )
 
     def _check_ranking(self) -> None:
-        check_ranking(self.rank_by)
         if self.rank_by not in (None, FORMULA) and AUTO not in (self.chosen_method, self.sync):
             raise UsageError(
                 f"rank_by {self.rank_by}: goes with method auto or sync auto, given method "
@@ -227,40 +327,6 @@ class CompileOptions:
             for name, (value, default) in values.items()
             if name == "method" or value != default
         }
-
-
-def method_name(given: str | MethodFunction) -> str:
-    """The name of a method that a user named, or `auto`; raises as `load_method`."""
-    return AUTO if given == AUTO else load_method(given).name
-
-
-def method_names(given: Iterable[str | MethodFunction] | None) -> list[str]:
-    """The names of methods that a user wants compared, each once; None: of all there are.
-
-    Raises:
-        UsageError: none, an unknown one, or two of one name. InputError: as `load_method`.
-    """
-    if given is None:
-        return list(all_methods())
-    named: dict[str, str | MethodFunction] = {}
-    for each in given:
-        name = method_name(each)
-        if named.setdefault(name, each) != each:
-            raise UsageError(f"methods: two are called '{name}'", options=["methods"])
-    if not named:
-        raise UsageError("methods: at least one method required", options=["methods"])
-    return list(named)
-
-
-def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise unknown_name(option, word, known)
-
-
-def check_ranking(rank_by: str | None) -> None:
-    """Raises `UsageError` unless `rank_by` is None, `formula` or a model that may rank."""
-    if rank_by is not None:
-        _check_word("ranking", rank_by, (FORMULA, *RANKING_MODELS))
 
 
 def effective_limits(

@@ -1,88 +1,144 @@
-"""What `conset compare` has besides its table.
-
-The contention curve (`--curve`) and the regions map (`--map`).
-"""
+"""What `conset compare` has besides its table: `--curve`, `--map` and `--stages`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from conset.compilation.options import CompileOptions
-    from conset.machine.machine import Machine
-    from conset.pattern.pattern import Pattern
-    from conset.studies.compare import Policies
+from rich.console import RenderableType
 
+from conset.base.errors import ConsetError, UsageError, unknown_name
+from conset.base.units import parse_size
+from conset.cli.output import progress
+from conset.compilation.candidates import candidates
+from conset.compilation.options import CompileOptions
+from conset.machine.machine import Machine
+from conset.machine.spec import is_spec, parse_machine
+from conset.pattern.generators.table import GENERATORS
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.report.curve import (
+    curves_markdown,
+    curves_parts,
+    curves_subtitle,
+    curves_title,
+    picture_curve,
+)
+from conset.report.regions import (
+    picture_regions,
+    regions_lines,
+    regions_markdown,
+    regions_subtitle,
+    regions_table,
+    regions_title,
+)
+from conset.report.terminal import titled_parts
+from conset.report.tradeoff import (
+    draw_tradeoff,
+    tradeoff_lines,
+    tradeoff_markdown,
+    tradeoff_parts,
+    tradeoff_title,
+)
+from conset.studies.compare import Policies, chart_exchanges, chart_regions, trace_curves
+from conset.studies.compare.regions import SIZES, degrees_of
+from conset.studies.compare.stages import compare_stages
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COMPLETE = "alltoall"
 """The pattern whose map has machines where others have degrees."""
 
 
-def run_curve(
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison gives, of whichever kind.
+
+    Attributes:
+        body: what `--json` has.
+        records: rows of a tidy table.
+        parts: for a terminal, one below the other.
+        markdown: the same as Markdown.
+        picture: the same drawn.
+    """
+
+    body: dict[str, Any]
+    records: list[dict[str, Any]]
+    parts: list[RenderableType]
+    markdown: Callable[[], str]
+    picture: Callable[[], Figure]
+
+
+def compare_curves(
     pattern: Pattern,
     machine: Machine,
     options: CompileOptions,
-    output: Path | None,
-    *,
     sizes: Sequence[int],
     by: str | None,
-    markdown: bool,
-    as_json: bool,
-) -> dict[str, Any]:
-    """Computes, prints and writes the contention curves, one a size.
-
-    Returns what `--json` says of them.
+) -> Compared:
+    """The contention curves, one a size.
 
     Raises:
         InputError: the pattern is no complete exchange on a mesh or torus.
     """
-    from conset.cli.output import print_markdown, print_parts, progress
-    from conset.report.curve import (
-        curves_markdown,
-        curves_parts,
-        curves_subtitle,
-        curves_title,
-        picture_curve,
-    )
-    from conset.report.style import write_report
-    from conset.studies.compare import trace_curves
-
     curves = trace_curves(pattern, machine, options, progress, sizes=sizes, by=by)
-    title = curves_title(pattern.name, machine.name)
-    write_markdown = partial(curves_markdown, curves, title=title)
-    if markdown:
-        print_markdown(write_markdown(), as_json)
-    else:
-        print_parts(curves_parts(curves, title), as_json)
-    if output is not None:
-        write_report(
-            output,
-            write_markdown,
-            lambda: picture_curve(curves, title=title, subtitle=curves_subtitle(curves)),
-        )
-    return {"curve": curves[0].to_object(), "curves": [curve.to_object() for curve in curves]}
+    title, objects = curves_title(pattern.name, machine.name), [each.to_object() for each in curves]
+    subtitle = curves_subtitle(curves)
+    return Compared(
+        {"curve": objects[0], "curves": objects},
+        [
+            {"size": curve["size"], "by": curve["by"], **point}
+            for curve in objects
+            for point in curve["points"]
+        ],
+        list(curves_parts(curves, title)),
+        partial(curves_markdown, curves, title=title),
+        partial(picture_curve, curves, title=title, subtitle=subtitle),
+    )
 
 
-def run_map(
+def compare_programs(
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    sizes: Sequence[int],
+    by: str | None,
+    combines: Sequence[str],
+) -> Compared:
+    """Programs of several numbers of stages over sizes of message: time and volume.
+
+    Raises:
+        InputError: the pattern has no messages, or an order.
+    """
+    rows = compare_stages(
+        pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress
+    )
+    title, records = tradeoff_title(pattern.name, machine.name), [row.to_object() for row in rows]
+    return Compared(
+        {"stages": records},
+        records,
+        list(tradeoff_parts(rows, title)),
+        partial(tradeoff_markdown, rows, title=title),
+        lambda: draw_tradeoff(rows, title=title, subtitle=tradeoff_lines(rows)[0]),
+    )
+
+
+def compare_regions(
     generator_spec: str,
     on: str,
     methods: Sequence[str] | None,
     policies: Policies,
     options: CompileOptions,
-    reuse: str,
-    by: str | None,
-    output: Path | None,
-    *,
     sizes: Sequence[int],
-    markdown: bool,
-    as_json: bool,
-) -> dict[str, Any]:
-    """Computes, prints and writes the regions map; returns what `--json` says of it.
+    by: str | None,
+    reuse: str,
+) -> Compared:
+    """The regions map.
 
     Args:
         generator_spec: the PATTERN of the command line: a generator with a degree, or `alltoall`,
@@ -93,77 +149,44 @@ def run_map(
         policies: the only ones to take, of all methods or by method; without any those that can be
             the best.
         options: options of every compile.
-        reuse: how often a schedule is used before the next compile, or `inf`.
-        by: `formula`, or the model that simulates every schedule; None: the machine's model.
-        output: .md, .svg or .png.
         sizes: of messages [B]; none: `SIZES`.
-        markdown: whether the table is printed so.
-        as_json: whether stdout belongs to an object.
+        by: `formula`, or the model that simulates every schedule; None: the machine's model.
+        reuse: how often a schedule is used before the next compile, or `inf`.
 
     Raises:
         UsageError: another pattern, a reuse that is no number of at least 1, an unknown model.
         InputError: no method applies.
     """
-    from conset.cli.output import print_markdown, print_parts, progress
-    from conset.machine.spec import parse_machine
-    from conset.report.regions import (
-        picture_regions,
-        regions_lines,
-        regions_markdown,
-        regions_subtitle,
-        regions_table,
-        regions_title,
-    )
-    from conset.report.style import write_report
-    from conset.report.terminal import titled_parts
-    from conset.studies.compare import chart_exchanges, chart_regions
-    from conset.studies.compare.regions import SIZES
-
-    generator = parse_generator(generator_spec)
-    uses = parse_reuse(reuse)
+    generator, uses = parse_generator(generator_spec), parse_reuse(reuse)
     machine = parse_machine(on)
-    complete = generator == COMPLETE
     names = methods if methods is not None else tried_methods(generator, machine, options)
-    how: dict[str, Any] = {
-        "policies": policies.spread(names),
-        "rank_by": by,
-        "reuse": uses,
-        "sizes": sizes or SIZES,
-        "watch": progress,
-    }
-    if complete:
+    how: dict[str, Any] = {"policies": policies.spread(names), "rank_by": by, "reuse": uses}
+    how |= {"sizes": sizes or SIZES, "watch": progress}
+    if generator == COMPLETE:
         with progress("reading"):
             machines = smaller_machines(on)
         regions = chart_exchanges(machines, names, options, **how)
     else:
         regions = chart_regions(generator, machine, names, options, **how)
-    title = regions_title(generator, machine.name, machines=complete)
-    write_markdown = partial(regions_markdown, regions, title=title)
-    if markdown:
-        print_markdown(write_markdown(), as_json)
-    else:
-        print_parts(titled_parts(title, regions_table(regions), regions_lines(regions)), as_json)
-    if output is not None:
-        subtitle = regions_subtitle(regions)
-        write_report(
-            output, write_markdown, lambda: picture_regions(regions, title=title, subtitle=subtitle)
-        )
-    return {"map": regions.to_object(), "skipped": list(regions.skipped)}
+    title = regions_title(generator, machine.name, machines=generator == COMPLETE)
+    subtitle, whole = regions_subtitle(regions), regions.to_object()
+    return Compared(
+        {"map": whole, "skipped": list(regions.skipped)},
+        list(whole["cells"]),
+        list(titled_parts(title, regions_table(regions), regions_lines(regions))),
+        partial(regions_markdown, regions, title=title),
+        partial(picture_regions, regions, title=title, subtitle=subtitle),
+    )
 
 
-def parse_sizes(text: str | None, charts: bool) -> tuple[int, ...]:
+def parse_sizes(text: str | None) -> tuple[int, ...]:
     """The sizes of `--sizes 1KiB,16KiB` [B], ascending; () without a word.
 
     Raises:
-        UsageError: not a size of at least 1 B, or none of `--curve`, `--map` and `--stages`.
+        UsageError: not a size of at least 1 B.
     """
-    from conset.base.errors import UsageError
-    from conset.base.units import parse_size
-
     if text is None:
         return ()
-    if not charts:
-        raise UsageError(f"--sizes {text}: goes with --curve, --map or --stages")
     sizes = []
     for word in text.split(","):
         try:
@@ -183,13 +206,10 @@ def smaller_machines(on: str) -> list[Machine]:
 
     Of a file or a machine with dead nodes only itself: its size is no word.
     """
-    from conset.base.errors import ConsetError
-    from conset.machine.spec import parse_machine
-
     head, comma, rest = on.partition(",")
     name, colon, size = head.partition(":")
     machine = parse_machine(on)
-    if not is_sized(head, rest):
+    if not is_spec(head) or "dead" in rest or not re.fullmatch(r"\s*\d+(x\d+)*\s*", size):
         return [machine]
     machines = []
     for sides in smaller_sizes(name.strip(), [int(side) for side in size.split("x")]):
@@ -198,16 +218,6 @@ def smaller_machines(on: str) -> list[Machine]:
         except ConsetError:  # this network has no such size
             continue
     return [*machines, machine]
-
-
-def is_sized(head: str, rest: str) -> bool:
-    """Whether a machine's size is whole numbers after its name."""
-    from conset.machine.spec import is_spec
-
-    size = head.partition(":")[2]
-    return (
-        is_spec(head) and "dead" not in rest and re.fullmatch(r"\s*\d+(x\d+)*\s*", size) is not None
-    )
 
 
 def smaller_sizes(name: str, sides: Sequence[int]) -> list[list[int]]:
@@ -232,9 +242,6 @@ def parse_generator(generator_spec: str) -> str:
     Raises:
         UsageError: another pattern without a degree, or one with options.
     """
-    from conset.base.errors import UsageError, unknown_name
-    from conset.pattern.generators.table import GENERATORS
-
     name = generator_spec.strip()
     dense = [known for known, row in GENERATORS.items() if "degree" in row.arguments]
     if name in dense or name == COMPLETE:
@@ -260,8 +267,6 @@ def parse_reuse(text: str) -> float:
     Raises:
         UsageError: neither `inf` nor a number of at least 1.
     """
-    from conset.base.errors import UsageError
-
     if text.strip() == "inf":
         return inf
     try:
@@ -278,10 +283,6 @@ def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> 
 
     So that every row has the same methods.
     """
-    from conset.compilation.candidates import candidates
-    from conset.pattern.spec import parse_pattern
-    from conset.studies.compare.regions import degrees_of
-
     ranks = machine.topology.endpoints * options.ranks_per_node
     degrees = degrees_of(ranks)
     if not degrees:
