@@ -77,9 +77,15 @@ def agreed(comm: MPI.Intracomm) -> Iterator[None]:
     lowest = min(comm.allgather(comm.size if error is None else comm.rank))
     if lowest == comm.size:
         return
-    kind, text, options = comm.bcast(
-        _described(error, lowest) if comm.rank == lowest else None, root=lowest
-    )
+    described: tuple[type[ConsetError], str, tuple[str, ...]] | None = None
+    if comm.rank == lowest and error is not None:
+        described = ExecutionError, describe_error(error, lowest), ()
+        if isinstance(error, ConsetError):
+            # a class with a constructor of its own travels as its base
+            bases = type(error).__mro__
+            kind = next(b for b in bases if "__init__" not in vars(b) or b is ConsetError)
+            described = kind, described[1], error.options
+    kind, text, options = comm.bcast(described, root=lowest)
     if error is not None and not isinstance(error, ConsetError):
         raise error
     raise kind(text, options=options) from None
@@ -111,20 +117,6 @@ def describe_error(error: Exception, rank: int) -> str:
         ).splitlines()
     )
     return text if text.startswith(own) else own + text
-
-
-def _described(
-    error: Exception | None, rank: int
-) -> tuple[type[ConsetError], str, tuple[str, ...]]:
-    assert error is not None
-    text = describe_error(error, rank)
-    if not isinstance(error, ConsetError):
-        return ExecutionError, text, ()
-    # a class with a constructor of its own travels as its base
-    kind = next(
-        base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError
-    )
-    return kind, text, error.options
 
 
 Result = TypeVar("Result")

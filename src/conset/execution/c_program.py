@@ -133,7 +133,10 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
 def _phase_tables(entries: ConnectionEntries) -> list[dict[str, Any]]:
     """Of every global phase: its context, what it is in words, and its connections by rank."""
     tables: list[dict[str, Any]] = []
-    sizes = _equal_sizes(entries)
+    sizes: list[int | None] = []  # of all connections of a phase; None: they differ
+    for phase in range(entries.phases):
+        found = np.unique(entries.bytes[entries.phase == phase])
+        sizes.append(int(found[0]) if found.size == 1 else None)
     for phase, of_ranks in enumerate(_rows(entries, sizes)):
         longest = max(map(len, of_ranks))
         tables.append(
@@ -147,12 +150,6 @@ def _phase_tables(entries: ConnectionEntries) -> list[dict[str, Any]]:
             }
         )
     return tables
-
-
-def _equal_sizes(entries: ConnectionEntries) -> list[int | None]:
-    """By global phase: the size of all its connections [B]; None: they differ, or there is none."""
-    sizes = [np.unique(entries.bytes[entries.phase == phase]) for phase in range(entries.phases)]
-    return [int(found[0]) if found.size == 1 else None for found in sizes]
 
 
 def _rows(entries: ConnectionEntries, sizes: Sequence[int | None]) -> list[list[list[str]]]:

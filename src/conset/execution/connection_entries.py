@@ -30,7 +30,7 @@ from conset.base.errors import InputError, python_interface
 from conset.base.flat import FlatValue
 from conset.base.units import count_of
 from conset.execution.agreement import agreed, require_same
-from conset.execution.exchange import require_ranks, require_same_file
+from conset.execution.exchange import share_parts
 from conset.execution.open_program import (
     CREDITS,
     PACKET_BYTES,
@@ -376,18 +376,14 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
     if file is not None and file.suffix.lower() == ".plan":
         with agreed(comm):
             return read_part(file, comm.rank, comm.size)
-    require_same_file(comm, file, "program")
-    entries: ConnectionEntries | None = None
-    with agreed(comm):
-        if file is None or comm.rank == 0:
-            found = program if isinstance(program, Schedule | Program) else read_compiled(program)
-            entries = connection_entries(found)
-            require_ranks(comm, entries.ranks, "program")
-    if file is None:
-        assert entries is not None
-        return _core.RankConnections(**entries.of_rank(comm.rank))
-    parts = None if entries is None else [entries.of_rank(rank) for rank in range(comm.size)]
-    return _core.RankConnections(**comm.scatter(parts))
+
+    def make() -> ConnectionEntries:
+        return connection_entries(
+            program if isinstance(program, Schedule | Program) else read_compiled(program)
+        )
+
+    part, _ = share_parts(comm, file, make, ConnectionEntries.of_rank, "program")
+    return _core.RankConnections(**part)
 
 
 def _digest(part: _core.RankConnections) -> str:

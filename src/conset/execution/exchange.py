@@ -28,7 +28,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -355,40 +355,52 @@ def plan_on(
         ConsetError: what `make` raises on a rank, on every one.
         InputError: plan and communicator, or the plans of ranks, differ.
     """
-    require_same_file(comm, file, "plan")
     require_same(comm, settings, "plan with")
-    plan: Plan | None = None
-    with agreed(comm):
-        if file is None or comm.rank == 0:
-            plan = make()
-            require_ranks(comm, plan.ranks, "plan")
-    if file is not None:
-        return CommPlan(
-            comm,
-            comm.scatter(None if plan is None else [RankPlan(plan, r) for r in range(comm.size)]),
-        )
-    assert plan is not None
-    require_same(comm, plan_digest(plan), "plan of digest")
-    return CommPlan(comm, RankPlan(plan, comm.rank))
+    part, plan = share_parts(comm, file, make, RankPlan, "plan")
+    if file is None and plan is not None:
+        require_same(comm, plan_digest(plan), "plan of digest")
+    return CommPlan(comm, part)
 
 
-def require_same_file(comm: MPI.Intracomm, file: Path | None, what: str) -> None:
-    """Checks that all ranks name files of the same content, or None, a noun; `what` is made of it.
+class _OfRanks(Protocol):
+    @property
+    def ranks(self) -> int: ...
 
-    Collective.
+
+Whole = TypeVar("Whole", bound=_OfRanks)
+Part = TypeVar("Part")
+
+
+def share_parts(
+    comm: MPI.Intracomm,
+    file: Path | None,
+    make: Callable[[], Whole],
+    part_of: Callable[[Whole, int], Part],
+    what: str,
+) -> tuple[Part, Whole | None]:
+    """This rank's part of `what`, and the whole where this rank has made it; collective.
+
+    Of a file rank 0 makes it and gives every rank its part, the others check that theirs is the
+    same; of an object, that every rank has, every rank makes it.
 
     Raises:
-        InputError: on every rank: a file cannot be read, or one has another than rank 0.
+        ConsetError: what `make` raises on a rank, on every one.
+        InputError: a file cannot be read, files differ, or another number of ranks.
     """
     with agreed(comm):
-        content = "" if file is None else sha256(_read(file)).hexdigest()[:16]
-    require_same(
-        comm, "of a schedule or program" if file is None else f"of a file of digest {content}", what
-    )
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}") from None
+        try:
+            content = "" if file is None else sha256(file.read_bytes()).hexdigest()[:16]
+        except OSError as error:
+            raise InputError(f"{file}: {error.strerror}") from None
+    named = "of a schedule or program" if file is None else f"of a file of digest {content}"
+    require_same(comm, named, what)
+    whole: Whole | None = None
+    with agreed(comm):
+        if file is None or comm.rank == 0:
+            whole = make()
+            require_ranks(comm, whole.ranks, what)
+    if file is None:
+        assert whole is not None
+        return part_of(whole, comm.rank), whole
+    parts = None if whole is None else [part_of(whole, rank) for rank in range(comm.size)]
+    return comm.scatter(parts), whole

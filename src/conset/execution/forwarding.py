@@ -208,7 +208,11 @@ class _Walk:
             Moves(carried.transfer[of], np.ones(of.size, bool), source, end[segment], size)
         )
         self._in_work[bundles.parts] = True
-        self._at[bundles.parts] = room[bundles.bundle_of] + _within(bundles, self._paths.size_of)
+        # where each part begins in its bundle
+        size = self._paths.size_of[bundles.parts]
+        before = np.cumsum(size) - size
+        before -= np.repeat(before[bundles.offsets[:-1]], np.diff(bundles.offsets))
+        self._at[bundles.parts] = room[bundles.bundle_of] + before
 
     def _allocate(self, rank: NDArray[np.int32], size: _Ints) -> _Ints:
         """Ranges of the work areas, one after the other at every rank."""
@@ -221,13 +225,6 @@ class _Walk:
         )
         np.add.at(self._used, rank, size)
         return start
-
-
-def _within(bundles: Bundles, size_of: _Ints) -> _Ints:
-    """shape=(parts that travel), int64 [B]: where each part begins in its bundle."""
-    size = size_of[bundles.parts]
-    before = np.cumsum(size) - size
-    return before - np.repeat(before[bundles.offsets[:-1]], np.diff(bundles.offsets))
 
 
 def _cut(bundles: Bundles, size_of: _Ints, carried: Transfers) -> _Pieces:

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from conset.base.errors import ExecutionError, MissingExtraError, UsageError
 
@@ -159,7 +159,14 @@ def start_job(
             raise UsageError(f"launcher '{launcher[0]}': {error.strerror}") from None
         timed_out = False
         try:
-            greet(process.stdin)
+            if (
+                process.stdin is not None
+            ):  # says who started the job, and that this is the other end
+                pid = os.getpid()
+                with contextlib.suppress(OSError):  # no rank ever started
+                    words = f"conset {pid} {_stat(pid)[19]} {os.uname().nodename}\n"
+                    process.stdin.write(words.encode())
+                    process.stdin.flush()
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             timed_out = True
@@ -280,15 +287,6 @@ def noted_files(folder: Path) -> set[HeldFile]:
                 for inode, _, path in (row.partition(" ") for row in rows)
             }
     return found
-
-
-def greet(stdin: IO[bytes] | None) -> None:
-    """Says to rank 0 who started the job, and that stdin comes from there."""
-    if stdin is not None:
-        pid = os.getpid()
-        with contextlib.suppress(OSError):  # no rank ever started
-            stdin.write(f"conset {pid} {_stat(pid)[19]} {os.uname().nodename}\n".encode())
-            stdin.flush()
 
 
 def end_with_parent(folder: Path) -> None:

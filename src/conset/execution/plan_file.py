@@ -71,17 +71,14 @@ def write_plan_file(
         ValueError: neither a plan nor connections: a bug of the caller.
     """
     require_plan_path(path)
-    if plan is None and connections is None:
-        raise ValueError("a plan or connections required")
-    entries: dict[str, FlatValue] = {}
     if plan is not None:
-        entries |= _plan_entries(plan)
+        entries = _plan_entries(plan)
     elif connections is not None:
-        entries["ranks"] = connections.ranks
-    entries |= items or {}
-    if connections is not None:
-        entries |= connections.to_flat()
-    write_flat(path, PLAN_FILE, entries)
+        entries = {"ranks": connections.ranks}
+    else:
+        raise ValueError("a plan or connections required")
+    opened = {} if connections is None else connections.to_flat()
+    write_flat(path, PLAN_FILE, {**entries, **(items or {}), **opened})
 
 
 def _plan_entries(plan: Plan) -> dict[str, FlatValue]:

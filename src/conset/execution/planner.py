@@ -71,6 +71,9 @@ def make_plan(
         _operations(schedule, *ends[::-1], *target),
     )
     needs, signals = _waits(before, message, sends, receives)
+    if in_flight is None:
+        costs = schedule.machine.costs_for(schedule.method)
+        in_flight = schedule.in_flight or costs.in_flight or "all"
     plan = Plan(
         schedule.phases,
         policy,
@@ -78,7 +81,7 @@ def make_plan(
         receives,
         send_bytes,
         receive_bytes,
-        _in_flight(schedule, in_flight),
+        None if in_flight == "all" else in_flight,
         None if paths is None else moved.work_bytes,
         None if paths is None else moved.packs.of_operations(sends.transfer),
         None if paths is None else moved.unpacks.of_operations(receives.transfer),
@@ -143,12 +146,6 @@ def steps_of(plan: Plan) -> int:
     """Operations and copies of all ranks."""
     copies = sum(each.count for each in (plan.packs, plan.unpacks) if each is not None)
     return plan.sends.count + plan.receives.count + copies
-
-
-def _in_flight(schedule: Schedule, given: InFlight | None) -> int | None:
-    if given is None:
-        given = schedule.in_flight or schedule.machine.costs_for(schedule.method).in_flight or "all"
-    return None if given == "all" else given
 
 
 def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:

@@ -98,40 +98,37 @@ class RunResult(TimedResult):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the times do and do not say, in sentences."""
-        notes = []
-        if self.one_machine:
-            notes.append(
+        notes = (
+            (
+                self.one_machine,
                 "On one machine there is no network to contend for, unless namespaces make one: "
-                "posting everything is "
-                "usually fastest here; what this proves is correctness and overhead."
-            )
-        if self.local_ranks > self.cores:
-            notes.append(
+                "posting everything is usually fastest here; what this proves is correctness and "
+                "overhead.",
+            ),
+            (
+                self.local_ranks > self.cores,
                 f"{self.local_ranks} ranks share {count_of(self.cores, 'core')}: waiting, and "
-                "above all barriers, measures "
-                "the operating system's scheduler."
-            )
-        if self.stages is not None:
-            notes.append(
+                "above all barriers, measures the operating system's scheduler.",
+            ),
+            (
+                self.stages is not None,
                 "The baselines send the messages of the program directly, stage by stage where "
-                "they are its own; naive "
-                "with persistent requests, as the program."
-            )
-        if self.switch is not None:
-            notes.append(
+                "they are its own; naive with persistent requests, as the program.",
+            ),
+            (
+                self.switch is not None,
                 "Through connections every phase of every repetition ends, and contexts are "
-                "switched; as one schedule "
-                "the program has one phase for what follows in one context. Every end of a phase "
-                "waits for its drain."
-            )
-        if self.unopened is not None:
-            notes.append(f"Not through connections: {self.unopened}.")
-        if not self.one_machine:
-            notes.append(
+                "switched; as one schedule the program has one phase for what follows in one "
+                "context. Every end of a phase waits for its drain.",
+            ),
+            (self.unopened is not None, f"Not through connections: {self.unopened}."),
+            (
+                not self.one_machine,
                 "On several hosts: where they have no common clock, a time is the longest of "
-                "the ranks' own."
-            )
-        return tuple(notes)
+                "the ranks' own.",
+            ),
+        )
+        return tuple(text for applies, text in notes if applies)
 
     def to_object(self) -> dict[str, Any]:
         """As `conset run --json` prints it."""

@@ -96,16 +96,12 @@ def cores_and_ranks(comm: MPI.Comm) -> tuple[int, int, bool]:
     clock. Launchers may bind each rank to a core of its own, so the cores of all ranks are put
     together.
     """
-    here = comm.Split(int.from_bytes(sha256(_system().encode()).digest()[:4]) >> 1)
+    try:  # the kernel that runs here, in this time namespace
+        system = f"{_BOOT.read_text().strip()} {_TIME.stat().st_ino}"
+    except OSError:  # another system, or an older one
+        system = platform.node()
+    here = comm.Split(int.from_bytes(sha256(system.encode()).digest()[:4]) >> 1)
     cores = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
     ranks = here.size
     here.Free()
     return len(cores), ranks, ranks == comm.size
-
-
-def _system() -> str:
-    """The kernel that runs here, in this time namespace; where nothing says so, the host."""
-    try:
-        return f"{_BOOT.read_text().strip()} {_TIME.stat().st_ino}"
-    except OSError:  # another system, or an older one
-        return platform.node()
