@@ -299,7 +299,11 @@ def _combine(problem: BoundProblem) -> Bounds:
         if (found := function(problem)) is not None
     ]
     heaviest = max(loads, key=lambda c: c.value)
-    added = f", and {_charged(phases)} {format_time(charges)}" if charges else ""
+    added = (
+        f", and synchronization of {count_of(phases, 'phase')} {format_time(charges)}"
+        if charges
+        else ""
+    )
     return Bounds(
         phases,
         most.witness,
@@ -312,10 +316,6 @@ def _combine(problem: BoundProblem) -> Bounds:
         heaviest.witness,
         load_class,
     )
-
-
-def _charged(phases: int) -> str:
-    return f"synchronization of {phases} phase{'s' if phases > 1 else ''}"
 
 
 def _describe_limits(limits: Limits) -> str:

@@ -150,7 +150,11 @@ def bound_stages(
     stages_class = (
         f"programs of {what}{most}, messages {whole}, over any ranks, any routes, any policy"
     )
-    volume = bound_volume(pattern, maxima) if maxima is not None else _direct_volume(pattern)
+    if maxima is not None:
+        volume = bound_volume(pattern, maxima)
+    else:
+        text = "every message goes at least one way" if pattern.messages else "no messages"
+        volume = pattern.bytes, 1.0 if pattern.messages else 0.0, text, "all programs"
     if pattern.messages == 0:
         return StageBounds(stages, 0, "no messages", 0.0, "no messages", stages_class, *volume)
     reach = bound_reach(pattern, stages)
@@ -302,11 +306,6 @@ def bound_volume(
     )
     total, ratio, text = max(found, key=lambda each: each[0])
     return total, ratio, text, f"programs in which a rank sends at most {name} bundles{back}"
-
-
-def _direct_volume(pattern: Pattern) -> tuple[int, float, str, str]:
-    text = "no messages" if not pattern.messages else "every message goes at least one way"
-    return pattern.bytes, 1.0 if pattern.messages else 0.0, text, "all programs"
 
 
 def symmetric_sums(maxima: Sequence[int]) -> list[int]:

@@ -321,7 +321,9 @@ class _Run:
                 any=self.settings.receive_order == "any",
                 in_order=work.phases > 0 or self.settings.in_flight is not None,
             ),
-            until=_tick_of(self.settings.until_s - now, ticks),
+            until=2**62  # the last tick that is not after the end
+            if self.settings.until_s == inf
+            else max(-1, int(min((self.settings.until_s - now) / ticks.tick_s, 2.0**61))),
             work=2**62
             if self.settings.max_work is None
             else max(self.settings.max_work - moves, 0),
@@ -433,8 +435,3 @@ class _Run:
             left_s=left,
             figures=figures,
         )
-
-
-def _tick_of(seconds: float, ticks: Ticks) -> int:
-    """The last tick that is not after a time [s]."""
-    return 2**62 if seconds == inf else max(-1, int(min(seconds / ticks.tick_s, 2.0**61)))

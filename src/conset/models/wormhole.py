@@ -126,7 +126,11 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
             "pools": pools,
             "blocked_s": float(result.blocked.sum() / NS),
             "solves": result.solves,
-            **({} if costs.eager_B is None else _buffers(result)),
+            **(
+                {}
+                if costs.eager_B is None
+                else {"buffered": result.buffered, "buffered_bytes_max": int(result.buffered_most)}
+            ),
         },
         in_list=settings.receive_order == "list",
     )
@@ -155,10 +159,6 @@ def _most_marked(workload: Workload, machine: Machine, dateline: NDArray[np.uint
         marked = np.concatenate([[0], np.cumsum(dateline[links], dtype=np.int64)])
         most = max(most, int(np.diff(marked[offsets - offsets[0]]).max(initial=0)))
     return most
-
-
-def _buffers(result: _core.Simulated) -> dict[str, int]:
-    return {"buffered": result.buffered, "buffered_bytes_max": int(result.buffered_most)}
 
 
 def _no_datelines() -> NDArray[np.uint8]:

@@ -204,7 +204,13 @@ def _check_parts(document: ProgramDocument) -> Iterator[Violation]:
         if document.messages is None or stage.bundles is None:
             continue
         found = [*_check_ranges(k, stage.bundles, document.messages)]
-        found = found or [*_check_twice(k, stage.bundles)] or [*_check_sums(k, stage.bundles)]
+        found = found or [*_check_twice(k, stage.bundles)]
+        if not found:  # no byte occurs twice, so that sums stay within 64 bits
+            held = _sums(stage.bundles)
+            for b in np.flatnonzero(held != stage.bundles.size).tolist():
+                text = f"has {stage.bundles.size[b]} B, its parts {held[b]} B"
+                text = f"stage {k}{_named(stage.bundles, b)}: {text}"
+                found.append(Violation(None, None, "program-bundle", text))
         yield from found
 
 
@@ -229,14 +235,6 @@ def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
     for i in order[1:][overlap].tolist():
         text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
         yield Violation(None, None, "program-part", text)
-
-
-def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
-    """Of parts in which no byte stands twice, so that sums stay within 64 bits."""
-    held = _sums(bundles)
-    for b in np.flatnonzero(held != bundles.size).tolist():
-        text = f"stage {k}{_named(bundles, b)}: has {bundles.size[b]} B, its parts {held[b]} B"
-        yield Violation(None, None, "program-bundle", text)
 
 
 def _sums(bundles: BundlesDocument) -> Ints:

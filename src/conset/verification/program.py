@@ -245,7 +245,10 @@ def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violatio
             number, message = document.contexts[k][phase], schedule.transfer_message[transfer]
             context = contexts[number]
             context.method = method
-            _tighten(context, schedule.limits)
+            for name in ("send", "receive", "link", "channels"):
+                values = (context.limits.get(name), schedule.limits.get(name))
+                context.limits[name] = min((v for v in values if v is not None), default=None)
+            context.exchange |= schedule.limits.get("duplex") == "exchange"
             channels = _channels(schedule, transfer, len(stops))
             own = context.connections.setdefault(route, Opened(tuple(stops), route[2], channels))
             own.demand(float(least[message]), float(most[message]))
@@ -340,13 +343,6 @@ def _connections(
             same[way] += 1
 
 
-def _tighten(context: _Context, limits: Mapping[str, Any]) -> None:
-    for name in ("send", "receive", "link", "channels"):
-        values = [v for v in (context.limits.get(name), limits.get(name)) if v is not None]
-        context.limits[name] = min(values, default=None)
-    context.exchange |= limits.get("duplex") == "exchange"
-
-
 def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
     topology = machine.topology
     counts: dict[str, dict[int, int]] = {
@@ -424,7 +420,9 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
             switches += times * inner + (times - 1) * between
             before = contexts[index[-1]]
         apart += _apart(document, stage)
-    apart += _apart_between(document)
+    # between stages, unless both are the same single phase
+    run = [stage.schedule for stage in document.stages if document.schedules[stage.schedule].phases]
+    apart += sum(one != other or document.schedules[one].phases > 1 for one, other in pairwise(run))
     count = len({context for contexts in document.contexts for context in contexts})
     return {
         "phases": phases,
@@ -456,12 +454,6 @@ def _apart(document: ProgramDocument, stage: StageDocument) -> int:
     """Switches inside a stage whose phases are always switched."""
     phases = document.schedules[stage.schedule].phases
     return stage.repeat * phases - 1 if phases > 1 else 0
-
-
-def _apart_between(document: ProgramDocument) -> int:
-    """Switches between stages, unless both are the same single phase."""
-    run = [stage.schedule for stage in document.stages if document.schedules[stage.schedule].phases]
-    return sum(one != other or document.schedules[one].phases > 1 for one, other in pairwise(run))
 
 
 def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int | float]) -> list[Violation]:

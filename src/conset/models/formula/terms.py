@@ -181,7 +181,9 @@ def order_busy(
     depth = depths(pairs, schedule.transfers)
     without = replace(costs, setup_s=0.0)
     given = message_costs(schedule.machine, without, sync.kind, in_flight=slots_of(schedule, costs))
-    has = _phases_of_ranks(schedule)
+    # rank · phases + phase wherever a rank has transfers, rising
+    ranks = np.stack([schedule.pattern.source, schedule.pattern.target])[:, schedule.message]
+    has = np.unique(ranks.astype(np.int64) * schedule.phases + schedule.phase_of)
     for low, high in pairwise(batches.tolist()):
         rows = slice(int(schedule.phase_offsets[low]), int(schedule.phase_offsets[high]))
         if not depth[rows].any():
@@ -218,13 +220,6 @@ def _pairs(
     place[schedule.posted] = np.arange(schedule.transfers)
     kept = (batch[first] == batch[second]) & (place[first] < place[second])
     return first[kept], second[kept]
-
-
-def _phases_of_ranks(schedule: Schedule) -> NDArray[np.int64]:
-    """Rank · phases + phase wherever a rank has transfers, rising."""
-    pattern, message = schedule.pattern, schedule.message
-    ends = np.stack([pattern.source[message], pattern.target[message]]).astype(np.int64)
-    return np.unique(ends * schedule.phases + schedule.phase_of)
 
 
 def timetable_busy(

@@ -124,7 +124,12 @@ def generate_neighbor(setting: Setting) -> Partners:
     """
     topology = setting.topology
     if topology is None or topology.kind == "crossbar":
-        return _ring(setting.ranks)
+        rank = np.arange(setting.ranks, dtype=np.int64)
+        return partners_of_pairs(
+            setting.ranks,
+            np.tile(rank, 2),
+            np.concatenate([(rank + 1) % setting.ranks, (rank - 1) % setting.ranks]),
+        )
     per_node = ranks_per_node(setting)
     require(
         per_node > 0,
@@ -137,13 +142,6 @@ def generate_neighbor(setting: Setting) -> Partners:
     else:
         source, target = (end[topology.link_exists].astype(np.int64) for end in topology.ends)
     return partners_of_nodes(topology.endpoints, per_node, source, target)
-
-
-def _ring(ranks: int) -> Partners:
-    rank = np.arange(ranks, dtype=np.int64)
-    return partners_of_pairs(
-        ranks, np.tile(rank, 2), np.concatenate([(rank + 1) % ranks, (rank - 1) % ranks])
-    )
 
 
 def _nearest_endpoints(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -234,7 +234,14 @@ def checked_text(path: Path) -> Text:
     form, field, symmetry = _read_banner(content, path)
     begin, number, sizes = _read_sizes(content, form, path)
     promised = sizes[2] if form == "coordinate" else _count_stored(sizes[0], sizes[1], symmetry)
-    wrong = _wrong_line(form, field).search(content, begin)
+    # what finds the beginning of the first line that is neither blank nor an entry
+    value, _ = _VALUE_KINDS[field]
+    ends = rb"[0-9]+[ \t]+[0-9]+" if form == "coordinate" else b""
+    between = rb"[ \t]+" if ends and value else b""
+    wrong_line = re.compile(
+        rb"^(?![ \t]*(?:" + ends + between + value + rb"[ \t]*)?\r?$)", re.MULTILINE
+    )
+    wrong = wrong_line.search(content, begin)
     if wrong is not None:
         end = wrong.start()
         line = content[end : content.index(b"\n", end)]
@@ -294,14 +301,6 @@ def _count_stored(rows: int, columns: int, symmetry: str) -> int:
     if symmetry == "general":
         return rows * columns
     return rows * (rows - 1) // 2 if symmetry == "skew-symmetric" else rows * (rows + 1) // 2
-
-
-def _wrong_line(form: str, field: str) -> re.Pattern[bytes]:
-    """What finds the beginning of the first line that is neither blank nor an entry."""
-    value, _ = _VALUE_KINDS[field]
-    ends = rb"[0-9]+[ \t]+[0-9]+" if form == "coordinate" else b""
-    between = rb"[ \t]+" if ends and value else b""
-    return re.compile(rb"^(?![ \t]*(?:" + ends + between + value + rb"[ \t]*)?\r?$)", re.MULTILINE)
 
 
 def _entry_rule(form: str, field: str) -> str:

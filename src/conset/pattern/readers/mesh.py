@@ -75,25 +75,18 @@ def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
     _parts(path, options)
     if _head(path).lstrip().startswith(b"("):
         return _read_cells(path, "ansys", options)
-    _require_gmsh_end(path)
+    # A Gmsh file ends in `$End…`, text or binary
+    with path.open("rb") as handle:
+        handle.seek(max(0, path.stat().st_size - 200))
+        last = handle.read().rstrip().splitlines()[-1:]
+    if not last or not last[0].lstrip().startswith(b"$End"):
+        raise InputError(f"{path}: no Gmsh mesh, or truncated: its last line must be $End…")
     return _read_cells(path, "gmsh", options)
 
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as handle:
         return handle.read(_HEAD)
-
-
-def _require_gmsh_end(path: Path) -> None:
-    """A Gmsh file ends in `$End…`, text or binary.
-
-    Meshio takes what is there when the last elements are missing.
-    """
-    with path.open("rb") as handle:
-        handle.seek(max(0, path.stat().st_size - 200))
-        last = handle.read().rstrip().splitlines()[-1:]
-    if not last or not last[0].lstrip().startswith(b"$End"):
-        raise InputError(f"{path}: no Gmsh mesh, or truncated: its last line must be $End…")
 
 
 def partition_vtk(path: Path, options: ReadOptions) -> Partition:

@@ -130,12 +130,9 @@ def parse_metis_mesh(path: Path) -> Cells:
     first = np.array([row[0] for row in rows], np.int64) if weights else None
     # a file may name any nodes, and arrays are as long as the largest
     numbers, dense = np.unique(nodes, return_inverse=True)
-    common = _common(int(np.diff(offsets).min()))
+    least = int(np.diff(offsets).min())
+    common = 1 if least <= 2 else 2 if least <= 4 else 3
     return Cells(offsets, dense.reshape(-1), np.diff(offsets), common, first, numbers)
-
-
-def _common(nodes: int) -> int:
-    return 1 if nodes <= 2 else 2 if nodes <= 4 else 3
 
 
 def _content(path: Path) -> list[tuple[int, str]]:

@@ -59,7 +59,12 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
             "entries: must agree"
         )
     before = _order(path, arrays, source.size)
-    ranks = _ranks(path, arrays) if "ranks" in arrays else options.ranks
+    ranks = options.ranks
+    if "ranks" in arrays:
+        stated = _integers(path, arrays, "ranks")
+        if stated.size != 1 or not 1 <= stated[0] < 2**31:
+            raise InputError(f"{path}: ranks = {stated.tolist()}: must be one number of at least 1")
+        ranks = int(stated[0])
     return pattern_from_list(
         source, target, size, before, lambda k: f"{path}: entry {k}", str(path), path.name, ranks
     )
@@ -67,13 +72,6 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
 
 def _integers(path: Path, arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.int64]:
     return frozen_ints(arrays[key].ravel(), np.int64, f"{path}: {key}")
-
-
-def _ranks(path: Path, arrays: dict[str, NDArray[Any]]) -> int:
-    ranks = _integers(path, arrays, "ranks")
-    if ranks.size != 1 or not 1 <= ranks[0] < 2**31:
-        raise InputError(f"{path}: ranks = {ranks.tolist()}: must be one number of at least 1")
-    return int(ranks[0])
 
 
 def _order(path: Path, arrays: dict[str, NDArray[Any]], entries: int) -> list[tuple[int, int]]:

@@ -55,22 +55,14 @@ def _elements(e: CheckContext) -> Ints:
     return np.where(e.workload.crosses, -(-e.workload.bytes // e.costs.flit_B), 0)
 
 
-def _service(e: CheckContext) -> Floats:
-    """shape=(resources) [s]: of one element.
-
-    Both gates of a node are one where its rates share one.
-    """
+def _ways(e: CheckContext) -> tuple[float | Floats, Floats, Floats]:
+    """(gate out, all servers and hops, the slowest server) of one element of each message [s]."""
+    # of one element [s]; both gates of a node are one where its rates share one
     capacity = e.resources.capacity.copy()
     slots, nodes = e.machine.topology.link_slots, e.machine.topology.nodes
     if np.isfinite(e.costs.node_Bps):
         capacity[slots : slots + 2 * nodes] = e.costs.node_Bps
-    return np.asarray(e.costs.flit_B / capacity)
-
-
-def _ways(e: CheckContext) -> tuple[float | Floats, Floats, Floats]:
-    """(gate out, all servers and hops, the slowest server) of one element of each message [s]."""
-    service = _service(e)
-    slots, nodes = e.machine.topology.link_slots, e.machine.topology.nodes
+    service = np.asarray(e.costs.flit_B / capacity)
     out, into = service[slots + e.workload.source], service[slots + nodes + e.workload.target]
     links, hops = e.routes.links, np.diff(e.routes.offsets)
     message = np.repeat(np.arange(hops.size), hops)
