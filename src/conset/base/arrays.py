@@ -176,22 +176,16 @@ def same_value(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return (
-            isinstance(one, np.ndarray)
-            and isinstance(other, np.ndarray)
-            and _same_array(one, other)
-        )
+        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+            return False
+        if one.shape == other.shape and one.size and _repeats(one) and _repeats(other):
+            one, other = one[:1], other[:1]
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         return len(one) == len(other) and all(map(same_value, one, other))
     return bool(one == other) or bool(one != one and other != other)
-
-
-def _same_array(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    if one.shape == other.shape and one.size and _repeats(one) and _repeats(other):
-        one, other = one[:1], other[:1]
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _names_of(noun: Any, compared: bool = False) -> tuple[str, ...]:

@@ -250,15 +250,10 @@ def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray
     except MemoryError as error:
         raise InputError(f"{path}: does not fit into memory: {error}") from None
     except Exception as error:  # whatever zipfile or zlib trips over is a broken file
-        reason = (
-            f"no valid .npz archive: {error}" if _is_zip(path) else "no .npz archive, or truncated"
-        )
+        with path.open("rb") as file:
+            whole = zipfile.is_zipfile(file)
+        reason = f"no valid .npz archive: {error}" if whole else "no .npz archive, or truncated"
         raise InputError(f"{path}: {reason}") from None
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return zipfile.is_zipfile(file)
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
@@ -286,19 +281,11 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
         )
     with archive.open(member) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    if array.dtype.kind == "U" and _letters(array).max(initial=0) > sys.maxunicode:
-        raise InputError(f"{where}: a letter above {sys.maxunicode}")
+    if array.dtype.kind == "U":  # NumPy does not look at the code points
+        native = array.astype(array.dtype.newbyteorder("="))
+        if np.frombuffer(native.tobytes(), np.uint32).max(initial=0) > sys.maxunicode:
+            raise InputError(f"{where}: a letter above {sys.maxunicode}")
     return array
-
-
-def _letters(array: NDArray[Any]) -> NDArray[np.uint32]:
-    """The code points of texts, unchecked by NumPy."""
-    import numpy as np
-
-    letters: NDArray[np.uint32] = np.frombuffer(
-        array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32
-    )
-    return letters
 
 
 def _promised(file: IO[bytes], where: str) -> int:

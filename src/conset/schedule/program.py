@@ -183,7 +183,11 @@ class Program(ValueObject):
     @property
     def switches(self) -> int:
         """Communication context switches, the one into the first context left out."""
-        total = sum(_inside(stage, contexts) for stage, _, contexts in self.runs())
+        total = 0
+        for stage, _, contexts in self.runs():
+            total += stage.repeat * sum(one != other for one, other in pairwise(contexts))
+            if not stage.turns and contexts[-1] != contexts[0]:
+                total += stage.repeat - 1
         ends = [(contexts[0], _last(stage, contexts)) for stage, _, contexts in self.runs()]
         return total + sum(one[1] != other[0] for one, other in pairwise(ends))
 
@@ -236,13 +240,6 @@ def staging_bytes(paths: Paths) -> int:
         np.add.at(held, at[others, stage], paths.size_of[others])
         most = max(most, int(held.max()))
     return most
-
-
-def _inside(stage: Stage, contexts: tuple[int, ...]) -> int:
-    """Switches within the repetitions of a stage."""
-    once = sum(one != other for one, other in pairwise(contexts))
-    again = 0 if stage.turns else int(contexts[-1] != contexts[0])
-    return stage.repeat * once + (stage.repeat - 1) * again
 
 
 def _last(stage: Stage, contexts: tuple[int, ...]) -> int:

@@ -177,10 +177,27 @@ def _lists(schema: Schema) -> Schema:
 # Single values
 
 
-def _text_or_object(value: Any) -> Any:
-    if not isinstance(value, str | dict):
-        raise ValueError(f"a spec or an object is required, given {shown(value)}")
-    return value
+def _held(holds: Callable[[Any], bool], rule: str) -> AfterValidator:
+    """A validator of values that hold to a rule, whose text has `{}` for what was given."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError(rule.format(shown(value)))
+        return value
+
+    return AfterValidator(check)
+
+
+def _whole(dtype: type[np.signedinteger[Any]]) -> AfterValidator:
+    """A validator of lists of whole numbers."""
+
+    def read(values: Any, info: ValidationInfo) -> Any:
+        try:
+            return arrays.whole_numbers(values, dtype, str(info.field_name))
+        except InputError as error:
+            raise SaidError(str(error)) from None
+
+    return AfterValidator(read)
 
 
 def _sync(value: str) -> str:
@@ -217,14 +234,10 @@ def _times(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
-    if type(value) not in (int, float) or (type(value) is int and value.bit_length() > 63):
-        raise ValueError(f"must be a number, is {shown(value)}")
-    return value
-
-
 MachineRecord = Annotated[
-    Any, AfterValidator(_text_or_object), WithJsonSchema({"type": ["string", "object"]})
+    Any,
+    _held(lambda value: isinstance(value, str | dict), "a spec or an object is required, given {}"),
+    WithJsonSchema({"type": ["string", "object"]}),
 ]
 SyncWord = Annotated[StrictStr, AfterValidator(_sync)]
 InFlight = Annotated[
@@ -241,7 +254,14 @@ Bandwidths = Annotated[
 Latencies = Annotated[
     Any, AfterValidator(_times), WithJsonSchema({"anyOf": [_TIME, _lists(_or_null(_TIME))]})
 ]
-Number = Annotated[Any, AfterValidator(_number), WithJsonSchema({"type": "number"})]
+Number = Annotated[
+    Any,
+    _held(
+        lambda value: type(value) is float or (type(value) is int and value.bit_length() <= 63),
+        "must be a number, is {}",
+    ),
+    WithJsonSchema({"type": "number"}),
+]
 Count = Annotated[StrictInt, Field(ge=1)]
 
 
@@ -384,15 +404,14 @@ class ScheduleEntries(Table):
 # Programs
 
 
-def _null(value: Any) -> Any:
-    if value is not None:
-        raise ValueError(
-            f"must be null for the messages of a program that forwards, is {shown(value)}"
-        )
-    return value
-
-
-Null = Annotated[Any, AfterValidator(_null), WithJsonSchema({"type": "null"})]
+Null = Annotated[
+    Any,
+    _held(
+        lambda value: value is None,
+        "must be null for the messages of a program that forwards, is {}",
+    ),
+    WithJsonSchema({"type": "null"}),
+]
 
 
 class MessagesTable(PatternTable):
@@ -403,14 +422,6 @@ class MessagesTable(PatternTable):
 
     before: Null
     packed: Null = None
-
-
-def _schedule_or_stage(value: Any) -> Any:
-    if type(value) not in (dict, int):
-        raise ValueError(
-            f"a schedule or the number of an earlier stage required, given {shown(value)}"
-        )
-    return value
 
 
 _PART: Schema = {
@@ -445,7 +456,12 @@ class StageTable(Table):
     contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
     bundles: Annotated[Any, WithJsonSchema(_lists(_BUNDLE))] = _ABSENT
     schedule: Annotated[
-        Any, AfterValidator(_schedule_or_stage), WithJsonSchema({"type": ["object", "integer"]})
+        Any,
+        _held(
+            lambda value: type(value) in (dict, int),
+            "a schedule or the number of an earlier stage required, given {}",
+        ),
+        WithJsonSchema({"type": ["object", "integer"]}),
     ]
 
 
@@ -482,23 +498,8 @@ class ProgramFile(Table):
 # Timelines
 
 
-def _whole(dtype: type[np.signedinteger[Any]], values: Any, info: ValidationInfo) -> Any:
-    try:
-        return arrays.whole_numbers(values, dtype, str(info.field_name))
-    except InputError as error:
-        raise SaidError(str(error)) from None
-
-
-def _ints32(values: Any, info: ValidationInfo) -> Any:
-    return _whole(np.int32, values, info)
-
-
-def _ints64(values: Any, info: ValidationInfo) -> Any:
-    return _whole(np.int64, values, info)
-
-
-Ints32 = Annotated[Any, AfterValidator(_ints32), WithJsonSchema(_INTEGERS)]
-Ints64 = Annotated[Any, AfterValidator(_ints64), WithJsonSchema(_INTEGERS)]
+Ints32 = Annotated[Any, _whole(np.int32), WithJsonSchema(_INTEGERS)]
+Ints64 = Annotated[Any, _whole(np.int64), WithJsonSchema(_INTEGERS)]
 Floats = Annotated[Any, AfterValidator(arrays.finite_numbers), WithJsonSchema(_NUMBERS)]
 
 

@@ -70,9 +70,9 @@ def sniff(path: str | Path) -> Sniffed:
             return _named(first, "flat")
         if begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return _object(path, begin)
-        return (
-            Sniffed("machine", "toml") if _is_machine_file(path) else Sniffed("unknown", "unknown")
-        )
+        if path.suffix.lower() == ".toml" and _TOML_TABLE.search(path.read_bytes()):
+            return Sniffed("machine", "toml")
+        return Sniffed("unknown", "unknown")
     except (ConsetError, OSError):
         return Sniffed("unknown", "unknown")
 
@@ -122,7 +122,3 @@ def _object(path: Path, begin: bytes) -> Sniffed:
     if "schema" not in found and is_node_link(found):
         return Sniffed("network", "json")
     return _named(found.get("schema"), "json")
-
-
-def _is_machine_file(path: Path) -> bool:
-    return path.suffix.lower() == ".toml" and bool(_TOML_TABLE.search(path.read_bytes()))
