@@ -26,7 +26,6 @@ from typing import IO, TYPE_CHECKING, Any
 from conset.base.errors import InputError, shortened
 
 if TYPE_CHECKING:  # the command line begins with this module
-    import numpy as np
     from numpy.typing import NDArray
 
 _half_written: set[Path] = set()

@@ -149,7 +149,7 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
 
 def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
     """Writes the communication in C."""
-    program = what if isinstance(what, Program) else Program.of_schedule(what)
+    program = Program.of(what)
     command = f"conset plan {file.name} --c -o {output.name}"
     ordered = keeps_order(program)
     head = CProgramHead(

@@ -306,6 +306,3 @@ def _posted(
         frozen(order.astype(np.int32)),
         None if work is None else work[order],
     )
-
-
-plan_schedule = plan_program = make_plan  # earlier names, in use by the commands

@@ -366,6 +366,3 @@ def why_no_alltoall(pattern: Pattern) -> str | None:
     if sizes.size > 1:
         return f"takes messages of one size, given {sizes[0]} to {sizes[-1]} B"
     return None
-
-
-run_schedule = run_program = run_compiled  # earlier names, in use by the commands

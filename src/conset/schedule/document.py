@@ -2,7 +2,7 @@
 
 A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat
 arrays that say what the file says, whose *structure* alone is checked. `verify` checks documents;
-`to_schedule` turns a sound one into the noun. The written forms: JSON for people
+`from_document` turns a sound one into the noun. The written forms: JSON for people
 (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
 A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number

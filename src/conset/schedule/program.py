@@ -157,8 +157,6 @@ class Program(ValueObject):
         contexts = (tuple(range(what.phases)),)
         return Program(what.machine, (stage,), (what,), contexts, None, what.sync, what.manifest)
 
-    of_schedule = of
-
     @property
     def ranks(self) -> int:
         """Number of ranks."""

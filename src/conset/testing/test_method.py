@@ -19,7 +19,7 @@ from conset.methods.phases.problem import Problem, SearchOptions
 from conset.methods.phases.table import find_method, load_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verification import verify_schedule
+from conset.verification import verify
 
 
 def alltoall(ranks: int) -> Pattern:
@@ -127,7 +127,7 @@ def schedule(problem: Problem, method: str) -> Schedule:
 def checked(problem: Problem, method: str) -> Schedule:
     """What a method makes of a problem, verified."""
     result = schedule(problem, method)
-    verification = verify_schedule(result)
+    verification = verify(result)
     assert verification.ok, verification.violations[:3]
     assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"
     return result

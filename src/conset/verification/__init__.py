@@ -4,5 +4,3 @@ from conset.verification.program import PROGRAM_RULES, verify
 from conset.verification.verification import RULES, Verification, Violation
 
 __all__ = ["PROGRAM_RULES", "RULES", "Verification", "Violation", "verify"]
-
-verify_document = verify_program = verify_schedule = verify  # earlier names, in use by the commands

@@ -19,7 +19,7 @@ if __name__ == "__main__":
     program = forwarding(random_paths(random_pattern(4, rng, largest=9000), 2, rng), rng)
     result = run_compiled(program, repeat=1)
     blocks = run_compiled(
-        Program.of_schedule(conset.compile("alltoall:size=900", "mesh:2x2", method="lp")), repeat=1
+        Program.of(conset.compile("alltoall:size=900", "mesh:2x2", method="lp")), repeat=1
     )
     both = [found.to_object() for found in (result, blocks)]
     Path(sys.argv[1], f"rank-{MPI.COMM_WORLD.rank}").write_text(json.dumps(both))
