@@ -151,22 +151,24 @@ def pattern_files() -> str:
 
 def families_table() -> str:
     """Networks in words with their parameters."""
-    from conset.machine.network.families.table import COMMON, FAMILIES
+    from conset.machine.network.families import FAMILIES
+    from conset.machine.network.family import SWITCHED
 
     rows = [
         (f"`{name}`", f"`{each.name}`", each.help, default(each.default))
         for name, family in FAMILIES.items()
+        if not family.is_regular
         for each in family.parameters
     ]
     rows += [
-        ("every family", f"`{each.name}`", each.help, default(each.default)) for each in COMMON
+        ("every family", f"`{each.name}`", each.help, default(each.default)) for each in SWITCHED
     ]
     return table(("family", "parameter", "is", "default"), rows)
 
 
 def default(value: object) -> str:
     """As words say it."""
-    if value is None:
+    if value in (None, ""):
         return ""
     return f"`{'x'.join(map(str, value)) if isinstance(value, tuple) else value}`"
 

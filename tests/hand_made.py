@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
@@ -26,6 +27,23 @@ def machine_on(topology: Topology, name: str = "by hand", **routing: Any) -> Mac
     """A machine without costs; `routing` as in `Routing`."""
     rule = routing.pop("rule", Routing.default(topology).rule)
     return Machine(name, topology, Routing(rule, **routing))
+
+
+def same_machine(one: Machine, other: Machine) -> bool:
+    """Whether two machines are equal in all that a record has, names and sources included."""
+    return (
+        one == other
+        and (one.name, one.notes, list(one.modes)) == (other.name, other.notes, list(other.modes))
+        and [dict(each.provenance) for each in _costs_of(one)]
+        == [dict(each.provenance) for each in _costs_of(other)]
+    )
+
+
+def _costs_of(machine: Machine) -> list[Costs]:
+    """Those in use, of methods, and of every mode, in one order."""
+    modes = [(machine.costs, machine.method_costs)]
+    modes += [(own.costs, own.method_costs) for _, own in sorted(machine.modes.items())]
+    return [each for costs, own in modes for each in (costs, *(own[name] for name in sorted(own)))]
 
 
 def route(machine: Machine, a: int, b: int) -> list[int]:

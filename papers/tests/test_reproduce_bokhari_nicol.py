@@ -318,7 +318,7 @@ def test_settings_change_the_model_and_are_judged() -> None:
     one_lane = slices.slice_points(8, Setting(1, "3"))
     assert all(point.label == "above" for point in one_lane if point.pair.link > 1)
     assert exchange.bounded_s(
-        Pair(8, 2, 8), SLICE_B, Setting(costs="one_processor=true")
+        Pair(8, 2, 8), SLICE_B, Setting(costs="processors=one")
     ) != pytest.approx(exchange.bounded_s(Pair(8, 2, 8)), rel=0.01)
 
 

@@ -23,7 +23,8 @@ import pytest
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.spec import TEXTS, parse_machine
+from conset.machine.preset import TEXTS
+from conset.machine.spec import parse_machine
 from conset.machine.words import WORDS
 
 US = 1e-6
@@ -133,7 +134,6 @@ def test_nodes_and_the_texts_first_barrier(preset: str) -> None:
     machine = parse_machine(preset)
     assert machine.topology.endpoints == SIZES[preset]
     assert machine.costs.first_barrier
-    assert machine.document is None
 
 
 def test_tolerances() -> None:

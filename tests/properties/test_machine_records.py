@@ -26,9 +26,8 @@ from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine, with_mode
 from conset.machine.network.topology import Topology
-from conset.machine.record import machine_of_record, same_machine
-from conset.machine.spec import parse_machine, with_settings
-from conset.machine.words import ALIASES, WORDS
+from conset.machine.spec import machine_of_record, parse_machine, with_settings
+from conset.machine.words import WORDS
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.timeline_file import read_record, write_timeline
@@ -38,7 +37,7 @@ from conset.schedule.document import machine_of
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document
 from conset.verification import verify
-from hand_made import machine_on
+from hand_made import machine_on, same_machine
 
 GRAPH = {
     "name": "a graph",
@@ -190,12 +189,9 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
 PAIRS = st.sampled_from(list(WORDS)).flatmap(
     lambda word: settings_of(word).map(lambda value: f"{word}={value}")
 )
-OLD = st.sampled_from(("one_processor=true", "receive_after=true", "receive_after=false"))
 
 
-@given(
-    st.sampled_from(BASES), st.lists(PAIRS | OLD, min_size=1, max_size=6), st.booleans(), st.data()
-)
+@given(st.sampled_from(BASES), st.lists(PAIRS, min_size=1, max_size=6), st.booleans(), st.data())
 def test_settings_and_modes(
     base: Machine, pairs: list[str], before: bool, data: st.DataObject
 ) -> None:
@@ -211,14 +207,14 @@ def test_settings_and_modes(
             with_mode(again, mode),
             replace(with_mode(machine, mode), name=with_mode(again, mode).name),
         )
-    for old in ALIASES:
-        assert old not in json.dumps(machine.to_spec())
 
 
-@given(st.sampled_from(BASES[:9]), st.lists(PAIRS | OLD, max_size=4))
-def test_options_of_a_spec_stay_a_spec(base: Machine, pairs: list[str]) -> None:
+@given(st.sampled_from(BASES[:9]), st.lists(PAIRS, max_size=4))
+def test_a_spec_with_options_builds_the_machine_of_its_record(
+    base: Machine, pairs: list[str]
+) -> None:
     machine = parse_machine(",".join([base.name, "processors=one", *pairs]))
-    assert machine.to_spec() == machine.name
+    assert same_machine(machine_of_record(machine.name), machine)
     assert same_machine(through_a_file(machine), machine)
 
 
@@ -230,7 +226,6 @@ def test_network_limits_and_notes(base: Machine) -> None:
         limits=Limits(channels=9, duplex="exchange"),
         limits_methods=("lp",),
     )
-    assert isinstance(machine.to_spec(), dict)
     assert same_machine(through_a_file(machine), machine)
     assert same_machine(through_a_file(base), base)
 

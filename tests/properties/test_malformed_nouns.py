@@ -227,9 +227,9 @@ def asked(noun: Any, fields_too: dict[str, Any]) -> list[str]:
 
 
 NOUNS: dict[str, Callable[[], Any]] = {
-    "graph": lambda: read_edge_list(
-        "a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n"
-    ).to_topology(1e9),
+    "graph": lambda: Topology.of_graph(
+        read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n"), 1e9
+    ),
     "table": lambda: Routing("table", "parity", np.array([0, 0, 1, 2, 2]), np.array([0, 1])),
     "timeline": lambda: conset.simulate(
         conset.compile("shift", "mesh:4x4", method="naive"), record=True

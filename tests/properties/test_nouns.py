@@ -33,8 +33,8 @@ from conset.pattern.pattern import Pattern
 
 
 def _graph() -> Topology:
-    return read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n").to_topology(
-        1e9
+    return Topology.of_graph(
+        read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n"), 1e9
     )
 
 

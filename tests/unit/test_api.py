@@ -322,7 +322,7 @@ def test_a_directed_graph_with_numbers_for_names_and_parallel_edges() -> None:
         (SimpleNamespace(nodes=3), "graph: a graph of networkx required, given SimpleNamespace"),
         (FakeGraph({}, [], False), "graph: has no nodes"),
         (FakeGraph({"s": {"switch": True}}, [], False), "graph: 1 node, all switches"),
-        (FakeGraph({1: {}, "1": {}}, [], False), "graph: node '1': another node has this name too"),
+        (FakeGraph({1: {}, "1": {}}, [], False), "graph: node '1': node '1' is given twice"),
         (
             FakeGraph({1: {}, 2: {}}, [], False),
             "graph: disconnected: node 0 '1' cannot reach node 1 '2'",
@@ -342,8 +342,8 @@ def test_a_directed_graph_with_numbers_for_names_and_parallel_edges() -> None:
         ),
         (
             two_hosts(),
-            "graph: edge ('a', 'spine'): has no rate beside edges with one: give it "
-            "one, or rate_Bps",
+            "graph: edge ('a', 'spine'): a link without a rate beside links with one needs the "
+            "machine's `link` (`rate_Bps`)",
         ),
     ],
 )

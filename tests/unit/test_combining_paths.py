@@ -358,7 +358,7 @@ def test_sides_of_one_are_no_stages() -> None:
         ("virtual-grid", "combine 'virtual-grid': a value required, such as virtual-grid:4x8"),
         ("virtual-grid:4x8:grey", "unknown order of ranks 'grey': did you mean 'gray'?"),
         ("4x", "combine '4x': sides: size 1 '': must be a whole number; sizes are written as 8x8"),
-        ("0x3", "combine '0x3': sides: size 0 is 0: must be at least 1 and below 10^9"),
+        ("0x3", "combine '0x3': sides: size 0 '0': must be from 1 to 999999999"),
         ("x".join(["2"] * 65), "65 sides, at most 64"),
     ],
 )

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conset import bound, compile, load_machine, simulate, verify
-from conset.base.errors import InputError, UsageError
+from conset.base.errors import ConsetError, InputError, UsageError
+from conset.cli.options import MACHINES, completing
 from conset.machine.machine import Machine
-from conset.machine.network.families.table import FAMILIES, build_family
+from conset.machine.network.families import FAMILIES, build_family, parse_family, registered
 from conset.machine.network.routes import route_hops, route_links, route_nodes
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.machine.record import machine_of_record, same_machine
-from conset.machine.spec import machine_of_topology, with_settings
+from conset.machine.spec import machine_of_record, machine_of_topology, with_settings
 from conset.models.settings import Settings
 from conset.models.workload import Workload
+from conset.report.presets import families_object
 from conset.verification.timeline.check import check_timeline
+from hand_made import same_machine
 
 SMALL = (
     "fat-tree:k=4",
@@ -338,7 +343,10 @@ def test_records_name_the_family(spec: str) -> None:
     changed = with_settings(machine, "overhead=3us")
     record = changed.to_spec()
     assert isinstance(record, dict)
-    assert record["network"] == {"family": machine.topology.family, "routing": machine.routing.rule}
+    assert record["network"] == {
+        "family": str(machine.topology.family),
+        "routing": machine.routing.rule,
+    }
     for each in (machine, changed, machine_of_topology(machine.topology)):
         assert same_machine(machine_of_record(each.to_spec()), each)
 
@@ -411,8 +419,8 @@ def test_machine_files_name_a_family(tmp_path) -> None:  # type: ignore[no-untyp
         ("leaf-spine:rates=0x", "a multiple of the machine's link"),
         ("leaf-spine:dead=x", "must be a whole number"),
         ("leaf-spine:mode=spooling", "has no transfer modes"),
-        ("hyperx:sides=3,3", "expected WORD=VALUE"),
-        ("hyperx:sides=3x", "whole numbers with x between them"),
+        ("hyperx:sides=3,3", "did you mean hyperx:sides=3x3?"),
+        ("hyperx:sides=3x", "sizes are written as 8x8"),
         ("express-mesh:sides=4x4", "no side of 4x4 is long enough"),
         ("leaf-spine:routing=dmod", "did you mean 'dmodk'"),
     ],
@@ -431,7 +439,75 @@ def test_dmodk_needs_levels() -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_name_alone_is_a_machine(name: str) -> None:
     machine = load_machine(name)
-    assert machine.name == machine.topology.family
+    assert machine.name == str(machine.topology.family)
     assert build_family(machine.name) == machine.topology
-    assert machine.topology.level.min() == 0
-    assert len(set(machine.topology.labels)) == machine.topology.nodes
+    assert machine_of_topology(machine.topology) == machine
+    assert parse_family(machine.name) == machine.topology.family
+    if not FAMILIES[name].is_regular:
+        assert machine.topology.level.min() == 0
+        assert len(set(machine.topology.labels)) == machine.topology.nodes
+
+
+PACKAGE = """
+from conset.machine.network.family import Family, Parameter, Parts, Wires
+import numpy as np
+
+
+def star(hosts):
+    ends = np.arange(hosts)
+    labels = (*(f"host{k}" for k in range(hosts)), "hub")
+    level = np.repeat([0, 1], [hosts, 1])
+    wires = (Wires("host", ends, np.full(hosts, hosts)),)
+    return Parts(hosts, wires, labels, level, np.full(hosts + 1, -1))
+
+
+STAR = Family("star", "hosts on one hub", (Parameter("hosts", 8, "hosts"),), star, sized=True)
+NO_FAMILY = 3
+"""
+POINTS = "[conset.networks]\nstar = stars:STAR\nbroken = stars:MISSING\nnumber = stars:NO_FAMILY\n"
+
+
+@pytest.fixture
+def stars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package with a network, and two that are none."""
+    (tmp_path / "stars.py").write_text(PACKAGE)
+    info = tmp_path / "stars-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stars\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registered.cache_clear()
+    yield
+    registered.cache_clear()
+
+
+@pytest.mark.usefixtures("stars")
+def test_a_network_of_another_package_works_wherever_a_name_does() -> None:
+    machine = load_machine("star:5,widths=2,dead=1,link=50GB/s")
+    assert machine.name == "star:5,widths=2,dead=1,link=50GB/s"
+    assert (machine.topology.endpoints, machine.topology.nodes) == (4, 5)
+    assert machine.costs.port_out_Bps == 2 * 50e9
+    assert load_machine("star").name == "star:8"
+    assert "star" in completing(*MACHINES)("st")
+    rows = {row["name"]: row for row in families_object()}
+    assert rows["star"]["example"] == "star:8"
+    assert "AttributeError" in rows["broken"]["summary"]
+    schedule = compile("alltoall", machine, method="first-fit")
+    assert verify(schedule).ok
+    assert machine_of_record(machine.to_spec()) == machine  # without the package: link by link
+    assert "links" in machine.to_spec()["network"]
+
+
+@pytest.mark.usefixtures("stars")
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("stra:5", "unknown machine 'stra': did you mean 'star'?"),
+        ("star:x", "star:x: must be a whole number"),
+        ("broken", "network broken: entry point stars:MISSING: AttributeError: "),
+        ("number", "network number: entry point stars:NO_FAMILY: must be a Family of this name"),
+    ],
+)
+def test_networks_of_other_packages_that_are_none(spec: str, line: str) -> None:
+    with pytest.raises(ConsetError, match=re.escape(line)):
+        load_machine(spec)

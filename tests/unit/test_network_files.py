@@ -19,19 +19,18 @@ from hypothesis import strategies as st
 import conset
 from conset.base.errors import ConsetError, InputError
 from conset.cli.show import kind_of
-from conset.machine.network.anynet import read_anynet
 from conset.machine.network.graph import Graph
 from conset.machine.network.graph_files import read_gml
-from conset.machine.network.htsim import read_htsim
 from conset.machine.network.node_link import read_demands, read_node_link
 from conset.machine.network.routes import route_links
 from conset.machine.network.routing import Routing
+from conset.machine.network.simulators import read_anynet, read_htsim
 from conset.machine.network.topology import Topology
-from conset.machine.record import machine_of_record, record_of, same_machine
-from conset.machine.spec import parse_machine
+from conset.machine.spec import machine_of_record, parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.sniff import sniff
 from fuzz_readers import TEXTS, mutant
+from hand_made import same_machine
 
 NODE_LINK: dict[str, Any] = {
     "directed": False,
@@ -76,7 +75,7 @@ def links(topology: Topology) -> dict[tuple[int, int], tuple[int, float]]:
 
 
 def test_node_link_json_keeps_names_places_switches_and_rates() -> None:
-    topology = read_node_link(json.dumps(NODE_LINK), "toy").to_topology(1e9)
+    topology = Topology.of_graph(read_node_link(json.dumps(NODE_LINK), "toy"), 1e9)
     assert topology.labels == ("New York", "Denver", "9", "5")
     assert (topology.endpoints, topology.nodes) == (3, 4)
     assert topology.place is not None
@@ -92,7 +91,7 @@ def test_links_of_directed_node_link_json_go_one_way() -> None:
         "nodes": [{"id": "a"}, {"id": "b"}],
         "links": [{"source": "a", "target": "b"}, {"source": "b", "target": "a", "width": 4}],
     }
-    assert links(read_node_link(json.dumps(found)).to_topology(1e9)) == {
+    assert links(Topology.of_graph(read_node_link(json.dumps(found)), 1e9)) == {
         (0, 1): (1, 0.0),
         (1, 0): (4, 0.0),
     }
@@ -128,7 +127,7 @@ def test_sndlib_networks_of_topohub(shared_data: Path) -> None:
         assert (machine.topology.endpoints, machine.topology.links) == (nodes, 2 * edges)
         pattern = parse_pattern(str(folder / f"{name}.json"), word=1)
         assert (pattern.ranks, pattern.messages) == (nodes, demands)
-        assert same_machine(machine, machine_of_record(json.loads(json.dumps(record_of(machine)))))
+        assert same_machine(machine, machine_of_record(json.loads(json.dumps(machine.to_spec()))))
     # the first demand of the file: 5 sends 10 units to 0 … in abilene, node 5 to node 10: 3580
     abilene = parse_pattern(str(folder / "abilene.json"), word=1)
     sent = {
@@ -152,7 +151,7 @@ def test_htsim_leaf_spine_of_the_simulator(shared_data: Path) -> None:
 
 
 def test_htsim_oversubscription_takes_spines_away() -> None:
-    topology = read_htsim(LEAF_SPINE).to_topology(1e9)
+    topology = Topology.of_graph(read_htsim(LEAF_SPINE), 1e9)
     assert topology.labels[30:40] == (
         "host30",
         "host31",
@@ -170,7 +169,7 @@ def test_htsim_oversubscription_takes_spines_away() -> None:
 
 def test_htsim_three_tiers_with_bundles_and_speeds_by_tier() -> None:
     graph = read_htsim(THREE_TIERS)
-    topology = graph.to_topology(1e9)
+    topology = Topology.of_graph(graph, 1e9)
     # 4 ToR and 4 aggregation switches in 2 pods; 8 links up at 100 Gbit/s for each 4 at 200: 16 / 4
     # = 4 cores
     assert topology.labels == (
@@ -223,14 +222,14 @@ def test_a_machine_file_takes_what_a_graph_says_and_may_say_otherwise(tmp_path: 
         '[network]\ngraph = "tree.topo"\n[costs]\nport_out = "1 GB/s"\n'
     )
     assert parse_machine(str(tmp_path / "ports.toml")).costs.port_out_Bps == 1e9
-    again = machine_of_record(json.loads(json.dumps(record_of(machine))))
+    again = machine_of_record(json.loads(json.dumps(machine.to_spec())))
     assert same_machine(machine, again)
     assert again.topology.level is not None
     assert again.topology.level.tolist() == [0] * 8 + [1] * 4 + [2] * 4 + [3] * 4
 
 
 def test_anynet_joins_each_pair_once() -> None:
-    topology = read_anynet(ANYNET).to_topology(1e9)
+    topology = Topology.of_graph(read_anynet(ANYNET), 1e9)
     assert topology.labels == ("node 0", "node 1", "node 2", "node 3", "router 0", "router 1")
     assert topology.endpoints == 4
     one_way = {(0, 4), (1, 4), (2, 5), (3, 5), (4, 5)}
@@ -250,11 +249,13 @@ def test_gml_places_nodes_where_all_have_a_place() -> None:
         "graph [ node [ id 0 lon -7.5 lat 4 ] node [ id 1 lon 1 lat 2 ] edge [ source "
         "0 target 1 ] ]"
     )
-    topology = read_gml(one).to_topology(1e9)
+    topology = Topology.of_graph(read_gml(one), 1e9)
     assert topology.place is not None
     assert topology.place.tolist() == [[-7.5, 4], [1, 2]]
-    assert read_gml(one.replace("lat 2", "")).to_topology(1e9).place is None
-    assert read_gml(one.replace("lon -7.5 lat 4", "lon 1 lat 2")).to_topology(1e9).place is None
+    assert Topology.of_graph(read_gml(one.replace("lat 2", "")), 1e9).place is None
+    assert (
+        Topology.of_graph(read_gml(one.replace("lon -7.5 lat 4", "lon 1 lat 2")), 1e9).place is None
+    )
 
 
 def changed(**values: Any) -> str:
@@ -274,7 +275,7 @@ def changed(**values: Any) -> str:
         (
             read_node_link,
             changed(nodes=[{"id": 1}, {"id": "1"}]),
-            "x: nodes[1].id = '1': another node has this name too",
+            "x: nodes[1]: node '1' is given twice",
         ),
         (read_node_link, changed(nodes=[{"name": "a"}]), "x: nodes[0]: lacks its key 'id'"),
         (
@@ -401,11 +402,11 @@ def test_mutants_are_read_or_refused(name: str, random: Any) -> None:
     with suppress(ConsetError):  # anything else fails the test
         found = READERS[name](text, name)
         if isinstance(found, Graph):
-            found.to_topology(1e9)
+            Topology.of_graph(found, 1e9)
 
 
 def test_routes_of_a_leaf_spine_climb_and_descend() -> None:
-    topology = read_htsim(LEAF_SPINE).to_topology(1e9)
+    topology = Topology.of_graph(read_htsim(LEAF_SPINE), 1e9)
     offsets, _ = route_links(
         topology, Routing("shortest-path"), np.array([0, 0], np.int32), np.array([1, 31], np.int32)
     )

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from conset.base.errors import ConsetError, InputError
-from conset.machine.network.graph import Graph, require_connected, without
+from conset.machine.network.graph import Graph
 from conset.machine.network.graph_files import read_edge_list, read_gml, read_graph, read_graphml
-from conset.machine.network.route_table import next_hops, route_table
-from conset.machine.network.topology import Topology
+from conset.machine.network.routing import next_hops, route_table
+from conset.machine.network.topology import Topology, require_connected, without
 from conset.machine.spec import parse_machine
 
 TREE = """# two switches, four endpoints
@@ -59,7 +59,7 @@ def links(topology: Topology) -> list[tuple[int, int]]:
 
 
 def test_edge_list_with_switches_widths_and_rates() -> None:
-    topology = read_edge_list(TREE).to_topology(5e9)
+    topology = Topology.of_graph(read_edge_list(TREE), 5e9)
     assert (topology.kind, topology.nodes, topology.endpoints, topology.labels) == (
         "graph",
         6,
@@ -85,26 +85,26 @@ def test_edge_list_with_switches_widths_and_rates() -> None:
 
 
 def test_edge_list_without_words_stores_no_widths_and_rates() -> None:
-    topology = read_edge_list("0 1\n1 2\n").to_topology(5e9)
+    topology = Topology.of_graph(read_edge_list("0 1\n1 2\n"), 5e9)
     assert topology.link_width is None
     assert topology.link_rate_Bps is None
 
 
 def test_names_keep_their_order_and_numbers_rise() -> None:
-    named = read_edge_list("b a\na c\n").to_topology(1e9)
+    named = Topology.of_graph(read_edge_list("b a\na c\n"), 1e9)
     assert named.labels == ("b", "a", "c")
-    numbers = read_edge_list("10 2\n2 3\n").to_topology(1e9)
+    numbers = Topology.of_graph(read_edge_list("10 2\n2 3\n"), 1e9)
     assert numbers.labels == ("2", "3", "10")
 
 
 def test_parallel_edges_add_up_their_widths() -> None:
-    topology = read_edge_list("0 1\n0 1 width=3\n1 0\n").to_topology(1e9)
+    topology = Topology.of_graph(read_edge_list("0 1\n0 1 width=3\n1 0\n"), 1e9)
     assert links(topology) == [(0, 1), (1, 0)]
     assert topology.widths().tolist() == [5, 5]
 
 
 def test_directed_edges_go_one_way() -> None:
-    assert links(read_edge_list("directed\n0 1\n1 2\n2 0\n").to_topology(1e9)) == [
+    assert links(Topology.of_graph(read_edge_list("directed\n0 1\n1 2\n2 0\n"), 1e9)) == [
         (0, 1),
         (1, 2),
         (2, 0),
@@ -112,7 +112,7 @@ def test_directed_edges_go_one_way() -> None:
 
 
 def test_graphml() -> None:
-    topology = read_graphml(GRAPHML).to_topology(25e9)
+    topology = Topology.of_graph(read_graphml(GRAPHML), 25e9)
     assert topology.labels == ("Denver", "b", "spine")
     assert (topology.endpoints, topology.nodes) == (2, 3)
     assert links(topology) == [(0, 1), (0, 2), (1, 2), (2, 0), (2, 1)]
@@ -122,7 +122,7 @@ def test_graphml() -> None:
 
 
 def test_gml() -> None:
-    topology = read_gml(GML).to_topology(1e9)
+    topology = Topology.of_graph(read_gml(GML), 1e9)
     assert topology.labels == ("New York", "Chicago", "9")
     assert topology.endpoints == 2
     assert links(topology) == [(0, 2), (1, 2), (2, 0), (2, 1)]
@@ -130,7 +130,9 @@ def test_gml() -> None:
 
 
 def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
-    topology = read_graph(shared_data / "topologies" / "topozoo" / "Abilene.gml").to_topology(1e9)
+    topology = Topology.of_graph(
+        read_graph(shared_data / "topologies" / "topozoo" / "Abilene.gml"), 1e9
+    )
     assert (topology.endpoints, topology.links) == (11, 28)
     assert topology.labels[:2] == ("New York", "Chicago")
 
@@ -224,12 +226,12 @@ def test_wrong_graphs(reader: Callable[[str, str], Graph], text: str, line: str)
 )
 def test_graphs_that_do_not_fit(text: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_edge_list(text, "x").to_topology(5e9)
+        Topology.of_graph(read_edge_list(text, "x"), 5e9)
     assert str(caught.value) == line
 
 
 def test_a_switch_may_be_cut_off() -> None:
-    assert read_edge_list("endpoints 2\n0 1\n2 3\n").to_topology(1e9).endpoints == 2
+    assert Topology.of_graph(read_edge_list("endpoints 2\n0 1\n2 3\n"), 1e9).endpoints == 2
 
 
 def test_files_by_suffix(tmp_path: Path) -> None:
@@ -253,7 +255,7 @@ def random_graph(seed: int, nodes: int = 12) -> Topology:
     pairs = {(k, (k + 1) % nodes) for k in range(nodes)}
     pairs |= {(int(a), int(b)) for a, b in rng.integers(nodes, size=(2 * nodes, 2)) if a != b}
     text = "directed\n" + "".join(f"{a} {b}\n" for a, b in sorted(pairs))
-    return read_edge_list(text).to_topology(1e9)
+    return Topology.of_graph(read_edge_list(text), 1e9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -276,7 +278,7 @@ def test_next_hops_against_the_slow_definition(seed: int) -> None:
 
 
 def test_route_table_keeps_listed_paths_and_fills_in_the_others() -> None:
-    topology = read_edge_list("0 1\n1 2\n2 3\n3 0\n").to_topology(1e9)
+    topology = Topology.of_graph(read_edge_list("0 1\n1 2\n2 3\n3 0\n"), 1e9)
     routing = route_table(topology, [[0, 3, 2], [0, 3, 2, 1]])
     assert routing.rule == "table"
     assert routing.table_offsets is not None
@@ -313,7 +315,7 @@ def test_route_table_keeps_listed_paths_and_fills_in_the_others() -> None:
     ],
 )
 def test_wrong_routes(routes: list[list[int]], line: str) -> None:
-    topology = read_edge_list("0 1\n1 2\n2 3\n3 0\n").to_topology(1e9)
+    topology = Topology.of_graph(read_edge_list("0 1\n1 2\n2 3\n3 0\n"), 1e9)
     with pytest.raises(InputError) as caught:
         route_table(topology, routes)
     assert str(caught.value) == line

@@ -15,9 +15,8 @@ import pytest
 import conset
 from conset.machine.network.graph_files import read_edge_list
 from conset.machine.network.planes import build_planes
-from conset.machine.network.routing import Routing
+from conset.machine.network.routing import Routing, exchange_loads, unused_paths
 from conset.machine.network.topology import Topology
-from conset.machine.network.unused_paths import exchange_loads, unused_paths
 from conset.machine.spec import parse_machine
 from conset.report.machine import picture_machine
 from conset.report.network_plan import ENDPOINTS, Plan, plan_of
@@ -137,7 +136,7 @@ def test_a_map_keeps_west_to_the_left_and_north_up() -> None:
         "2 lon -97 lat 48 ] "
     )
     text += "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
-    plan = plan_of(read_gml(text).to_topology(1e9))
+    plan = plan_of(Topology.of_graph(read_gml(text), 1e9))
     assert plan.place[0, 0] < plan.place[2, 0] < plan.place[1, 0]
     assert plan.place[2, 1] > plan.place[0, 1]
 
@@ -241,7 +240,7 @@ def test_shortest_paths_over_one_spine_warn_with_both_numbers() -> None:
 
 
 def test_what_has_no_equal_paths_does_not_warn() -> None:
-    line = read_edge_list("0 1\n1 2\n2 3\n").to_topology(1e9)
+    line = Topology.of_graph(read_edge_list("0 1\n1 2\n2 3\n"), 1e9)
     assert unused_paths(line, Routing("shortest-path")) is None
     over_planes = parse_machine("mesh:4x4,planes=2,routing=shortest-path")
     assert "routing=planes" in over_planes.warnings[0]

@@ -25,6 +25,7 @@ import conset
 from conset.compilation.options import CompileOptions
 from conset.machine.network.graph_files import read_gml
 from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -356,7 +357,7 @@ def test_nodes_of_graph_files_have_their_own_names_and_rates() -> None:
         'label "Houston" ] '
     )
     text += "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"
-    topology = read_gml(text).to_topology(1e9)
+    topology = Topology.of_graph(read_gml(text), 1e9)
     rates = np.where(topology.link_source + topology.link_target == 1, 1e9, 4e9)
     topology = replace(topology, link_rate_Bps=rates)
     machine = replace(parse_machine("ring:3"), topology=topology, routing=Routing("shortest-path"))

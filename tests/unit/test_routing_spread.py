@@ -32,8 +32,8 @@ from conset.machine.network import routes
 from conset.machine.network.routes import core_network, route_hops, route_links
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.machine.record import machine_of_record, same_machine
-from conset.machine.spec import default_costs, parse_machine
+from conset.machine.spec import machine_of_record, parse_machine
+from conset.machine.words import default_costs
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
 from conset.models.table import find_model
@@ -45,6 +45,7 @@ from conset.verification import verify
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.spread_walks import SpreadWalk
 from conset.verification.timeline.check import check_timeline
+from hand_made import same_machine
 from hand_made_workloads import trace
 from slow_networks import slow
 

@@ -22,9 +22,9 @@ from conset.cli.machines import command
 from conset.machine.flat_file import machine_entries, write_machine
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.network.graph import without
-from conset.machine.network.route_table import route_table
 from conset.machine.network.routes import route_hops
+from conset.machine.network.routing import route_table
+from conset.machine.network.topology import without
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule

@@ -201,7 +201,7 @@ def _over_planes(schedule: Schedule) -> Machine | None:
     if not (np.array_equal(usual[0], offsets) and np.array_equal(usual[1], nodes)):
         return None
     base = replace(planes.base, width=planes.base.width * planes.count)
-    return replace(schedule.machine, topology=base, routing=base_routing(base, tie), document=None)
+    return replace(schedule.machine, topology=base, routing=base_routing(base, tie))
 
 
 def bound_schedule(schedule: Schedule) -> Bounds:

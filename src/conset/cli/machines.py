@@ -17,7 +17,8 @@ from conset.cli.options import MACHINES, JsonOption, completing
 from conset.cli.output import console, print_json
 from conset.machine.flat_file import write_machine
 from conset.machine.machine import Machine
-from conset.machine.spec import PRESETS, TEXTS, TODAY, parse_machine
+from conset.machine.preset import PRESETS, TEXTS, TODAY
+from conset.machine.spec import parse_machine
 from conset.report.machine import machine_table
 from conset.report.presets import (
     TEXTS_ARE,

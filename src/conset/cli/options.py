@@ -44,11 +44,7 @@ def completing(
 
 
 PATTERNS = ("conset.pattern.generators.table:GENERATORS",)
-MACHINES = (
-    "conset.machine.spec:PRESETS",
-    "conset.machine.spec:KINDS",
-    "conset.machine.network.families.table:FAMILIES",
-)
+MACHINES = ("conset.machine.spec:machine_names",)
 METHODS = ("conset.methods.phases.table:table",)
 MODELS = ("conset.models.table:MODELS",)
 RANKINGS = ("conset.compilation.options:RANKINGS",)

@@ -29,8 +29,7 @@ from conset.cli.output import WIDTH, console, print_json, progress
 from conset.compilation.options import CompileOptions
 from conset.compilation.summary import summarize
 from conset.inputs import load_pattern
-from conset.machine.network.families.table import FAMILIES
-from conset.machine.spec import FILE_SUFFIXES, KINDS, PRESETS, is_spec, parse_machine
+from conset.machine.spec import FILE_SUFFIXES, is_spec, machine_names, parse_machine
 from conset.models.formula.evaluate import predict_program
 from conset.models.phases_over_time import switching
 from conset.models.timeline_file import read_record
@@ -243,7 +242,7 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
     if suffix in FILE_SUFFIXES:
         return "machine"
     if input_path(thing) is None:
-        raise unknown_name("pattern or machine", head, (*GENERATORS, *PRESETS, *KINDS, *FAMILIES))
+        raise unknown_name("pattern or machine", head, (*GENERATORS, *machine_names()))
     return "pattern"
 
 

@@ -33,14 +33,16 @@ from conset.execution.exchange import Exchange
 from conset.execution.sides import Arguments, Receiver, Side, no_sides
 from conset.machine.flat_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
-from conset.machine.spec import KINDS, parse_machine
+from conset.machine.network.families import FAMILIES
+from conset.machine.spec import parse_machine
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 METHODS = _core.method_names()
 """That the core can schedule by without Python."""
-_BARE_NETWORK = re.compile(f"({'|'.join(KINDS)}):[0-9x]+")
+_REGULAR = "|".join(name for name, family in FAMILIES.items() if family.is_regular)
+_BARE_NETWORK = re.compile(f"({_REGULAR}):[0-9x]+")
 """That the core reads as it is written."""
 
 
@@ -73,7 +75,7 @@ def machine_word(machine: Machine | str | Path | None, folder: Callable[[], Path
     if machine is None:
         return ""
     if isinstance(machine, Machine):
-        if machine.origin == "name" and _BARE_NETWORK.fullmatch(machine.name):
+        if _BARE_NETWORK.fullmatch(machine.name) and parse_machine(machine.name) == machine:
             return machine.name
     else:
         text = str(machine)

@@ -1,9 +1,7 @@
 """Machine files: TOML, graphs and the objects in schedule files, to a Machine.
 
-Presets are such files too.
-
-A machine from a file carries its whole object (`Machine.document`), with the links of a graph
-inline and no path in it, so that a schedule file needs nothing beside it.
+One strict model (`MachineTable`) has the form of them all; presets and the records of machines in
+schedule files (`conset.machine.record`) have it too.
 """
 
 from __future__ import annotations
@@ -11,32 +9,150 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf, nan
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal, get_args
 
-from conset.base.errors import InputError, UsageError, unknown_name
+import numpy as np
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from conset.base.errors import InputError, UsageError, nearest
 from conset.base.files import require_file
-from conset.base.toml import located, parse_toml
+from conset.base.toml import Keys, located, parse_toml, rule_of
 from conset.base.units import count_of
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine, ModeCosts
-from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table
-from conset.machine.network.families.table import build_family
-from conset.machine.network.graph import Edge, Graph, both_ways
+from conset.machine.network.families import FAMILIES, build_family, build_routing, parse_family
+from conset.machine.network.graph import MAX_PLACE, Edge, Graph, both_ways, rate_of
 from conset.machine.network.graph_files import read_graph
-from conset.machine.network.planes import build_planes
-from conset.machine.network.route_table import route_table
-from conset.machine.network.routing import Routing, Rule
-from conset.machine.network.topology import Topology
-from conset.machine.spec import (
-    build_routing,
-    build_topology,
-    default_costs,
-    family_routing,
-    with_own_ports,
-)
-from conset.machine.word_values import read_rate
-from conset.machine.words import WORDS, changed_costs, stated_costs
+from conset.machine.network.routing import MAX_SEED, Routing, Rule, Tie, route_table
+from conset.machine.network.topology import FamilyMember, Topology
+from conset.machine.words import WORDS, changed_costs, default_costs, split_tagged, stated_costs
+
+Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
+NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]
+Place = Annotated[StrictFloat | StrictInt, Field(gt=-MAX_PLACE, lt=MAX_PLACE)]
+CostsTable = Annotated[
+    dict[str, Any],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {word: {"description": entry.unit} for word, entry in WORDS.items()},
+        }
+    ),
+]
+"""`[costs]`: words of `machine.words.WORDS`.
+
+Each plain or `{ value = …, tag = "printed", source = "…" }`.
+"""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NetworkTable(_Table):
+    """`[network]`: a kind and its size, or a graph.
+
+    In words, from a file, or with its links inline.
+
+    Attributes:
+        kind: what kind of regular network; a graph where `graph`, `links` or `family` is given.
+        family: the words that build a graph, such as `fat-tree:k=16,taper=2`.
+        sides: of a mesh, torus or ring.
+        dimensions: of a hypercube.
+        nodes: of a hypercube (a power of two), ring, crossbar or inline graph.
+        width: of every link of a regular network.
+        planes: how many of a mesh, torus, ring or hypercube stand side by side.
+        routing: the rule for paths.
+        hash: the seed of a rule that draws routes by a hash.
+        tie: how ties on a cycle are broken.
+        graph: a file of a graph, such as GraphML or htsim's `.topo`, relative to the machine file.
+        links: pairs of node ids.
+        widths: one per link.
+        rates: one per link: a rate, or "machine" for the `link` of the costs.
+        both_ways: whether each of `links` is two links, one each way.
+        endpoints: how many nodes, the first ones, may hold ranks; all where absent.
+        labels: one name per node.
+        level: one number per node: how far above the endpoints it stands, these 0.
+        group: one number per node: which pod, group or host it belongs to; -1: none.
+        place: one pair per node: where a map has it, x to the right and y upwards.
+        routes: paths of node ids; a pair that has none takes the shortest path.
+    """
+
+    kind: Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"] | None = None
+    family: str | None = None
+    sides: list[Count] | None = None
+    dimensions: Annotated[StrictInt, Field(ge=0, le=24)] | None = None
+    nodes: Count | None = None
+    width: Count = 1
+    planes: Count = 1
+    routing: Rule | None = None
+    hash: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)] | None = None
+    tie: Tie | None = None
+    graph: str | None = None
+    links: list[tuple[NodeId, NodeId]] | None = None
+    widths: list[Count] | None = None
+    rates: list[Any] | None = None
+    both_ways: bool = True
+    endpoints: Count | None = None
+    labels: list[str] | None = None
+    level: list[NodeId] | None = None
+    group: list[Annotated[StrictInt, Field(ge=-1, lt=2**31)]] | None = None
+    place: list[tuple[Place, Place]] | None = None
+    routes: list[list[NodeId]] | None = None
+
+
+class LimitsTable(_Table):
+    """`[limits]`: hard limits of the machine, and the methods they hold for (all where absent)."""
+
+    send: Count | None = None
+    receive: Count | None = None
+    link: Count | None = None
+    channels: Annotated[StrictInt, Field(ge=2)] | None = None
+    duplex: Literal["full", "exchange"] = "full"
+    methods: list[str] = []
+
+
+class MachineTable(_Table):
+    """A machine file.
+
+    Attributes:
+        name: for people; the file's stem where absent.
+        about: one line for people.
+        network: what carries.
+        costs: what things take; words left out have the defaults of bare networks.
+        limits: hard limits.
+        methods: costs that differ for some methods, by their names.
+        modes: costs that differ by how data gets to and from the network, by the names of transfer
+            modes; words of `methods` go before them.
+        mode: the transfer mode in use; none of them where absent.
+        notes: remarks for people.
+        exact: a machine as programs write it into schedule files: `costs` hold every word and are
+            those in use, with nothing of a mode to be added; `methods` and `modes` hold what
+            differs from them.
+        mode_methods: with `exact`, costs of methods in each mode, as they differ from the mode's.
+    """
+
+    name: str | None = None
+    about: str = ""
+    network: NetworkTable
+    costs: CostsTable = {}
+    limits: LimitsTable = LimitsTable()
+    methods: dict[str, CostsTable] = {}
+    modes: dict[str, CostsTable] = {}
+    mode: str | None = None
+    notes: list[str] = []
+    exact: bool = False
+    mode_methods: dict[str, dict[str, CostsTable]] = {}
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -51,65 +167,21 @@ def read_machine(path: str | Path) -> Machine:
     path = require_file(path)
     if path.suffix.lower() != ".toml":
         graph = read_graph(path)
-        data: dict[str, Any] = {
-            "name": path.stem,
-            "network": graph.to_object(),
-            "costs": _costs_of(graph, {}),
-        }
-        return machine_from_object(
-            {**data, "notes": list(graph.notes)} if graph.notes else data, path.name
-        )
+        table = MachineTable(name=path.stem, network=NetworkTable(), notes=list(graph.notes))
+        return machine_of_table(table, path.name, graph=graph)
     data, text = parse_toml(path.read_bytes(), path.name, "machine")
-    network = data.get("network")
-    if isinstance(network, dict) and isinstance(network.get("graph"), str):
-        checked_table(
-            data, path.name, text
-        )  # misspelt keys first: they are nearer to the user than the graph
-        graph = _graph_beside(network, path, text)
-        data["network"] = {
-            **graph.to_object(),
-            **{word: network[word] for word in network if word != "graph"},
-        }
-        data["costs"] = _costs_of(graph, data.get("costs", {}))
-    return machine_from_object({"name": path.stem, **data}, path.name, text)
-
-
-def _costs_of(graph: Graph, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """`stated` and what a graph's file says of costs that nobody stated."""
-    own = {
-        word: {"value": value, "tag": "given", "source": graph.where}
-        for word, value in graph.costs.items()
-        if not {word, *WORDS[word].covers} & set(stated)
-    }
-    return {**own, **stated}
-
-
-def _graph_beside(network: Mapping[str, Any], path: Path, text: str) -> Graph:
-    """The graph in the file that `[network]` names."""
-    for word in (
-        "links",
-        "widths",
-        "rates",
-        "nodes",
-        "endpoints",
-        "labels",
-        "both_ways",
-        "sides",
-        "dimensions",
-        "planes",
-        "family",
-        "level",
-        "group",
-        "place",
-    ):
-        if word in network:
-            place = located(path.name, ("network", word), text)
-            raise InputError(f"{place}: cannot stand beside graph, whose file says it")
-    return read_graph(path.parent / network["graph"])
+    table = checked_table({"name": path.stem, **data}, path.name, text)
+    network = table.network
+    if network.graph is None:
+        return machine_of_table(table, path.name, text)
+    for word in sorted(network.model_fields_set - {"graph", "kind", *_ROUTING}):
+        place = located(path.name, ("network", word), text)
+        raise InputError(f"{place}: cannot stand beside graph, whose file says it")
+    return machine_of_table(table, path.name, text, read_graph(path.parent / network.graph))
 
 
 def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> Machine:
-    """The machine that a machine file's object says.
+    """The machine of a machine file's object.
 
     `where` names its file and `text` is its contents, for lines.
 
@@ -121,34 +193,76 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
         raise InputError(
             f"{where}: network.graph: names a file; an object carries the links themselves"
         )
-    machine = machine_of_table(table, table.name or where, where, text, document=_plain(data))
-    object.__setattr__(machine, "origin", "document")  # nobody else has the machine yet
-    return machine
+    return machine_of_table(table, where, text)
 
 
-def _plain(value: Any) -> Any:
-    """A deep copy in dicts and lists, as JSON gives it back."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> MachineTable:
+    """The model of a machine file's object; `text`, where there is one, gives the line.
+
+    Raises:
+        InputError: the first thing that is wrong: file, line, key, rule and value.
+    """
+    try:
+        table = MachineTable.model_validate(dict(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = tuple(first["loc"])
+        rule = rule_of(first, path, _known_at, "word")
+        raise InputError(f"{located(where, path, text)}: {rule}") from None
+    _check_costs(table.costs, ("costs",), where, text)
+    for key, tables in (("methods", table.methods), ("modes", table.modes)):
+        for name, costs in tables.items():
+            _check_costs(costs, (key, name), where, text)
+    for mode, tables in table.mode_methods.items():
+        for name, costs in tables.items():
+            _check_costs(costs, ("mode_methods", mode, name), where, text)
+    return table
+
+
+def _known_at(path: Keys) -> list[str]:
+    """The keys that a table knows, by the path of one of them."""
+    table: type[BaseModel] = MachineTable
+    for key in path[:-1]:
+        annotation = table.model_fields[str(key)].annotation
+        inner = [each for each in (annotation, *get_args(annotation)) if isinstance(each, type)]
+        tables = [each for each in inner if issubclass(each, BaseModel)]
+        if not tables:
+            break
+        table = tables[0]
+    return list(table.model_fields)
+
+
+def _check_costs(table: Mapping[str, Any], path: Keys, where: str, text: str) -> None:
+    """Raises InputError for an unknown word, a value that does not parse, or a word twice."""
+    for word, value in table.items():
+        place = located(where, (*path, word), text)
+        if word not in WORDS:
+            raise InputError(f"{place}: unknown word '{word}': {nearest(word, WORDS)}")
+        try:
+            WORDS[word].read(split_tagged(value, word)[0], word)
+        except (UsageError, InputError) as error:
+            raise InputError(f"{place}: {error}") from None
+    for wide, entry in WORDS.items():
+        both = [narrow for narrow in entry.covers if narrow in table]
+        if wide in table and both:
+            rule = f"{wide} says both {' and '.join(entry.covers)}"
+            place = located(where, path, text)
+            raise InputError(f"{place}: {wide} and {both[0]} exclude each other: {rule}")
 
 
 def machine_of_table(
-    table: MachineTable, name: str, where: str, text: str, document: Any = None
+    table: MachineTable, where: str, text: str = "", graph: Graph | None = None
 ) -> Machine:
-    """The machine that a checked table says.
-
-    `document` is the object that stands in files for it.
-    """
+    """The machine of a checked table, whose links may be those of a graph's file beside it."""
     if table.mode is not None and table.mode not in table.modes:
         known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
         raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
     try:
-        own, modes = _exact_costs(table) if table.exact else _stated_costs(table)
+        own, modes = _costs(table, graph)
     except UsageError as error:
         raise InputError(f"{located(where, ('costs',), text)}: {error}") from None
     try:
-        topology, routing = _network(table.network, own.costs.link_Bps, f"{where}: network")
+        topology, routing = _network(table.network, graph, own.costs.link_Bps, f"{where}: network")
     except UsageError as error:
         raise InputError(f"{located(where, ('network',), text)}: {error}") from None
     if not table.exact:
@@ -159,13 +273,12 @@ def machine_of_table(
         }
     limits = table.limits
     return Machine(
-        name,
+        table.name or where,
         topology,
         routing,
         own.costs,
         Limits(limits.send, limits.receive, limits.link, limits.channels, limits.duplex),
         tuple(limits.methods),
-        cast("Mapping[str, Any] | None", document),
         tuple(table.notes),
         own.method_costs,
         table.mode or "",
@@ -173,137 +286,163 @@ def machine_of_table(
     )
 
 
-def _stated_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
-    """What people state, over the costs of bare networks: in use, and in every mode."""
-    base = _costs(default_costs(), table.costs)
-    modes = {mode: _methods(_costs(base, own), table.methods) for mode, own in table.modes.items()}
-    return modes[table.mode] if table.mode is not None else _methods(base, table.methods), modes
+def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[str, ModeCosts]]:
+    """The costs in use, and those of every mode.
 
+    People state some, over the costs of bare networks. A record (`exact`) has every word of what is
+    in use, and what differs from it elsewhere.
+    """
+    change = changed_costs if table.exact else stated_costs
 
-def _costs(base: Costs, table: CostsTable) -> Costs:
-    return stated_costs(base, table.changes().items(), Provenance("given", "machine file"))
-
-
-def _methods(costs: Costs, methods: Mapping[str, CostsTable]) -> ModeCosts:
-    return ModeCosts(costs, {method: _costs(costs, own) for method, own in methods.items()})
-
-
-def _exact_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
-    """What a machine's record says, word by word; see `conset.machine.record`."""
-
-    def exact(base: Costs, own: CostsTable) -> Costs:
-        return changed_costs(base, own.changes().items(), Provenance("given", "machine file"))
+    def over(base: Costs, words: Mapping[str, Any]) -> Costs:
+        ordered = [(word, words[word]) for word in WORDS if word in words]
+        return change(base, ordered, Provenance("given", "machine file"))
 
     def with_methods(costs: Costs, methods: Mapping[str, CostsTable]) -> ModeCosts:
-        return ModeCosts(costs, {method: exact(costs, own) for method, own in methods.items()})
+        return ModeCosts(costs, {method: over(costs, own) for method, own in methods.items()})
 
-    fields = {field for word in table.costs.changes() for field in WORDS[word].fields}
-    missing = [
-        word
-        for word, entry in WORDS.items()
-        if not entry.covers and not fields >= set(entry.fields)
-    ]
-    if missing:
-        raise UsageError(f"exact = true: every word is required, {missing[0]} is missing")
-    costs = exact(Costs(), table.costs)
+    stated = dict(table.costs)
+    if graph is not None:
+        for word, value in graph.costs.items():
+            if not {word, *WORDS[word].covers} & set(stated):
+                stated[word] = {"value": value, "tag": "given", "source": graph.where}
+    if table.exact:
+        fields = {field for word in stated for field in WORDS[word].fields}
+        for word, entry in WORDS.items():
+            if not entry.covers and not fields >= set(entry.fields):
+                raise UsageError(f"exact = true: every word is required, {word} is missing")
+    base = over(default_costs(), stated)
     modes = {
-        mode: with_methods(exact(costs, own), table.mode_methods.get(mode, {}))
+        mode: with_methods(
+            over(base, own), table.mode_methods.get(mode, {}) if table.exact else table.methods
+        )
         for mode, own in table.modes.items()
     }
-    return with_methods(costs, table.methods), modes
+    if table.mode is not None and not table.exact:
+        return modes[table.mode], modes
+    return with_methods(base, table.methods), modes
 
 
-def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
+def with_own_ports(costs: Costs, topology: Topology) -> Costs:
+    """With ports as fast as the links of an endpoint that hangs on switches.
+
+    Where they are not given.
+
+    So a host's link is what limits it, whatever its rate; `port=25GB/s` states another limit.
+    """
+    said = [costs.provenance.get(word) for word in ("port", "port_out", "port_in")]
+    if (
+        topology.family is None
+        or topology.planes > 1  # whose endpoints' links are no limit
+        or topology.level is None
+        or any(each and each.tag != "default" for each in said)
+    ):
+        return costs
+    hosts = topology.level[topology.link_source] == 0
+    if (
+        not hosts.any()
+        or (topology.level[topology.link_target[hosts]] == 0).any()
+        or costs.link_Bps == inf
+    ):
+        return costs
+    own = topology.link_rate_Bps
+    rate = topology.widths()[hosts] * (costs.link_Bps if own is None else own[hosts])
+    least = float(np.bincount(topology.link_source[hosts], rate, topology.endpoints).min())
+    return changed_costs(
+        costs, [("port", f"{least!r} B/s")], Provenance("default", "the links of an endpoint")
+    )
+
+
+_ROUTING = ("routing", "hash", "tie", "routes")
+"""Keys of `[network]` that stand beside a family or a graph."""
+
+
+def _network(
+    table: NetworkTable, graph: Graph | None, rate: float, where: str
+) -> tuple[Topology, Routing]:
+    is_graph = table.links is not None or (table.kind == "graph" and table.family is None)
+    if graph is not None or is_graph:
+        topology = Topology.of_graph(_graph(table, where) if graph is None else graph, rate)
+        if table.routes is not None:
+            return topology, route_table(topology, table.routes, f"{where}.routes")
+    else:
+        member = member_of_table(table, where)
+        try:
+            topology = build_family(member, link_Bps=rate)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+    return topology, build_routing(topology, table.routing, table.tie, table.hash)
+
+
+def member_of_table(table: NetworkTable, where: str) -> FamilyMember:
+    """The network that a table names: by its family, or by its kind and size.
+
+    Raises:
+        UsageError: an unknown family or parameter, or a value out of range.
+        InputError: keys that do not belong together.
+    """
+    stated = table.model_fields_set - {"kind", *_ROUTING[:3]}
     if table.family is not None:
-        return _family(table, table.family, rate, where)
-    if table.links is not None or table.kind == "graph":
-        return _graph(table, rate, where)
+        others = stated - {"family"} | ({"kind"} if table.kind not in ("graph", None) else set())
+        if others:
+            raise InputError(
+                f"{where}.{min(others)}: cannot stand beside family, whose words say it"
+            )
+        return parse_family(table.family)
     if table.kind is None:
         raise InputError(f"{where}: needs kind, family, graph or links")
-    for word in ("widths", "rates", "endpoints", "labels", "level", "group", "place", "routes"):
-        if getattr(table, word) is not None:
-            raise InputError(f"{where}.{word}: belongs to a graph, the kind is {table.kind}")
-    sizes = _sizes(table, where)
-    try:
-        topology = build_topology(table.kind, sizes, table.width)
-        if table.planes > 1:
-            tie = build_routing(table.kind, None, table.tie).tie
-            return build_planes(topology, table.planes), Routing(_plane_rule(table.routing), tie)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    return topology, build_routing(table.kind, table.routing, table.tie, table.hash)
-
-
-def _family(table: NetworkTable, words: str, rate: float, where: str) -> tuple[Topology, Routing]:
-    """A graph in words.
-
-    Nothing else of `[network]` but the rule for paths may stand beside them.
-    """
-    others = (
-        table.model_fields_set
-        - {"family", "routing", "hash"}
-        - ({"kind"} if table.kind == "graph" else set())
-    )
-    if others:
-        raise InputError(f"{where}.{min(others)}: cannot stand beside family, whose words say it")
-    try:
-        topology = build_family(words, link_Bps=rate)
-    except InputError as error:
-        raise InputError(f"{where}.family: {error}") from None
-    return topology, family_routing(topology, table.routing, table.hash)
-
-
-def _plane_rule(rule: Rule | None) -> Rule:
-    if rule not in ("planes", "shortest-path", None):
-        raise unknown_name("routing over planes", str(rule), ("planes", "shortest-path"))
-    return rule or "planes"
-
-
-def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
-    """Sizes as `build_topology` takes them, from the one word that the kind knows."""
-    keys = {
-        "mesh": ("sides",),
-        "torus": ("sides",),
-        "ring": ("nodes", "sides"),
-        "crossbar": ("nodes",),
-    }
-    wanted = keys.get(str(table.kind), ("dimensions", "nodes"))
-    given = [word for word in ("sides", "dimensions", "nodes") if getattr(table, word) is not None]
+    for word in sorted(stated - {"sides", "dimensions", "nodes", "width", "planes"}):
+        raise InputError(f"{where}.{word}: belongs to a graph, the kind is {table.kind}")
+    family = FAMILIES[table.kind]
+    size = family.parameters[0].name
+    keys = {"ring": ("nodes", "sides"), "hypercube": ("dimensions", "nodes")}
+    wanted = keys.get(table.kind, (size,))
+    given = [word for word in ("sides", "dimensions", "nodes") if word in stated]
     if len(given) != 1 or given[0] not in wanted:
         rule = f"a {table.kind} needs {' or '.join(wanted)}"
         raise InputError(f"{where}: {rule}, given {' and '.join(given) or 'neither'}")
-    if table.kind == "hypercube" and table.nodes is not None:
-        if table.nodes & (table.nodes - 1):
-            raise InputError(f"{where}.nodes = {table.nodes}: a hypercube needs a power of two")
-        return (table.nodes.bit_length() - 1,)
     value = getattr(table, given[0])
-    return tuple(value) if isinstance(value, list) else (value,)
+    if given[0] == "nodes" and size == "dimensions":
+        if value & (value - 1):
+            raise InputError(f"{where}.nodes = {value}: a hypercube needs a power of two")
+        value = value.bit_length() - 1
+    elif given[0] == "sides":
+        if size == "nodes" and len(value) > 1:
+            raise InputError(f"{where}: a {table.kind} has one side, given {len(value)}")
+        value = tuple(value) if size == "sides" else value[0]
+    return family.member({size: value, "width": table.width, "planes": table.planes})
 
 
-def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
-    if table.links is None or table.kind not in ("graph", None):
+def _graph(table: NetworkTable, where: str) -> Graph:
+    """The graph whose links a table has."""
+    links = table.links
+    if links is None or table.kind not in ("graph", None):
         raise InputError(
             f"{where}: a graph needs links, and kind graph or none; the kind is {table.kind}"
         )
-    for word, default in (
-        ("sides", None),
-        ("dimensions", None),
-        ("tie", None),
-        ("width", 1),
-        ("planes", 1),
-    ):
-        if getattr(table, word) != default:
+    for word in ("sides", "dimensions", "tie", "width", "planes"):
+        if word in table.model_fields_set:
             raise InputError(f"{where}.{word}: belongs to a regular network, not to a graph")
-    edges = _edges(table, where)
-    nodes = table.nodes or max((max(pair) for pair in table.links), default=0) + 1
+    for word in ("widths", "rates"):
+        given = getattr(table, word)
+        if given is not None and len(given) != len(links):
+            raise InputError(f"{where}.{word}: {len(given)} for {count_of(len(links), 'link')}")
+    edges = []
+    for k, (source, target) in enumerate(links):
+        if source == target:
+            raise InputError(f"{where}.links[{k}] = [{source}, {target}]: joins a node to itself")
+        rate = "machine" if table.rates is None else table.rates[k]
+        rate_Bps = nan if rate == "machine" else rate_of(rate, f"{where}.rates[{k}]")  # noqa: N806
+        width = 1 if table.widths is None else table.widths[k]
+        edges.append(Edge(source, target, width, rate_Bps, f"{where}.links[{k}]"))
+    nodes = table.nodes or max((max(pair) for pair in links), default=0) + 1
     if nodes > 2 * len(edges) + 1:  # before arrays of that size are made
         raise InputError(
             f"{where}: {nodes} nodes, of which {len(edges)} links join at most {2 * len(edges)}"
         )
-    for k, pair in enumerate(table.links):
+    for k, pair in enumerate(links):
         if max(pair) >= nodes:
             raise InputError(f"{where}.links[{k}] = {list(pair)}: nodes are from 0 to {nodes - 1}")
-    labels = tuple(table.labels or ())
     for word in ("labels", "level", "group", "place"):
         rows = getattr(table, word)
         if rows and len(rows) != nodes:
@@ -314,43 +453,13 @@ def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Rout
         raise InputError(
             f"{where}.endpoints = {endpoints}: must be at most the {count_of(nodes, 'node')}"
         )
-    graph = Graph(
+    return Graph(
         nodes,
         endpoints,
         tuple(both_ways(edges) if table.both_ways else edges),
-        labels,
+        tuple(table.labels or ()),
         where,
         tuple(table.level or ()),
         tuple(table.group or ()),
         tuple(table.place or ()),
     )
-    topology = graph.to_topology(rate)
-    if table.routes is not None:
-        return topology, route_table(topology, table.routes, f"{where}.routes")
-    return topology, build_routing("graph", table.routing, seed=table.hash)
-
-
-def _edges(table: NetworkTable, where: str) -> list[Edge]:
-    links = table.links or []
-    for word in ("widths", "rates"):
-        given = getattr(table, word)
-        if given is not None and len(given) != len(links):
-            raise InputError(f"{where}.{word}: {len(given)} for {count_of(len(links), 'link')}")
-    edges = []
-    for k, (source, target) in enumerate(links):
-        if source == target:
-            raise InputError(f"{where}.links[{k}] = [{source}, {target}]: joins a node to itself")
-        rate = nan if table.rates is None else _own_rate(table.rates[k], f"{where}.rates[{k}]")
-        width = 1 if table.widths is None else table.widths[k]
-        edges.append(Edge(source, target, width, rate, f"{where}.links[{k}]"))
-    return edges
-
-
-def _own_rate(value: Any, where: str) -> float:
-    if value == "machine":
-        return nan
-    try:
-        rate = read_rate(value, "rate")
-    except UsageError as error:
-        raise InputError(f"{where}: {error}") from None
-    return rate if rate < inf else nan

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.network.planes import require_planes
-from conset.machine.network.routing import RULES, Routing
+from conset.machine.network.routing import RULES, Routing, unused_paths
 from conset.machine.network.topology import Topology
-from conset.machine.network.unused_paths import unused_paths
+from conset.machine.record import record_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +60,11 @@ class Machine(ValueObject):
         costs: what things take.
         limits: hard limits of the machine.
         limits_methods: methods the hard limits hold for; () for all of them.
-        document: the whole machine file as an object where there is one, with the links of a graph
-            in it; else None.
         notes: remarks for people, such as what a preset's source leaves open.
         method_costs: costs of methods that run another way on this machine (iWarp: `naive` is
             message passing, where scheduled phases open connections).
         mode: the transfer mode in use, "" for none; its costs are in `costs`.
         modes: the transfer modes it has, each with what it costs then.
-        origin: `name` or `document` as long as the machine is what that alone says; a changed copy
-            has neither.
     """
 
     name: str = field(compare=False)
@@ -77,14 +73,10 @@ class Machine(ValueObject):
     costs: Costs = field(default_factory=Costs)
     limits: Limits = field(default_factory=Limits)
     limits_methods: tuple[str, ...] = ()
-    document: Mapping[str, Any] | None = field(default=None, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
     modes: Mapping[str, ModeCosts] = field(default_factory=dict)
-    origin: Literal["", "name", "document"] = field(
-        init=False, default="", repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:
@@ -198,15 +190,11 @@ class Machine(ValueObject):
         modes = {name: mode.changed(change) for name, mode in self.modes.items()}
         return replace(self, costs=own.costs, method_costs=own.method_costs, modes=modes)
 
-    def to_spec(self) -> str | dict[str, Any]:
-        """What a schedule file says of the machine.
+    def to_spec(self) -> dict[str, Any]:
+        """The whole machine as an object, in the form of a machine file.
 
-        Its spec where that alone builds it again, else all of it.
-
-        `machine_of_record` gives the same machine back, number by number, and opens no file.
+        `conset.load_machine` gives the same machine back, number by number, and opens no file.
         """
-        from conset.machine.record import record_of
-
         return record_of(self)
 
     def __repr__(self) -> str:
@@ -222,9 +210,8 @@ def with_mode(machine: Machine, mode: str) -> Machine:
         UsageError: a mode it does not have.
     """
     require_mode(mode, tuple(machine.modes), machine.name)
-    name = f"{machine.name},mode={mode}" if machine.origin == "name" else machine.name
     own = machine.modes[mode]
-    return replace(machine, name=name, mode=mode, costs=own.costs, method_costs=own.method_costs)
+    return replace(machine, mode=mode, costs=own.costs, method_costs=own.method_costs)
 
 
 def require_mode(mode: str, modes: tuple[str, ...], name: str) -> None:

@@ -34,11 +34,18 @@ from conset.base.errors import InputError, UsageError
 from conset.base.toml import parse_toml
 from conset.base.units import count_of
 from conset.machine.costs import Provenance
-from conset.machine.file import machine_of_table
+from conset.machine.file import NetworkTable, checked_table, machine_of_table, member_of_table
 from conset.machine.machine import Machine, require_mode
-from conset.machine.model import checked_table
-from conset.machine.spec import parse_sizes
-from conset.machine.words import split_options
+from conset.machine.network.families import find_family
+from conset.machine.network.family import read_sizes
+from conset.machine.network.topology import FamilyMember
+
+TEXTS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts."""
+TODAY = ("bluegene-q", "dgx-h100", "ethernet", "frontier", "fugaku", "tpu-v4")
+"""Machines of today."""
+PRESETS = (*TEXTS, *TODAY)
+"""All presets; each is `presets/<name>.toml`."""
 
 
 class _Table(BaseModel):
@@ -130,7 +137,7 @@ def _read(name: str) -> tuple[dict[str, Any], PresetTable, str]:
     """
     where = f"{name}.toml"
     data, text = parse_toml(
-        files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine"
+        files("conset.machine").joinpath("presets", where).read_bytes(), where, "machine"
     )
     try:
         table = PresetTable.model_validate(data.pop("preset", {}))
@@ -147,14 +154,14 @@ def _read(name: str) -> tuple[dict[str, Any], PresetTable, str]:
 def preset(name: str) -> Preset:
     """What people want to know of a preset before they use it."""
     data, table, text = _read(name)
-    words, values = _sizes_of(data["network"], table)
-    own = values[: len(words)]
+    machine = checked_table(data, f"{name}.toml", text)
+    words, values = _sizes_of(member_of_table(machine.network, name), table)
     return Preset(
         name,
-        checked_table(data, f"{name}.toml", text).about,
-        tuple(data.get("notes", ())),
+        machine.about,
+        tuple(machine.notes),
         words,
-        "x".join(map(str, own)),
+        "x".join(map(str, values[: len(words)])),
         "x".join(map(str, values[len(words) :])),
         table.about_sizes,
         table.example,
@@ -166,20 +173,14 @@ def preset(name: str) -> Preset:
     )
 
 
-def _sizes_of(network: Mapping[str, Any], table: PresetTable) -> tuple[tuple[str, ...], list[int]]:
-    """What the sizes are called, and the file's own values, those that no size says at the end."""
-    if "family" in network:
-        arguments = _family(network["family"])[1]
-        return tuple(table.sizes), [int(arguments[word]) for word in table.sizes]
-    if "sides" in network:
-        return tuple(table.sizes) or tuple("side" for _ in network["sides"]), list(network["sides"])
-    return tuple(table.sizes) or ("nodes",), [network["nodes"]]
-
-
-def _family(text: str) -> tuple[str, dict[str, str]]:
-    """`dragonfly:groups=9,routers=4` → its name and arguments."""
-    name, _, rest = text.partition(":")
-    return name, dict(split_options(rest))
+def _sizes_of(member: FamilyMember, table: PresetTable) -> tuple[tuple[str, ...], list[int]]:
+    """What the sizes are called, and the file's own values; those of fixed sides at the end."""
+    values: Any = member.values
+    if "sides" in values:
+        return tuple(table.sizes) or ("side",) * len(values["sides"]), list(values["sides"])
+    if "dimensions" in values:
+        return ("nodes",), [2 ** values["dimensions"]]
+    return tuple(table.sizes), [values[word] for word in table.sizes]
 
 
 def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
@@ -190,38 +191,40 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
     Raises:
         UsageError: a size that does not fit the network, or a transfer mode it does not have.
     """
-    file, table, text = _read(name)
-    data = {**file, "network": dict(file["network"])}
-    network = data["network"]
-    words, own = _sizes_of(network, table)
+    data, table, text = _read(name)
+    where = f"{name}.toml"
+    machine = checked_table(data, where, text)
+    member = member_of_table(machine.network, where)
+    words, own = _sizes_of(member, table)
     size = size or "x".join(map(str, own[: len(words)]))
     sizes = _checked_sizes(name, size, words, own[len(words) :], table.multiple)
-    if "family" in network:
-        family, arguments = _family(network["family"])
-        arguments.update({word: str(value) for word, value in zip(words, sizes, strict=True)})
-        network["family"] = f"{family}:" + ",".join(
-            f"{word}={value}" for word, value in arguments.items()
-        )
-    elif "sides" in network:
-        network["sides"] = [*sizes, *own[len(words) :]]
-    else:
-        if network["kind"] == "hypercube" and sizes[0] & (sizes[0] - 1):
+    values: dict[str, Any] = dict(zip(words, sizes, strict=True))
+    if "sides" in member.values:
+        values = {"sides": (*sizes, *own[len(words) :])}
+    elif "dimensions" in member.values:
+        if sizes[0] & (sizes[0] - 1):
             raise UsageError(
                 f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}"
             )
-        network["nodes"] = sizes[0]
+        values = {"dimensions": sizes[0].bit_length() - 1}
+    member = find_family(member.name).member({**member.values, **values})
     if mode:
-        require_mode(mode, tuple(data.get("modes", ())), name)
-        data["mode"] = mode
-    where = f"{name}.toml"
-    return machine_of_table(checked_table(data, where, text), f"{name}:{size}", where, text)
+        require_mode(mode, tuple(machine.modes), name)
+    network = NetworkTable(
+        family=str(member),
+        routing=machine.network.routing,
+        hash=machine.network.hash,
+        tie=machine.network.tie,
+    )
+    changes = {"name": f"{name}:{size}", "mode": mode or machine.mode, "network": network}
+    return machine_of_table(machine.model_copy(update=changes), where, text)
 
 
 def _checked_sizes(
     name: str, size: str, words: tuple[str, ...], fixed: list[int], multiple: int
 ) -> tuple[int, ...]:
     """The sizes that are free; the fixed ones may be written after them."""
-    sizes = parse_sizes(size, f"{name}:{size}")
+    sizes = read_sizes(size, f"{name}:{size}")
     if fixed and list(sizes[len(words) :]) == fixed:
         sizes = sizes[: len(words)]
     if len(sizes) != len(words):

@@ -26,8 +26,7 @@ from conset.base.errors import ConsetError, InputError, UsageError
 from conset.base.files import read_archive, replacing, require_file, write_archive
 from conset.base.json_text import header_entry, parse_header, parse_json
 from conset.machine.machine import Machine
-from conset.machine.record import machine_of_record
-from conset.machine.spec import with_settings
+from conset.machine.spec import machine_of_record, with_settings
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline
 from conset.models.workload import MAX_RANKS, Workload

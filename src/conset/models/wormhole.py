@@ -171,7 +171,7 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     So it does where a link closes a ring; in a graph in words over the links of `_turns`.
     """
     if topology.kind == "graph":
-        return _turns(topology) if topology.family else _no_datelines()
+        return _turns(topology)
     if not topology.wraps or routing.rule == "no-wrap":
         return _no_datelines()
     crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)

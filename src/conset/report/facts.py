@@ -110,8 +110,9 @@ def _describe(topology: Topology) -> str:
         )
     if topology.sides:
         return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}"
-    name = topology.family.partition(":")[0]
-    return f"{name} of {count_of(topology.endpoints, 'endpoint')}" if name else "graph"
+    if topology.family is None or topology.level is None:
+        return "graph"
+    return f"{topology.family.name} of {count_of(topology.endpoints, 'endpoint')}"
 
 
 def _switches(machine: Machine) -> str:

@@ -127,7 +127,7 @@ def draw_topology(topology: Topology) -> list[str]:
         )
         return [*draw_topology(planes.base), joined]
     if topology.kind == "graph":
-        small = not topology.family and topology.nodes <= ROWS
+        small = topology.family is None and topology.nodes <= ROWS
         return _adjacency(topology) if topology.level is None or small else _by_levels(topology)
     if len(topology.sides) == 1:
         return _line(topology)

@@ -19,12 +19,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.units import count_of
+from conset.machine.network.families import find_family
 from conset.machine.network.planes import Planes, planes_of
+from conset.machine.network.routing import is_tree
 from conset.machine.network.topology import Topology
 from conset.report.layout import positions, separated
 
@@ -139,53 +142,31 @@ def _plan(topology: Topology) -> Plan:
 
 
 def _laid_out(topology: Topology, *, hide: bool) -> Plan:
-    family = topology.family.partition(":")[0]
+    plan = "" if topology.family is None else find_family(topology.family.name).plan
     if topology.place is not None:
         return _map_plan(topology)
-    if family == "dragonfly" and topology.group is not None:
+    if plan == "rings" and topology.group is not None:
         return _dragonfly_plan(topology, hide)
-    if family == "rails" and topology.group is not None and topology.level is not None:
+    if plan == "hosts" and topology.group is not None and topology.level is not None:
         return _rails_plan(topology, hide)
-    sides = _sides(topology)
+    sides = _sides(topology, plan)
+    if sides is not None and plan == "blocks" and topology.nodes > topology.endpoints and not hide:
+        # two blocks are full enough
+        return _without_endpoints(_columns_plan(topology, sides, hide=True, slim=True))
     if sides is not None:
-        if (
-            topology.family.startswith("slim-fly")
-            and topology.nodes > topology.endpoints
-            and not hide
-        ):
-            return _without_endpoints(
-                _columns_plan(topology, sides, hide=True)
-            )  # two blocks are full enough
-        return _columns_plan(topology, sides, hide)
-    if _is_tree(topology):
+        return _columns_plan(topology, sides, hide, plan == "blocks")
+    if is_tree(topology):
         return _tree_plan(topology, hide)
     place = positions(topology)
     return _straight(topology, place)
 
 
-def _is_tree(topology: Topology) -> bool:
-    level = topology.level
-    if level is None or topology.endpoints == topology.nodes or not topology.links:
-        return False
-    return bool((np.abs(level[topology.link_source] - level[topology.link_target]) == 1).all())
-
-
-def _sides(topology: Topology) -> tuple[int, ...] | None:
-    """The sides of the grid that routers of a HyperX, express mesh or slim fly stand on.
-
-    None for others.
-    """
-    family, _, words = topology.family.partition(":")
-    said = dict(word.split("=", 1) for word in words.split(",") if "=" in word)
-    if family == "slim-fly" and said.get("q", "").isdigit():
-        q = int(said["q"])
-        found: tuple[int, ...] = (2, q, q)
-    elif family in ("hyperx", "express-mesh") and all(
-        part.isdigit() for part in said.get("sides", "").split("x")
-    ):
-        found = tuple(int(part) for part in said["sides"].split("x"))
-    else:
+def _sides(topology: Topology, plan: str) -> tuple[int, ...] | None:
+    """The sides of the grid, or of the two, that routers are on; None for others."""
+    if topology.family is None or plan not in ("grid", "blocks"):
         return None
+    values: Any = topology.family.values
+    found: tuple[int, ...] = values["sides"] if plan == "grid" else (2, values["q"], values["q"])
     routers = topology.nodes - topology.endpoints or topology.nodes
     return found if int(np.prod(found)) == routers else None  # none is dead
 
@@ -291,14 +272,15 @@ def _numbers(topology: Topology) -> tuple[str, ...]:
 
 
 def _parts_word(topology: Topology) -> str:
-    words = {"fat-tree": "pod", "leaf-spine": "", "dragonfly": "group", "rails": "host"}
-    return words.get(topology.family.partition(":")[0], "pod" if _is_tree(topology) else "group")
+    if topology.family is not None and topology.level is not None:
+        return find_family(topology.family.name).group
+    return "pod" if is_tree(topology) else "group"
 
 
 def _tree_plan(topology: Topology, hide: bool) -> Plan:
     """Levels above each other; what belongs to one pod stands together."""
     level, source, target = topology.level, topology.link_source, topology.link_target
-    assert level is not None  # `_is_tree` says so
+    assert level is not None  # `is_tree` found it
     group = (
         np.full(topology.nodes, -1) if topology.group is None else topology.group.astype(np.int64)
     )
@@ -449,12 +431,11 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
     return replace(_bent(plan, bend), far=far, text=_numbers(topology), bands=tuple(bands))
 
 
-def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool) -> Plan:
+def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool, slim: bool) -> Plan:
     """Routers on their coordinates; links along a line that pass others as arcs.
 
     Endpoints below their routers.
     """
-    slim = topology.family.startswith("slim-fly")
     ends = topology.endpoints if topology.nodes > topology.endpoints else 0
     at = np.stack(np.unravel_index(np.arange(int(np.prod(sides))), sides), axis=1)
     spot = np.zeros((topology.nodes, 2))
@@ -648,7 +629,7 @@ def _plan_of_parts(topology: Topology) -> Plan:
         else topology.level.astype(np.int64)
     )
     switch = np.flatnonzero(np.arange(topology.nodes) >= topology.endpoints)
-    tree = _is_tree(topology)
+    tree = is_tree(topology)
     stands = level if tree else np.minimum(level, 1)
     key = (stands * (topology.nodes + 2) + topology.group.astype(np.int64) + 1)[switch]
     keys, inverse = np.unique(key, return_inverse=True)

@@ -427,7 +427,7 @@ def _draw_names(axes: Axes, plan: Plan, radius: float) -> None:
     topology = plan.topology
     if (
         not topology.labels
-        or topology.family
+        or (topology.family is not None and topology.level is not None)
         or plan.bands
         or plan.notes
         or plan.shown.sum() > NAMED

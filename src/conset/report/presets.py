@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from conset.base.errors import InputError
 from conset.machine.machine import Machine
-from conset.machine.network.families.table import COMMON, FAMILIES
-from conset.machine.preset import Preset, preset
-from conset.machine.spec import DEFAULT_SIZE, KINDS, TEXTS, TODAY
-from conset.machine.words import split_options
+from conset.machine.network.families import FAMILIES, family_names, find_family
+from conset.machine.network.family import SWITCHED
+from conset.machine.network.topology import Value
+from conset.machine.preset import TEXTS, TODAY, Preset, preset
 from conset.report.machine import machine_remarks
 from conset.report.objects import machine_object
 
@@ -21,14 +22,6 @@ TEXTS_ARE = (
     "Texts: 000 Feldmann, Stricker, Warfel (ConSet); 001 Wang, Ranka; 002 Thakur, Choudhary, "
     "Fox; 003 Bokhari, Nicol."
 )
-BARE = {
-    "mesh": ("mesh:8x8", "a box of any dimension, its sides paths"),
-    "torus": ("torus:8x8x8", "a box of any dimension, its sides cycles"),
-    "hypercube": ("hypercube:6", "2^d nodes, joined where they differ in one bit"),
-    "ring": ("ring:9", "a torus of one dimension"),
-    "crossbar": ("crossbar:64", "ports only: every node reaches every other"),
-}
-"""Kind of bare network → an example, and what it is."""
 
 
 def of_preset(machine: Machine) -> Preset | None:
@@ -48,16 +41,16 @@ def _with_group(own: Preset) -> dict[str, Any]:
 
 
 def networks_object() -> list[dict[str, Any]]:
-    """The bare networks: their size where none is given, an example."""
+    """The regular networks: their size where none is given, an example."""
     return [
         {
-            "name": kind,
-            "default": DEFAULT_SIZE[kind],
-            "example": BARE[kind][0],
-            "summary": BARE[kind][1],
+            "name": name,
+            "default": str(_written(family.parameters[0].default)),
+            "example": family.example,
+            "summary": family.about,
         }
-        for kind in KINDS
-        if kind in BARE
+        for name, family in FAMILIES.items()
+        if family.is_regular
     ]
 
 
@@ -73,13 +66,27 @@ def presets_table(title: str, names: tuple[str, ...]) -> Table:
 
 
 def families_object() -> list[dict[str, Any]]:
-    """The families of networks: parameters with their defaults, the rule for paths, an example."""
-    return [
-        {
-            "name": name,
-            "summary": family.about,
-            "routing": family.routing,
-            "parameters": [
+    """The families of networks: parameters with their defaults, the rule for paths, an example.
+
+    Of a package whose family cannot be loaded, why.
+    """
+    rows: list[dict[str, Any]] = []
+    for name in family_names():
+        try:
+            family = find_family(name)
+        except InputError as error:
+            rows.append(
+                {
+                    "name": name,
+                    "summary": str(error),
+                    "routing": "",
+                    "parameters": [],
+                    "example": "",
+                }
+            )
+            continue
+        if not family.is_regular:
+            parameters = [
                 {
                     "name": each.name,
                     "default": _written(each.default),
@@ -87,14 +94,20 @@ def families_object() -> list[dict[str, Any]]:
                     "minimum": each.minimum,
                 }
                 for each in family.parameters
-            ],
-            "example": family.spec({}),
-        }
-        for name, family in FAMILIES.items()
-    ]
+            ]
+            rows.append(
+                {
+                    "name": name,
+                    "summary": family.about,
+                    "routing": family.routing,
+                    "parameters": parameters,
+                    "example": family.example or str(family.member({})),
+                }
+            )
+    return rows
 
 
-def _written(default: int | tuple[int, ...] | None) -> int | str | None:
+def _written(default: Value) -> int | str | None:
     return "x".join(map(str, default)) if isinstance(default, tuple) else default
 
 
@@ -109,8 +122,10 @@ def families_table() -> Table:
             default = "" if each["default"] is None else f" ({each['default']})"
             table.add_row("", escape(f"{each['name']}: {each['help']}{default}"))
         table.add_row("", escape(row["example"]), end_section=True)
-    for each in COMMON:
-        table.add_row("all know" if each is COMMON[0] else "", escape(f"{each.name}: {each.help}"))
+    for each in SWITCHED:
+        table.add_row(
+            "all know" if each is SWITCHED[0] else "", escape(f"{each.name}: {each.help}")
+        )
     return table
 
 
@@ -143,10 +158,9 @@ def structure_rows(own: Preset, machine: Machine) -> list[tuple[str, str, str, s
 
     Of another size or routing than the preset's, as given.
     """
-    words = dict(split_options(machine.topology.family.partition(":")[2]))
-    actual = {word: words[word] for word in own.sizes if word in words} | {
-        "routing": machine.routing.rule
-    }
+    values = {} if machine.topology.family is None else machine.topology.family.values
+    actual = {word: str(values[word]) for word in own.sizes if word in values}
+    actual["routing"] = machine.routing.rule
     rows: list[tuple[str, str, str, str]] = []
     for word, (value, origin) in own.structure.items():
         now = actual.get(word, str(value))

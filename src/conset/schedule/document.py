@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.machine.record import machine_of_record
+from conset.machine.spec import machine_of_record
 from conset.schedule.schedule import Schedule
 
 MAX_NAME = 300

@@ -1,28 +1,25 @@
-"""Any directed graph as a network: from nodes and edges as read to a checked Topology.
+"""A graph as files and networkx have it: nodes and edges by their names, before it is a network.
 
-Readers of graphs share what keys on nodes and edges say, and how nodes are numbered
-(`build_graph`).
+Readers of graphs share what keys on nodes and edges mean, and how nodes are numbered
+(`GraphBuilder`). `Topology.of_graph` makes the network.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import inf, nan
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from conset.base.arrays import frozen
 from conset.base.errors import InputError, UsageError, shortened
 from conset.base.files import whole_number
-from conset.base.units import count_of, parse_rate
-from conset.machine.network.topology import Topology
+from conset.base.units import count_of
+from conset.machine.words import read_rate
 
 MAX_PLACE = 1e9
-"""Of a coordinate on a map."""
+"""Largest coordinate on a map."""
+_NODE_WORDS = ("switch", "type", "label")
+"""Attributes of networkx nodes that are read; their positions in other drawings are not a map."""
 
 
 @dataclass(frozen=True)
@@ -73,82 +70,6 @@ class Graph:
     costs: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def to_topology(self, rate_Bps: float) -> Topology:  # noqa: N803
-        """The network; `rate_Bps` is that of links that have none of their own, where others have.
-
-        Raises:
-            InputError: parallel links of different rates, a link without any rate beside links with
-                one, or an endpoint that cannot reach another.
-        """
-        merged = self._merged(rate_Bps)
-        rated = any(not isnan(edge.rate_Bps) for edge in self.edges)
-        width = np.array([edge.width for edge in merged], np.int64)
-        topology = Topology(
-            "graph",
-            (),
-            self.endpoints,
-            self.nodes,
-            np.array([edge.source for edge in merged], np.int64),
-            np.array([edge.target for edge in merged], np.int64),
-            width if (width > 1).any() else None,  # type: ignore[arg-type]
-            np.array([edge.rate_Bps for edge in merged], np.float64) if rated else None,
-            labels=self.labels,
-            level=np.array(self.levels, np.int32) if self.levels else None,
-            group=np.array(self.groups, np.int32) if self.groups else None,
-            place=np.array(self.places, np.float64) if self.places else None,
-        )
-        require_connected(topology, self.where)
-        return topology
-
-    def _merged(self, rate_Bps: float) -> list[Edge]:  # noqa: N803
-        """Links sorted by (source, target), parallel ones made one."""
-        rated = any(not isnan(edge.rate_Bps) for edge in self.edges)
-        links: dict[tuple[int, int], Edge] = {}
-        for edge in self.edges:
-            rate = rate_Bps if isnan(edge.rate_Bps) and rated else edge.rate_Bps
-            if rate == np.inf:
-                raise InputError(
-                    f"{edge.where}: a link without a rate beside links with one needs the "
-                    "machine's `link`"
-                )
-            same = links.get((edge.source, edge.target))
-            if same is not None and same.rate_Bps != rate and rated:
-                raise InputError(
-                    f"{edge.where}: parallel links must have one rate, are {same.rate_Bps:g} B/s "
-                    f"and {rate:g} B/s"
-                )
-            width = edge.width + (same.width if same else 0)
-            links[edge.source, edge.target] = Edge(
-                edge.source, edge.target, width, rate, edge.where
-            )
-        return [links[key] for key in sorted(links)]
-
-    def to_object(self) -> dict[str, Any]:
-        """The `[network]` table that says the same without a file, every link of one direction."""
-        table: dict[str, Any] = {
-            "kind": "graph",
-            "nodes": self.nodes,
-            "endpoints": self.endpoints,
-            "both_ways": False,
-        }
-        table["links"] = [[edge.source, edge.target] for edge in self.edges]
-        if any(edge.width != 1 for edge in self.edges):
-            table["widths"] = [edge.width for edge in self.edges]
-        if any(not isnan(edge.rate_Bps) for edge in self.edges):
-            table["rates"] = [
-                "machine" if isnan(edge.rate_Bps) else f"{edge.rate_Bps!r} B/s"
-                for edge in self.edges
-            ]
-        if self.labels:
-            table["labels"] = list(self.labels)
-        if self.levels:
-            table["level"] = list(self.levels)
-        if self.groups:
-            table["group"] = list(self.groups)
-        if self.places:
-            table["place"] = [list(place) for place in self.places]
-        return table
-
 
 def both_ways(edges: Iterable[Edge]) -> list[Edge]:
     """Every edge, followed by its opposite."""
@@ -159,151 +80,24 @@ def both_ways(edges: Iterable[Edge]) -> list[Edge]:
     ]
 
 
-def rows_of(
-    tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, neighbours): compressed sparse rows of the links tail → head, neighbours rising."""
-    offsets = np.zeros(nodes + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=nodes), out=offsets[1:])
-    return offsets, heads[np.lexsort((heads, tails))]
+class GraphBuilder:
+    """Nodes and edges by their names, as they are read, to a graph.
 
-
-def require_connected(topology: Topology, where: str = "graph") -> None:
-    """Every endpoint reaches every other: all are reached from endpoint 0 and all reach it.
-
-    Raises:
-        InputError: one does not; names the pair.
-    """
-    source, target = topology.link_source, topology.link_target
-    forward = _reached(0, *rows_of(source, target, topology.nodes))[: topology.endpoints]
-    backward = _reached(0, *rows_of(target, source, topology.nodes))[: topology.endpoints]
-    for seen, ends in ((forward, lambda lost: (0, lost)), (backward, lambda lost: (lost, 0))):
-        if not seen.all():
-            a, b = (topology.node_name(node) for node in ends(int(np.flatnonzero(~seen)[0])))
-            raise InputError(
-                f"{where}: disconnected: {a} cannot reach {b}; every endpoint must "
-                "reach every other"
-            )
-
-
-def without(
-    topology: Topology,
-    dead: Sequence[int],
-    links: Sequence[tuple[int, int]] = (),
-    *,
-    family: str = "",
-) -> Topology:
-    """A network with nodes and links taken out.
-
-    A graph of the survivors, numbered densely in their old order.
-
-    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its label, or
-    its old id as its label where it has none. A pair in `links` takes out the links between two
-    nodes, both ways. `family` are the words that build what is left.
-
-    Raises:
-        InputError: no such node or link, a node named twice, none left, or survivors cut off from
-            each other.
-    """
-    ids = np.array(dead, np.int64)
-    for k, node in enumerate(dead):
-        if not 0 <= node < topology.nodes:
-            raise InputError(f"dead[{k}] = {node}: must be a node from 0 to {topology.nodes - 1}")
-        if node in dead[:k]:
-            raise InputError(f"dead[{k}] = {node}: is named twice")
-    if len(dead) >= topology.nodes:
-        raise InputError(f"dead: {len(dead)} of {topology.nodes} nodes; at least 1 must be left")
-    alive = np.ones(topology.nodes, bool)
-    alive[ids] = False
-    number = np.cumsum(alive) - 1
-    source, target = topology.ends
-    keep = topology.link_exists & alive[source] & alive[target]
-    for k, (u, v) in enumerate(links):
-        cut = topology.link_exists & (
-            ((source == u) & (target == v)) | ((source == v) & (target == u))
-        )
-        if not cut.any():
-            raise InputError(f"dead link {k}: nodes {u} and {v} are not joined by a link")
-        keep &= ~cut
-    kept = np.flatnonzero(keep)
-    order = kept[np.lexsort((target[kept], source[kept]))]
-    endpoints = int(alive[: topology.endpoints].sum())
-    if endpoints == 0:
-        raise InputError(f"dead: all {topology.endpoints} endpoints; at least 1 must be left")
-    wide = topology.width > 1 or topology.link_width is not None
-    survivors = Topology(
-        "graph",
-        (),
-        endpoints,
-        int(alive.sum()),
-        number[source[order]],
-        number[target[order]],
-        frozen(topology.widths()[order]) if wide else None,
-        None if topology.link_rate_Bps is None else topology.link_rate_Bps[order],
-        labels=tuple(
-            topology.labels[node] if topology.labels else str(node)
-            for node in np.flatnonzero(alive)
-        ),
-        family=family,
-        level=None if topology.level is None else topology.level[alive],
-        group=None if topology.group is None else topology.group[alive],
-    )
-    gone = [*(str(node) for node in dead), *(f"{u}-{v}" for u, v in links)]
-    require_connected(survivors, f"dead = {';'.join(gone)}")
-    return survivors
-
-
-def build_graph(
-    switch: dict[str, bool],
-    edges: list[Edge],
-    labels: dict[str, str],
-    where: str,
-    places: Mapping[str, tuple[float, float]] | None = None,
-) -> Graph:
-    """A graph of nodes in the order of `numbered`; labels are dropped where they are the ids.
-
-    `places` of a map are kept where every node has one and not all stand on the same spot.
-
-    Raises:
-        InputError: no nodes, or switches only.
-    """
-    ids = numbered(switch)
-    endpoints = sum(not each for each in switch.values())
-    if not switch:
-        raise InputError(f"{where}: has no nodes")
-    if endpoints == 0:
-        raise InputError(
-            f"{where}: {count_of(len(ids), 'node')}, all switches; at least 1 endpoint required"
-        )
-    names = tuple(labels.get(node, node) for node in ids)
-    plain = names == tuple(str(k) for k in range(len(names)))
-    known = tuple((places or {})[node] for node in ids if node in (places or {}))
-    on_map = len(known) == len(ids) and len(set(known)) > 1
-    return Graph(
-        len(ids),
-        endpoints,
-        tuple(edges),
-        () if plain else names,
-        where,
-        places=known if on_map else (),
-    )
-
-
-class NamedNodes:
-    """Nodes of a file as they are read, by name.
+    Nodes are numbered in the order in which they come, endpoints before switches.
 
     Attributes:
-        switch: whether each is one.
-        labels: of each.
-        places: of those that a map has.
+        where: the file, for errors.
+        switch: whether each node is one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, where: str) -> None:
+        self.where = where
         self.switch: dict[str, bool] = {}
-        self.labels: dict[str, str] = {}
-        self.places: dict[str, tuple[float, float]] = {}
+        self._labels: dict[str, str] = {}
+        self._places: dict[str, tuple[float, float]] = {}
+        self._edges: list[tuple[str, str, Mapping[str, str], str, bool]] = []
 
-    def add(self, node: str, attributes: dict[str, str], where: str) -> None:
+    def add_node(self, node: str, attributes: Mapping[str, str], where: str) -> None:
         """One more node, with its words `type` or `switch`, `label`, and its place.
 
         Raises:
@@ -312,27 +106,93 @@ class NamedNodes:
         if node in self.switch:
             raise InputError(f"{where}: node '{node}' is given twice")
         self.switch[node] = is_switch(attributes, where)
-        self.labels[node] = attributes.get("label") or node
+        self._labels[node] = attributes.get("label") or node
         place = place_of(attributes)
         if place is not None:
-            self.places[node] = place
+            self._places[node] = place
+
+    def add_edge(
+        self, source: str, target: str, attributes: Mapping[str, str], where: str, directed: bool
+    ) -> None:
+        """One more edge, with its words `width` and `rate`; two links unless it is directed."""
+        self._edges.append((source, target, attributes, where, directed))
 
     @property
     def ids(self) -> dict[str, int]:
-        """The id of each name."""
-        return numbered(self.switch)
+        """The number of each name."""
+        order = sorted(self.switch, key=self.switch.__getitem__)
+        return {node: k for k, node in enumerate(order)}
 
-    def joined(self, edges: list[Edge], where: str) -> Graph:
-        """The graph; errors as of `build_graph`."""
-        return build_graph(self.switch, edges, self.labels, where, self.places)
+    def graph(self) -> Graph:
+        """The graph.
+
+        Labels are dropped where they are the numbers; places of a map are kept where every node has
+        one and not all are at the same spot.
+
+        Raises:
+            InputError: no nodes, switches only, or an edge to an unknown node, of a node to itself,
+                or with a bad width or rate.
+        """
+        ids = self.ids
+        edges: list[Edge] = []
+        for source, target, attributes, where, directed in self._edges:
+            edge = edge_from_attributes(ids, source, target, attributes, where)
+            edges += [edge] if directed else both_ways([edge])
+        if not ids:
+            raise InputError(f"{self.where}: has no nodes")
+        endpoints = sum(not each for each in self.switch.values())
+        if endpoints == 0:
+            count = count_of(len(ids), "node")
+            raise InputError(f"{self.where}: {count}, all switches; at least 1 endpoint required")
+        names = tuple(self._labels[node] for node in ids)
+        plain = names == tuple(str(k) for k in range(len(names)))
+        known = tuple(self._places[node] for node in ids if node in self._places)
+        on_map = len(known) == len(ids) and len(set(known)) > 1
+        return Graph(
+            len(ids),
+            endpoints,
+            tuple(edges),
+            () if plain else names,
+            self.where,
+            places=known if on_map else (),
+        )
 
 
-def numbered(switch: dict[str, bool]) -> dict[str, int]:
-    """The id of each name: endpoints before switches, else in the order given."""
-    return {node: k for k, node in enumerate(sorted(switch, key=lambda node: switch[node]))}
+def texts_of(attributes: Mapping[Any, Any]) -> dict[str, str]:
+    """Attributes as text files have them: None is none, a `rate` that is a number is in B/s."""
+    texts = {
+        str(name): shortened(value, 200) for name, value in attributes.items() if value is not None
+    }
+    rate = attributes.get("rate")
+    return texts if rate is None or isinstance(rate, str) else {**texts, "rate": f"{rate} B/s"}
 
 
-def is_switch(attributes: dict[str, str], where: str) -> bool:
+def graph_of_networkx(graph: Any) -> Graph:
+    """Nodes and edges of a networkx graph, by what it answers: the library need not be installed.
+
+    They have the attributes that `Topology.from_networkx` names.
+
+    Raises:
+        InputError: no graph, two nodes of one name, or an attribute that does not parse; names node
+            or edge.
+    """
+    try:
+        nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
+        directed = bool(graph.is_directed())
+    except (AttributeError, TypeError):
+        given = type(graph).__name__
+        raise InputError(f"graph: a graph of networkx required, given {given}") from None
+    builder = GraphBuilder("graph")
+    for node, attributes in nodes:
+        texts = {word: text for word, text in texts_of(attributes).items() if word in _NODE_WORDS}
+        builder.add_node(str(node), texts, f"graph: node {shortened(repr(node))}")
+    for source, target, attributes in edges:
+        where = f"graph: edge {shortened(repr((source, target)))}"
+        builder.add_edge(str(source), str(target), texts_of(attributes), where, directed)
+    return builder.graph()
+
+
+def is_switch(attributes: Mapping[str, str], where: str) -> bool:
     """Whether a node's words `type` ("switch", "router") or `switch` (true) make it one."""
     if "switch" not in attributes:
         return attributes.get("type", "").lower() in ("switch", "router")
@@ -365,7 +225,7 @@ def place_of(attributes: Mapping[str, object]) -> tuple[float, float] | None:
 
 
 def edge_from_attributes(
-    ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str
+    ids: Mapping[str, int], source: str, target: str, attributes: Mapping[str, str], where: str
 ) -> Edge:
     """A link between named nodes with its words `width` and `rate`."""
     for end in (source, target):
@@ -373,34 +233,18 @@ def edge_from_attributes(
             raise InputError(f"{where}: edge to unknown node '{end}'")
     if source == target:
         raise InputError(f"{where}: edge joins node '{source}' to itself")
-    rate = _rate(attributes["rate"], where) if "rate" in attributes else nan
-    return Edge(ids[source], ids[target], _width(attributes.get("width", "1"), where), rate, where)
-
-
-def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -> NDArray[np.bool_]:
-    seen = np.zeros(offsets.size - 1, bool)
-    seen[start] = True
-    queue = deque([start])
-    while queue:
-        node = queue.popleft()
-        for head in heads[offsets[node] : offsets[node + 1]].tolist():
-            if not seen[head]:
-                seen[head] = True
-                queue.append(head)
-    return seen
-
-
-def _width(value: str, where: str) -> int:
-    width = whole_number(value)
+    width = whole_number(attributes.get("width", "1"))
     if width is None or not 1 <= width < 2**31:
-        raise InputError(
-            f"{where}: width '{shortened(value)}': must be a whole number from 1 to 2^31 - 1"
-        )
-    return width
+        given = shortened(attributes["width"])
+        raise InputError(f"{where}: width '{given}': must be a whole number from 1 to 2^31 - 1")
+    rate = rate_of(attributes["rate"], where) if "rate" in attributes else nan
+    return Edge(ids[source], ids[target], width, rate, where)
 
 
-def _rate(value: str, where: str) -> float:
+def rate_of(value: Any, where: str) -> float:
+    """The rate of a link [B/s], as it is written; NaN where it has no limit: the machine's."""
     try:
-        return parse_rate(value)
+        rate = read_rate(value, "rate")
     except UsageError as error:
         raise InputError(f"{where}: {error}") from None
+    return rate if rate < inf else nan

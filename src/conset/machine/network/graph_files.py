@@ -15,18 +15,9 @@ from typing import Any
 from conset.base.errors import InputError, shortened, unknown_name
 from conset.base.files import read_text, whole_number
 from conset.base.units import count_of
-from conset.machine.network.anynet import read_anynet
-from conset.machine.network.graph import (
-    Edge,
-    Graph,
-    NamedNodes,
-    both_ways,
-    build_graph,
-    edge_from_attributes,
-    numbered,
-)
-from conset.machine.network.htsim import read_htsim
+from conset.machine.network.graph import Graph, GraphBuilder
 from conset.machine.network.node_link import read_node_link
+from conset.machine.network.simulators import read_anynet, read_htsim
 
 _GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
 
@@ -57,7 +48,10 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
         if parts == ["directed"]:
             directed = True
         elif parts[0] == "endpoints":
-            endpoints = _endpoint_count(parts, where)
+            endpoints = whole_number(parts[1]) if len(parts) == 2 else None
+            if endpoints is None or endpoints < 1:
+                rule = "must be followed by a whole number of at least 1"
+                raise InputError(f"{where}: 'endpoints' {rule}")
         else:
             rows.append((*_edge_row(parts, where), where))
             names.update(dict.fromkeys(parts[:2]))
@@ -66,24 +60,17 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
     order = list(names)
     if all(str(whole_number(each)) == each and each[0] != "-" for each in order):
         order.sort(key=int)
-    if endpoints is not None and endpoints > len(order):
+    endpoints = len(order) if endpoints is None else endpoints
+    if endpoints > len(order):
         raise InputError(
             f"{name}: endpoints {endpoints}: the edges name only {count_of(len(order), 'node')}"
         )
-    switch = {each: endpoints is not None and k >= endpoints for k, each in enumerate(order)}
-    ids = numbered(switch)
-    edges = [
-        edge_from_attributes(ids, source, target, attributes, where)
-        for source, target, attributes, where in rows
-    ]
-    return build_graph(switch, edges if directed else both_ways(edges), {}, name)
-
-
-def _endpoint_count(parts: list[str], where: str) -> int:
-    count = whole_number(parts[1]) if len(parts) == 2 else None
-    if count is None or count < 1:
-        raise InputError(f"{where}: 'endpoints' must be followed by a whole number of at least 1")
-    return count
+    builder = GraphBuilder(name)
+    for k, node in enumerate(order):
+        builder.add_node(node, {"switch": "true" if k >= endpoints else "false"}, name)
+    for source, target, attributes, where in rows:
+        builder.add_edge(source, target, attributes, where, directed)
+    return builder.graph()
 
 
 def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
@@ -121,16 +108,13 @@ def read_gml(text: str, name: str = "gml") -> Graph:
     ]
     if len(graphs) != 1:
         raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
-    nodes = NamedNodes()
+    builder = GraphBuilder(name)
     for attributes, where in _gml_elements(graphs[0], "node", ("id",), name):
-        nodes.add(attributes["id"], attributes, where)
-    ids = nodes.ids
-    edges: list[Edge] = [
-        edge_from_attributes(ids, attributes["source"], attributes["target"], attributes, where)
-        for attributes, where in _gml_elements(graphs[0], "edge", ("source", "target"), name)
-    ]
+        builder.add_node(attributes["id"], attributes, where)
     directed = any(key == "directed" and value == "1" for key, value, _ in graphs[0])
-    return nodes.joined(edges if directed else both_ways(edges), name)
+    for attributes, where in _gml_elements(graphs[0], "edge", ("source", "target"), name):
+        builder.add_edge(attributes["source"], attributes["target"], attributes, where, directed)
+    return builder.graph()
 
 
 def _gml_elements(
@@ -192,18 +176,14 @@ def read_graphml(text: str, name: str = "graphml") -> Graph:
             names file and line.
     """
     gathered = _parse_graphml(text, name)
-    nodes = NamedNodes()
+    builder = GraphBuilder(name)
     for node, own, line in gathered.nodes:
-        nodes.add(node, gathered.attributes("node", own), f"{name}:{line}")
-    ids = nodes.ids
-    edges: list[Edge] = []
+        builder.add_node(node, gathered.attributes("node", own), f"{name}:{line}")
     for source, target, own_direction, own, line in gathered.edges:
-        edge = edge_from_attributes(
-            ids, source, target, gathered.attributes("edge", own), f"{name}:{line}"
-        )
         directed = gathered.directed if own_direction is None else own_direction
-        edges += [edge] if directed else both_ways([edge])
-    return nodes.joined(edges, name)
+        attributes = gathered.attributes("edge", own)
+        builder.add_edge(source, target, attributes, f"{name}:{line}", directed)
+    return builder.graph()
 
 
 def _parse_graphml(text: str, name: str) -> _GraphMLElements:

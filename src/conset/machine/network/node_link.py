@@ -23,15 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conset.base.errors import InputError, shortened
-from conset.machine.network.graph import (
-    Edge,
-    Graph,
-    NamedNodes,
-    both_ways,
-    edge_from_attributes,
-    is_switch,
-    numbered,
-)
+from conset.machine.network.graph import Graph, GraphBuilder, texts_of
 
 _ABSENT = object()
 
@@ -44,14 +36,14 @@ def read_node_link(text: str, name: str = "json") -> Graph:
             rate; names file and key.
     """
     found = parse_node_link(text, name)
-    nodes = NamedNodes()
-    for node, attributes, where in _nodes(found, name):
-        texts = _texts(attributes)
-        label = texts.get("label") or texts.get("name", "")
-        nodes.add(node, {**texts, "label": label, **_position(attributes)}, where)
-    ids = nodes.ids
-    edges = [_edge(ids, attributes, where) for attributes, where in _edges(found, name)]
-    return nodes.joined(edges if found.get("directed") is True else both_ways(edges), name)
+    builder = _nodes(found, name)
+    word = "edges" if "edges" in found else "links"
+    for k, attributes in enumerate(_edge_list(found)):
+        where = f"{name}: {word}[{k}]"
+        source, target = (_name_in(attributes, end, where) for end in ("source", "target"))
+        directed = found.get("directed") is True
+        builder.add_edge(source, target, texts_of(attributes), where, directed)
+    return builder.graph()
 
 
 def read_demands(text: str, name: str = "json") -> tuple[int, list[tuple[int, int, float, str]]]:
@@ -67,11 +59,8 @@ def read_demands(text: str, name: str = "json") -> tuple[int, list[tuple[int, in
             that is no number of at least 0.
     """
     found = parse_node_link(text, name)
-    switch = {
-        node: is_switch(_texts(attributes), where)
-        for node, attributes, where in _nodes(found, name)
-    }
-    ids = numbered(switch)
+    builder = _nodes(found, name)
+    ids, switch = builder.ids, builder.switch
     graph = found.get("graph", {})
     demands = graph.get("demands") if isinstance(graph, Mapping) else None
     if not isinstance(demands, Mapping) or not demands:
@@ -139,30 +128,21 @@ def _edge_list(found: Mapping[str, Any]) -> Any:
     return found.get("edges", found.get("links"))
 
 
-def _nodes(found: Mapping[str, Any], name: str) -> list[tuple[str, Mapping[str, Any], str]]:
-    """(name, attributes, where) of every node, no two of one name."""
-    nodes: dict[str, tuple[str, Mapping[str, Any], str]] = {}
+def _nodes(found: Mapping[str, Any], name: str) -> GraphBuilder:
+    """A graph with the nodes of a file, and no edge yet."""
+    builder = GraphBuilder(name)
     for k, attributes in enumerate(found["nodes"]):
         where = f"{name}: nodes[{k}]"
-        node = _name_in(attributes, "id", where)
-        if node in nodes:
-            raise InputError(f"{where}.id = '{shortened(node)}': another node has this name too")
-        nodes[node] = node, attributes, where
-    return list(nodes.values())
-
-
-def _edges(found: Mapping[str, Any], name: str) -> list[tuple[Mapping[str, Any], str]]:
-    word = "edges" if "edges" in found else "links"
-    return [(attributes, f"{name}: {word}[{k}]") for k, attributes in enumerate(_edge_list(found))]
-
-
-def _edge(ids: dict[str, int], attributes: Mapping[str, Any], where: str) -> Edge:
-    source, target = (_name_in(attributes, end, where) for end in ("source", "target"))
-    texts = _texts(attributes)
-    rate = attributes.get("rate")
-    if rate is not None and not isinstance(rate, str):
-        texts["rate"] = f"{rate} B/s"
-    return edge_from_attributes(ids, source, target, texts, where)
+        node, texts = _name_in(attributes, "id", where), texts_of(attributes)
+        pos = attributes.get("pos")
+        place = (
+            {"lon": str(pos[0]), "lat": str(pos[1])}
+            if isinstance(pos, list) and len(pos) == 2
+            else {}
+        )
+        label = texts.get("label") or texts.get("name", "")
+        builder.add_node(node, {**texts, "label": label, **place}, where)
+    return builder
 
 
 def _name_in(attributes: Any, word: str, where: str) -> str:
@@ -175,18 +155,6 @@ def _name_in(attributes: Any, word: str, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise InputError(f"{where}.{word} = {_shown(value)}: must be a whole number or a text")
     return shortened(value, 200)
-
-
-def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Attributes as texts; null says nothing."""
-    return {word: shortened(value, 200) for word, value in attributes.items() if value is not None}
-
-
-def _position(attributes: Mapping[str, Any]) -> dict[str, str]:
-    pos = attributes.get("pos")
-    return (
-        {"lon": str(pos[0]), "lat": str(pos[1])} if isinstance(pos, list) and len(pos) == 2 else {}
-    )
 
 
 def _shown(value: object) -> str:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +74,6 @@ def base_routing(base: Topology, tie: Tie) -> Routing:
     return replace(Routing.default(base), tie=tie)
 
 
-def planes_spec(base: Topology, count: int) -> str:
-    """The words that build it: `mesh:8x8,planes=2`."""
-    sizes = (base.dimensions,) if base.kind == "hypercube" else base.sides
-    width = f",width={base.width}" if base.width > 1 else ""
-    return f"{base.kind}:{'x'.join(map(str, sizes))}{width},planes={count}"
-
-
 def build_planes(base: Topology, count: int) -> Topology:
     """`count` planes of a regular network.
 
@@ -93,76 +86,52 @@ def build_planes(base: Topology, count: int) -> Topology:
         raise InputError(f"planes={count}: must be from 2 to {MAX_PLANES}")
     if base.nodes * (count + 1) > 2**24:
         raise InputError(f"planes={count}: {base.nodes * (count + 1)} nodes, at most {2**24}")
-    return _build(base.kind, base.sides, base.width, count)
+    return _build(base, count)
 
 
 @lru_cache(maxsize=8)
-def _build(kind: Kind, sides: tuple[int, ...], width: int, count: int) -> Topology:
-    base = Topology(kind, sides, prod(sides), prod(sides), width=width)
+def _build(base: Topology, count: int) -> Topology:
+    assert base.family is not None  # it is regular
     nodes = base.nodes
-    node, plane = np.arange(nodes), np.arange(1, count + 1)[:, None]
-    routers = (node + plane * nodes).ravel()
-    ends = [end[base.link_exists] for end in base.ends]
-    inside = [(end + plane * nodes).ravel() for end in ends]
-    below = np.tile(node, count)
-    source = np.concatenate([below, routers, inside[0]])
-    target = np.concatenate([routers, below, inside[1]])
-    access = min(ACCESS, max(1, nodes - 1)) * width
-    widths = np.repeat([access, width], [2 * routers.size, inside[0].size])
-    order = np.lexsort((target, source))
-    names = [_name(base, each) for each in range(nodes)]
-    topology = Topology(
-        "graph",
-        (),
+    plane = np.arange(1, count + 1)[:, None]
+    routers = (np.arange(nodes) + plane * nodes).ravel()
+    inside = [(end[base.link_exists] + plane * nodes).ravel() for end in base.ends]
+    below = np.tile(np.arange(nodes), count)
+    access = min(ACCESS, max(1, nodes - 1)) * base.width
+    names = [
+        f"({', '.join(map(str, at))})" if base.is_box and len(at) > 1 else str(node)
+        for node, at in enumerate(base.coordinates.tolist())
+    ]
+    return Topology.of_links(
         nodes,
         nodes * (count + 1),
-        source[order],
-        target[order],
-        widths[order],
+        np.concatenate([below, routers, inside[0]]),
+        np.concatenate([routers, below, inside[1]]),
+        np.repeat([access, base.width], [2 * routers.size, inside[0].size]),
         labels=(*names, *(f"{name} in plane {p}" for p in range(count) for name in names)),
-        family=planes_spec(base, count),
+        family=replace(base.family, parameters=(*base.family.parameters, ("planes", count))),
         level=np.repeat([0, 1], [nodes, nodes * count]),
         group=np.repeat(np.arange(-1, count), nodes),
     )
-    _known[topology] = Planes(base, count)
-    return topology
-
-
-def _name(base: Topology, node: int) -> str:
-    if base.kind == "hypercube" or len(base.sides) == 1:
-        return str(node)
-    return f"({', '.join(str(x) for x in base.coordinates[node])})"
-
-
-_known: WeakKeyDictionary[Topology, Planes | None] = WeakKeyDictionary()
 
 
 def planes_of(topology: Topology) -> Planes | None:
-    """What a topology is made of, where it is one of planes, link by link; else None."""
-    if ",planes=" not in topology.family:
-        return None
-    if topology not in _known:
-        _known[topology] = _parsed(topology)
-    return _known[topology]
+    """The network and the number of its planes, where a topology is made of them; else None."""
+    return None if topology.planes == 1 else _found(topology)
 
 
-def _parsed(topology: Topology) -> Planes | None:
-    words, _, count = topology.family.partition(",planes=")
-    name, _, rest = words.partition(":")
-    kind = next((each for each in KINDS if each == name), None)
-    sizes, _, width = rest.partition(",width=")
-    numbers = [*sizes.split("x"), width or "1", count]
-    if kind is None or not all(
-        each.isascii() and each.isdigit() and len(each) < 9 for each in numbers
-    ):
+@lru_cache(maxsize=8)
+def _found(topology: Topology) -> Planes | None:
+    """None where links, widths or rates are no longer those of planes."""
+    member, count = topology.family, topology.planes
+    assert member is not None  # it has planes
+    values: Any = member.values
+    size = values.get("sides") or (2,) * values.get("dimensions", 0) or (values.get("nodes", 1),)
+    nodes = prod(size)
+    if member.name not in KINDS or topology.nodes != nodes * (count + 1):
         return None
-    sides = tuple(int(each) for each in sizes.split("x"))
-    if kind == "hypercube":
-        sides = (2,) * sides[0]
-    if topology.nodes != prod(sides) * (int(count) + 1) or int(count) < 2:
-        return None
-    found = _build(kind, sides, int(width or 1), int(count))
-    return _known[found] if found == topology else None
+    base = Topology(member.name, size, nodes, nodes, width=values.get("width", 1))
+    return Planes(base, count) if build_planes(base, count) == topology else None
 
 
 def require_planes(topology: Topology) -> Planes:

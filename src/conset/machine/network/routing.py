@@ -1,19 +1,32 @@
-"""Routing: which path of links a message takes.
+"""Routing: which path of links a message takes, by a formula where there is one, else by a table.
 
-A formula where there is one, else a stored table.
+Route tables (`route_table`) have explicit paths for some pairs of a graph, the shortest path for
+the others.
+
+Equal shortest paths that a routing leaves unused (`unused_paths`): how much fuller its fullest link
+gets than it need. `shortest-path` takes the lowest neighbour of those that are equally near, so
+that on a network of switches everything may go over one of several. A complete exchange is
+considered: every endpoint sends one message to every other. Compared are the largest loads of a
+link, per unit of its width: as the rule leads, and where every node spreads what it passes on
+evenly over its next links on shortest paths, which is what no rule for single messages beats on
+average by much. That costs O(endpoints · links · diameter), in blocks of targets; networks where it
+is over `MAX_WORK` are not looked at.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen_ints
 from conset.base.errors import InputError, unknown_name
-from conset.machine.network.topology import Topology
+from conset.machine.network.topology import Topology, first_parents
 
 Rule = Literal[
     "dimension-order",
@@ -61,8 +74,15 @@ HASHED: tuple[Rule, ...] = tuple(
     rule for rule, knowledge in KNOWLEDGE.items() if knowledge == "hashed"
 )
 """Rules with a hash, and so a seed."""
+TYING: tuple[Rule, ...] = ("dimension-order", "no-wrap", "planes")
+"""Rules that may break ties on cycles."""
 MAX_SEED = 2**63 - 1
 """Of a hash."""
+WORTH = 1.5
+"""From how many times the load of spreading on a rule is said to leave paths unused."""
+MAX_WORK = 2**26
+"""Most endpoints · links that are looked at."""
+_TARGETS = 64
 BETWEEN_GROUPS = 3
 """What a link between groups counts, where most are full meshes; others count 1."""
 MAX_LINKS = 2**31 - 1
@@ -129,6 +149,8 @@ class Routing(ValueObject):
             raise InputError(f"hash = {self.seed}: must be from 0 to {MAX_SEED}")
         if self.rule not in HASHED:
             object.__setattr__(self, "seed", 0)
+        if self.rule not in TYING:
+            object.__setattr__(self, "tie", "parity")
         if (self.rule == "table") != (
             self.table_offsets is not None and self.table_links is not None
         ):
@@ -163,10 +185,16 @@ class Routing(ValueObject):
         """Whether routes are known, so that order on links can be kept."""
         return self.knowledge == "known"
 
+    def stored(self) -> list[NDArray[np.int32]]:
+        """The links of each pair's route, of a table."""
+        assert self.table_offsets is not None  # the rule is `table`
+        assert self.table_links is not None
+        return np.split(self.table_links, self.table_offsets[1:-1])
+
     @staticmethod
     def default(topology: Topology) -> Routing:
         """The usual rule of a kind of network."""
-        if ",planes=" in topology.family:
+        if topology.planes > 1:
             return Routing("planes")
         return Routing(RULES[topology.kind][0])
 
@@ -260,3 +288,188 @@ def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
     )
     full = links == members * (members - 1)
     return np.asarray(full[place] & (group >= 0))
+
+
+def next_hops(topology: Topology, target: int) -> NDArray[np.int32]:
+    """shape=(nodes), int32: where each node sends what is for `target`.
+
+    -1 at `target` and where it is out of reach. Fewest links; among equals the neighbour with the
+    lowest index, node by node.
+    """
+    return first_parents(target, topology.link_target, topology.link_source, topology.nodes)
+
+
+def route_table(
+    topology: Topology, routes: Sequence[Sequence[int]], where: str = "routes"
+) -> Routing:
+    """A routing of stored paths: `routes[k]` is the path from its first to its last node.
+
+    Pairs not listed take the shortest path.
+
+    Raises:
+        InputError: a path that is too short, leaves the endpoints at its ends, visits a node twice,
+            uses a link that does not exist, or joins a pair a second time.
+    """
+    links = {
+        pair: k
+        for k, pair in enumerate(
+            zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
+        )
+    }
+    given: dict[tuple[int, int], list[int]] = {}
+    for k, path in enumerate(routes):
+        given_links = _links_of(topology, links, path, f"{where}[{k}]")
+        if (path[0], path[-1]) in given:
+            raise InputError(f"{where}[{k}]: a second route from {path[0]} to {path[-1]}")
+        given[path[0], path[-1]] = given_links
+    count = topology.endpoints
+    flat: list[list[int]] = [[]] * (count * count)
+    for target in range(count):
+        hop = next_hops(topology, target).tolist()
+        for source in range(count):
+            path = list(given.get((source, target), ()))
+            at = target if path else source
+            while at != target:
+                path.append(links[at, hop[at]])
+                at = hop[at]
+            flat[source * count + target] = path
+    offsets = np.concatenate([[0], np.cumsum([len(path) for path in flat])]).astype(np.int64)
+    return Routing(
+        "table", "parity", offsets, np.array([link for path in flat for link in path], np.int32)
+    )
+
+
+def _links_of(
+    topology: Topology, links: dict[tuple[int, int], int], path: Sequence[int], where: str
+) -> list[int]:
+    """The link ids of a path of nodes, checked."""
+    if len(path) < 2 or path[0] == path[-1]:
+        raise InputError(f"{where} = {list(path)}: must join two different nodes")
+    for end in (path[0], path[-1]):
+        if not 0 <= end < topology.endpoints:
+            raise InputError(
+                f"{where}: ends at node {end}, must be an endpoint from 0 to "
+                f"{topology.endpoints - 1}"
+            )
+    if len(set(path)) < len(path):
+        raise InputError(f"{where} = {list(path)}: visits a node twice")
+    for source, target in pairwise(path):
+        if (source, target) not in links:
+            raise InputError(f"{where}: no link from {source} to {target}")
+    return [links[pair] for pair in pairwise(path)]
+
+
+@dataclass(frozen=True)
+class UnusedPaths:
+    """What a rule does to the fullest link of a complete exchange.
+
+    Attributes:
+        link: the fullest one under the rule.
+        load: messages on it, per unit of width.
+        spread: messages on the fullest link where equal paths are shared evenly.
+        rule: the name of a rule that spreads there.
+    """
+
+    link: int
+    load: float
+    spread: float
+    rule: str
+
+    def sentence(self, topology: Topology) -> str:
+        """One line with both numbers, and what to do."""
+        name = topology.link_name(self.link)
+        return (
+            "routing shortest-path leaves equal paths unused: of a complete exchange "
+            f"{name} carries "
+            f"{self.load:,.0f} messages, {self.spread:,.0f} were paths of equal length shared: "
+            f"routing={self.rule} "
+            "spreads (in a machine file, routing beside the graph)"
+        )
+
+
+_known: WeakKeyDictionary[Topology, UnusedPaths | None] = WeakKeyDictionary()
+
+
+def unused_paths(topology: Topology, routing: Routing) -> UnusedPaths | None:
+    """What `shortest-path` leaves unused where that makes the fullest link `WORTH` times as full.
+
+    Else None.
+    """
+    if topology.kind != "graph" or routing.rule != "shortest-path" or not topology.links:
+        return None
+    if topology.endpoints * topology.links > MAX_WORK:
+        return None
+    if topology not in _known:
+        _known[topology] = _found(topology)
+    return _known[topology]
+
+
+def _found(topology: Topology) -> UnusedPaths | None:
+    first, spread = exchange_loads(topology)
+    link = int(np.argmax(first))
+    if first[link] < WORTH * spread.max():
+        return None
+    usual = "planes" if topology.planes > 1 else "dmodk" if is_tree(topology) else "minimal"
+    return UnusedPaths(link, float(first[link]), float(spread.max()), usual)
+
+
+def is_tree(topology: Topology) -> bool:
+    """Whether all links join neighbouring levels, as in a tree of switches."""
+    level = topology.level
+    if level is None or topology.endpoints == topology.nodes or not topology.links:
+        return False
+    return bool((np.abs(level[topology.link_source] - level[topology.link_target]) == 1).all())
+
+
+def exchange_loads(topology: Topology) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(by the lowest neighbour, spread evenly), shape=(links) each.
+
+    Messages per unit of width of a complete exchange.
+
+    Every node passes on what it has for a target over its next links on shortest paths.
+    """
+    source, target = topology.link_source.astype(np.int64), topology.link_target.astype(np.int64)
+    starts = np.flatnonzero(np.diff(source, prepend=-1))
+    into = np.argsort(target, kind="stable")
+    ends = np.flatnonzero(np.diff(target[into], prepend=-1))
+    first, spread = np.zeros(topology.links), np.zeros(topology.links)
+    for low in range(0, topology.endpoints, _TARGETS):
+        goals = np.arange(low, min(low + _TARGETS, topology.endpoints))
+        far = _distances(topology, goals, source, target, starts)
+        near = far[:, source] == far[:, target] + 1
+        count = np.add.reduceat(near, starts, axis=1, dtype=np.int64)
+        node = np.repeat(np.arange(starts.size), np.diff(np.append(starts, source.size)))
+        before = np.cumsum(near, axis=1) - near
+        lowest = near & (before == before[:, starts][:, node])
+        shares = (lowest.astype(np.float64), near / np.maximum(count[:, node], 1))
+        for share, total in zip(shares, (first, spread), strict=True):
+            held = np.zeros(far.shape)
+            held[:, : topology.endpoints] = 1
+            held[np.arange(goals.size), goals] = 0
+            for distance in range(int(far.max()), 0, -1):
+                moved = np.where(far[:, source] == distance, held[:, source] * share, 0.0)
+                total += moved.sum(axis=0)
+                held[:, target[into][ends]] += np.add.reduceat(moved[:, into], ends, axis=1)
+    width = topology.widths()
+    return first / width, spread / width
+
+
+def _distances(
+    topology: Topology,
+    goals: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    starts: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """shape=(goals, nodes): links to each goal; -1 where it is out of reach."""
+    out = 2 * topology.nodes
+    far = np.full((goals.size, topology.nodes), out)
+    far[np.arange(goals.size), goals] = 0
+    while True:
+        nearer = far.copy()
+        nearer[:, source[starts]] = np.minimum(
+            far[:, source[starts]], np.minimum.reduceat(far[:, target], starts, axis=1) + 1
+        )
+        if np.array_equal(nearer, far):
+            return np.where(far >= out, -1, far)
+        far = nearer

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, prod
+from math import inf, isnan, prod
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from conset.base.arrays import ValueObject, frozen, frozen_ints
 from conset.base.errors import InputError, unknown_name
 from conset.base.units import MAX_RATE_Bps, MIN_RATE_Bps, count_of
+from conset.machine.network.graph import Graph, graph_of_networkx
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
 BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
@@ -26,6 +29,38 @@ MAX_NODES = 2**20
 
 Some time and memory of every compile grow with nodes, however few messages there are.
 """
+
+Value = int | tuple[int, ...] | str | None
+"""A value of a parameter: a whole number, sides, a text; None: it follows from the others."""
+_SIZES = {"mesh": "sides", "torus": "sides", "hypercube": "dimensions"}
+"""Kinds whose size is not their number of nodes, and the parameter that gives it."""
+
+
+@dataclass(frozen=True)
+class FamilyMember:
+    """Which network of a family a topology is; `str` gives the spec that builds it again.
+
+    Attributes:
+        name: of the family, as in `conset.machine.network.families`.
+        parameters: (name, value) of each that is stated, in the order in which a spec has them.
+        sized: whether a spec has the first value without its name: `mesh:8x8`.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Value], ...]
+    sized: bool = False
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The value of each parameter that is stated, by its name."""
+        return MappingProxyType(dict(self.parameters))
+
+    def __str__(self) -> str:
+        words = []
+        for k, (name, value) in enumerate(self.parameters):
+            text = "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words.append(text if self.sized and k == 0 else f"{name}={text}")
+        return f"{self.name}:{','.join(words)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +96,9 @@ class Topology(ValueObject):
             machine's rate.
         width: width of every link of a regular network.
         labels: graph only: names of the nodes for people, or ().
-        family: graph only: the words that build it (`fat-tree:k=4,levels=3`), or "" where it is no
-            family's.
+        family: the family and the values of its parameters; None where it is no family's. That of
+            a regular network follows from its kind, sides and width. Not compared: nodes and links
+            are what a network is.
         level: graph only, shape=(nodes), int32, or None: how far above the endpoints a node stands,
             these 0.
         group: graph only, shape=(nodes), int32, or None: which pod, group, host or plane a node
@@ -81,7 +117,7 @@ class Topology(ValueObject):
     link_rate_Bps: NDArray[np.float64] | None = None  # noqa: N815
     width: int = 1
     labels: tuple[str, ...] = ()
-    family: str = ""
+    family: FamilyMember | None = field(default=None, compare=False)
     level: NDArray[np.int32] | None = None
     group: NDArray[np.int32] | None = None
     place: NDArray[np.float64] | None = None
@@ -104,8 +140,16 @@ class Topology(ValueObject):
                 raise InputError(f"sides = {self.sides}: more than 2^31 links")
             if self.width < 1:
                 raise InputError(f"width = {self.width}: must be at least 1")
+            if self.kind == "crossbar" and self.width > 1:
+                raise InputError(f"width = {self.width}: a crossbar has no links")
+            object.__setattr__(self, "family", self._own_family())
             return
         self._check_graph()
+
+    def _own_family(self) -> FamilyMember:
+        size = _SIZES.get(self.kind, "nodes")
+        wide = (("width", self.width),) if self.width > 1 else ()
+        return FamilyMember(self.kind, ((size, getattr(self, size)), *wide), sized=True)
 
     def _check_graph(self) -> None:
         if not 1 <= self.nodes < 2**31:
@@ -219,9 +263,106 @@ class Topology(ValueObject):
                 different rates, an edge without a rate beside edges with one and no `rate_Bps`, or
                 endpoints that do not reach each other.
         """
-        from conset.machine.network.networkx import topology_of_networkx
+        return Topology.of_graph(graph_of_networkx(graph), rate_Bps)
 
-        return topology_of_networkx(graph, rate_Bps)
+    @staticmethod
+    def of_graph(graph: Graph, rate_Bps: float) -> Topology:  # noqa: N803
+        """A graph as read.
+
+        Args:
+            graph: nodes and edges.
+            rate_Bps: rate of links that have none of their own, where others have one [B/s].
+
+        Raises:
+            InputError: parallel links of different rates, a link without any rate beside links with
+                one, or an endpoint that cannot reach another.
+        """
+        edges = graph.edges
+        unrated = [edge for edge in edges if isnan(edge.rate_Bps)]
+        if 0 < len(unrated) < len(edges) and rate_Bps == inf:
+            raise InputError(
+                f"{unrated[0].where}: a link without a rate beside links with one needs the "
+                "machine's `link` (`rate_Bps`)"
+            )
+        rates = np.array([edge.rate_Bps for edge in edges], np.float64)
+        topology = Topology.of_links(
+            graph.endpoints,
+            graph.nodes,
+            np.array([edge.source for edge in edges], np.int64),
+            np.array([edge.target for edge in edges], np.int64),
+            np.array([edge.width for edge in edges], np.int64),
+            None if len(unrated) == len(edges) else np.where(np.isnan(rates), rate_Bps, rates),
+            [edge.where for edge in edges],
+            labels=graph.labels,
+            level=np.array(graph.levels, np.int32) if graph.levels else None,
+            group=np.array(graph.groups, np.int32) if graph.groups else None,
+            place=np.array(graph.places, np.float64) if graph.places else None,
+        )
+        require_connected(topology, graph.where)
+        return topology
+
+    @staticmethod
+    def of_links(
+        endpoints: int,
+        nodes: int,
+        source: NDArray[Any],
+        target: NDArray[Any],
+        width: NDArray[Any] | None = None,
+        rate_Bps: NDArray[np.float64] | None = None,  # noqa: N803
+        where: Sequence[str] = (),
+        **more: Any,
+    ) -> Topology:
+        """A graph of links in any order; parallel links become one of their added width.
+
+        All that makes graphs comes through here: that parallel links are one is decided here alone.
+
+        Args:
+            endpoints: the first nodes, which may hold ranks.
+            nodes: all nodes.
+            source: shape=(links).
+            target: shape=(links).
+            width: shape=(links), or None: 1 each.
+            rate_Bps: shape=(links) [B/s], or None: the machine's.
+            where: where each link is stated, for errors.
+            **more: other fields of the topology.
+
+        Raises:
+            InputError: parallel links of different rates.
+        """
+        key = np.asarray(source, np.int64) * nodes + target
+        order = np.argsort(key, kind="stable")
+        first = np.flatnonzero(np.diff(key[order], prepend=-1))
+        wide = np.ones(key.size, np.int64) if width is None else np.asarray(width)[order]
+        total = np.add.reduceat(wide, first) if first.size else wide
+        rate = None
+        if rate_Bps is not None:
+            sorted_rates = rate_Bps[order]
+            rate = sorted_rates[first]
+            same = np.repeat(rate, np.diff(np.append(first, key.size)))
+            mixed = np.flatnonzero(sorted_rates != same)
+            if mixed.size:
+                k = mixed[0]
+                raise InputError(
+                    f"{where[order[k]] if where else 'links'}: parallel links must have one rate, "
+                    f"are {same[k]:g} B/s and {sorted_rates[k]:g} B/s"
+                )
+        return Topology(
+            "graph",
+            (),
+            endpoints,
+            nodes,
+            np.asarray(source)[order][first],
+            np.asarray(target)[order][first],
+            total if total.max(initial=1) > 1 else None,
+            rate,
+            **more,
+        )
+
+    @property
+    def planes(self) -> int:
+        """How many planes it is made of (`conset.machine.network.planes`); 1 where it is none."""
+        count = 1 if self.family is None else self.family.values.get("planes", 1)
+        return int(str(count))
 
     @property
     def dimensions(self) -> int:
@@ -319,3 +460,108 @@ class Topology(ValueObject):
     def __repr__(self) -> str:
         shape = "x".join(str(s) for s in self.sides) or f"{self.endpoints} of {self.nodes} nodes"
         return f"Topology({self.kind}, {shape}, links={self.links})"
+
+
+def first_parents(
+    start: int, tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int
+) -> NDArray[np.int32]:
+    """shape=(nodes), int32: the node from which a walk from `start` along tail → head reaches each.
+
+    Fewest links; among equals the parent with the lowest index. -1 at `start` and where it does not
+    come.
+    """
+    offsets = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=nodes), out=offsets[1:])
+    neighbours = heads[np.lexsort((heads, tails))]
+    parent = np.full(nodes, -1, np.int32)
+    seen = np.zeros(nodes, bool)
+    seen[start] = True
+    frontier = [start]
+    while frontier:
+        following: list[int] = []
+        for node in sorted(frontier):  # the lowest claims a neighbour first
+            for neighbour in neighbours[offsets[node] : offsets[node + 1]].tolist():
+                if not seen[neighbour]:
+                    seen[neighbour] = True
+                    parent[neighbour] = node
+                    following.append(neighbour)
+        frontier = following
+    return parent
+
+
+def require_connected(topology: Topology, where: str = "graph") -> None:
+    """Every endpoint reaches every other: all are reached from endpoint 0 and all reach it.
+
+    Raises:
+        InputError: one does not; names the pair.
+    """
+    ends = topology.link_source, topology.link_target
+    for tails, heads in (ends, ends[::-1]):
+        lost = np.flatnonzero(first_parents(0, tails, heads, topology.nodes) < 0)
+        if lost.size > 1 and lost[1] < topology.endpoints:  # the first is endpoint 0 itself
+            pair = (0, int(lost[1])) if tails is ends[0] else (int(lost[1]), 0)
+            a, b = (topology.node_name(node) for node in pair)
+            raise InputError(
+                f"{where}: disconnected: {a} cannot reach {b}; every endpoint must "
+                "reach every other"
+            )
+
+
+def without(
+    topology: Topology,
+    dead: Sequence[int],
+    links: Sequence[tuple[int, int]] = (),
+) -> Topology:
+    """A network with nodes and links taken out.
+
+    A graph of the survivors, numbered densely in their old order.
+
+    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its label, or
+    its old id as its label where it has none. A pair in `links` takes out the links between two
+    nodes, both ways.
+
+    Raises:
+        InputError: no such node or link, a node named twice, none left, or survivors cut off from
+            each other.
+    """
+    ids = np.array(dead, np.int64)
+    for k, node in enumerate(dead):
+        if not 0 <= node < topology.nodes:
+            raise InputError(f"dead[{k}] = {node}: must be a node from 0 to {topology.nodes - 1}")
+        if node in dead[:k]:
+            raise InputError(f"dead[{k}] = {node}: is named twice")
+    if len(dead) >= topology.nodes:
+        raise InputError(f"dead: {len(dead)} of {topology.nodes} nodes; at least 1 must be left")
+    alive = np.ones(topology.nodes, bool)
+    alive[ids] = False
+    number = np.cumsum(alive) - 1
+    source, target = topology.ends
+    keep = topology.link_exists & alive[source] & alive[target]
+    for k, (u, v) in enumerate(links):
+        cut = topology.link_exists & (
+            ((source == u) & (target == v)) | ((source == v) & (target == u))
+        )
+        if not cut.any():
+            raise InputError(f"dead link {k}: nodes {u} and {v} are not joined by a link")
+        keep &= ~cut
+    endpoints = int(alive[: topology.endpoints].sum())
+    if endpoints == 0:
+        raise InputError(f"dead: all {topology.endpoints} endpoints; at least 1 must be left")
+    wide = topology.width > 1 or topology.link_width is not None
+    survivors = Topology.of_links(
+        endpoints,
+        int(alive.sum()),
+        number[source[keep]],
+        number[target[keep]],
+        topology.widths()[keep] if wide else None,
+        None if topology.link_rate_Bps is None else topology.link_rate_Bps[keep],
+        labels=tuple(
+            topology.labels[node] if topology.labels else str(node)
+            for node in np.flatnonzero(alive)
+        ),
+        level=None if topology.level is None else topology.level[alive],
+        group=None if topology.group is None else topology.group[alive],
+    )
+    gone = [*(str(node) for node in dead), *(f"{u}-{v}" for u, v in links)]
+    require_connected(survivors, f"dead = {';'.join(gone)}")
+    return survivors

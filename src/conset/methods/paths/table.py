@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from conset.base.errors import InputError, UsageError, shortened, unknown_name
 from conset.machine.machine import Machine
-from conset.machine.spec import parse_sizes
+from conset.machine.network.family import read_sizes
 from conset.methods.paths.multiphase import matched_cells, multiphase, radices_of, radix, written
 from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.virtual_grid import Order, virtual_grid
@@ -112,7 +112,7 @@ def _value(value: str, text: str, example: str) -> str:
 
 def _sides(value: str, text: str) -> tuple[int, ...]:
     try:
-        sides = parse_sizes(value, "sides")
+        sides = read_sizes(value, "sides")
     except UsageError as error:
         raise _refused(text, str(error)) from None
     if len(sides) > MAX_STAGES:

@@ -29,8 +29,7 @@ from conset.base.json_text import shown
 from conset.base.toml import Table as StrictTable
 from conset.base.toml import classes_of, keys_at, table_at
 from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps
-from conset.machine.model import MachineTable
-from conset.machine.words import WORDS
+from conset.machine.file import MachineTable
 from conset.schedule.document import MAX_NAME
 from conset.schedule.files import arrays
 from conset.schedule.policy import POSTINGS, check_in_flight, check_posting, parse_sync
@@ -601,7 +600,4 @@ def json_schema(form: str) -> dict[str, Any]:
         schema["$defs"]["StageTable"]["properties"]["schedule"] = {
             "anyOf": [{"$ref": "#/$defs/ScheduleFile"}, {"type": "integer", "minimum": 0}]
         }
-    if form == "machine":  # costs are read by their words
-        for word, entry in schema["$defs"]["CostsTable"]["properties"].items():
-            entry["description"] = WORDS[word].unit
     return schema

@@ -14,12 +14,11 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import replacing
 from conset.base.toml import parse_toml
 from conset.base.units import count_of
-from conset.machine.costs import Costs
 from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.record import machine_of_record
-from conset.machine.spec import default_costs
+from conset.machine.spec import machine_of_record
+from conset.machine.words import default_costs
 from conset.models.formula import predict
 from conset.studies.calibrate.fitted import FittedParameter, Found, find_words
 from conset.studies.calibrate.measurements import (
@@ -63,20 +62,13 @@ def machine_text(found: Found, data: Measurements, summary: str) -> str:
         f"notes = {_toml([summary, *found.notes])}",
         "",
         "[network]",
-        *(f"{key} = {_toml(value)}" for key, value in network_table(found.machine).items()),
+        *(f"{key} = {_toml(value)}" for key, value in found.machine.to_spec()["network"].items()),
         "",
         "[costs]",
         *costs,
         "",
     ]
     return "\n".join(lines)
-
-
-def network_table(machine: Machine) -> dict[str, Any]:
-    """The `[network]` of a machine: what its record says, without what is not said."""
-    record = Machine(machine.name, machine.topology, machine.routing, Costs()).to_spec()
-    assert isinstance(record, Mapping)  # costs of nothing are no machine's that a name builds
-    return {key: value for key, value in record["network"].items() if value is not None}
 
 
 def _toml(value: Any) -> str:

@@ -34,8 +34,7 @@ from conset.execution.plan import Plan
 from conset.execution.planner import plan_direct
 from conset.execution.run import run_paired, why_no_alltoall
 from conset.machine.machine import Machine
-from conset.machine.record import machine_of_record, record_of
-from conset.machine.spec import parse_machine, with_settings
+from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.pattern.pattern import Pattern
 from conset.studies.calibrate.calibrate import calibrate
 from conset.studies.campaign.campaign import Campaign, MachineSource
@@ -121,7 +120,7 @@ def calibrate_machine(
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = {
             "of": _identity(source),
-            "machine": record_of(found.machine),
+            "machine": found.machine.to_spec(),
             "start_s": start_s,
             "calibration": found.to_object(),
         }
@@ -193,7 +192,7 @@ class Task:
     ) -> Task:
         """Return the task of a case on a machine."""
         contenders = (campaign.choice, POSTED, *campaign.contenders)
-        return Task(case, source, record_of(machine), contenders, campaign.models, digest)
+        return Task(case, source, machine.to_spec(), contenders, campaign.models, digest)
 
     def load(self) -> tuple[Machine, Pattern]:
         """Return the machine, and the pattern for its ranks."""

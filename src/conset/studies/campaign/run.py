@@ -24,7 +24,6 @@ from conset.base.json_text import parse_json
 from conset.base.progress import duration_text
 from conset.base.units import count_of
 from conset.machine.machine import Machine
-from conset.machine.record import record_of
 from conset.studies.campaign.campaign import Campaign, MachineSource
 from conset.studies.campaign.cases import (
     Task,
@@ -206,7 +205,7 @@ def _decides(campaign: Campaign, source: MachineSource, machine: Machine) -> dic
         own = {"stopping": asdict(campaign.stopping), "baselines": list(campaign.baselines)}
     return {
         "version": VERSION,
-        "machine": record_of(machine),
+        "machine": machine.to_spec(),
         "source": source.to_object(),
         "contenders": [[each.name, each.to_object()] for each in contenders],
         **own,

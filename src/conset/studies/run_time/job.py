@@ -30,7 +30,7 @@ from conset.execution.planner import plan_direct
 from conset.execution.run_time import check_methods, machine_word, temporary_folders
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.network.families.table import FAMILIES
+from conset.machine.network.families import find_family, is_family
 from conset.machine.spec import is_spec, parse_machine
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
@@ -384,7 +384,7 @@ def scaled_machine(machine: Machine, ranks: int) -> Machine:
         )
     head, comma, options = machine.name.partition(",")
     name, _, size = head.partition(":")
-    if name in FAMILIES:
+    if is_family(name) and not find_family(name).is_regular:
         raise UsageError(
             f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')}; its words say how a "
             f"{name} grows"

@@ -476,7 +476,7 @@ def _crosses_dateline(topology: Topology, rule: str) -> NDArray[np.int64]:
     Of a graph in words: 1 where it joins nodes of one level, unless their group is a full mesh of
     that level, and where it leaves an endpoint that has several neighbours.
     """
-    if topology.family and topology.level is not None and topology.group is not None:
+    if topology.level is not None and topology.group is not None:
         return _changes_pool(topology, topology.level.tolist(), topology.group.tolist())
     if not topology.wraps or rule == "no-wrap":
         return np.zeros(topology.link_slots, np.int64)

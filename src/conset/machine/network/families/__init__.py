@@ -1,1 +1,0 @@
-"""Networks in words: one file a family, the table of all in `table.py`."""

@@ -1,1 +1,0 @@
-"""Machines by name, one TOML file each; `machine.preset.load_preset` reads them."""
