@@ -654,7 +654,7 @@ def moved_blocks(schedule: Schedule, holder: NDArray[np.int64]) -> NDArray[np.in
     return holder
 
 
-FIGURE_4_SIDE = 8
+SIDE = 8
 NUMBERS = (1, 2, 3)
 FIGURE_4_ABOUT = (
     "alltoall on mesh:8x8 by method bounded at contention 1; the rows that the scan still shows "
@@ -680,7 +680,7 @@ def figure_4() -> Item:
     rows = printed_rows("figure_4")
     phases = [phases_of(row, phase_matrix(schedule)) for row in rows]
     together = sum(len(found) == 1 for found in phases)
-    tiles = sum(is_tile(row.columns, row.target[:, 1], FIGURE_4_SIDE) for row in rows)
+    tiles = sum(is_tile(row.columns, row.target[:, 1], SIDE) for row in rows)
     grids = {number: printed_grid(rows, number) for number in NUMBERS}
     loads = {number: largest_loads(grid) for number, grid in grids.items()}
     claims = (
@@ -700,14 +700,14 @@ def figure_4() -> Item:
             "; ".join(f"no. {k}: port {port}, link {link}" for k, (port, link) in loads.items()),
         ),
     )
-    steps = (schedule.transfers + FIGURE_4_SIDE * FIGURE_4_SIDE) / schedule.phases
+    steps = (schedule.transfers + SIDE * SIDE) / schedule.phases
     cells = (
         Cell("8x8", "permutations", 128, schedule.phases),
         Cell(
             "8x8",
             "fraction active, messages to itself included",
-            4 / FIGURE_4_SIDE,
-            steps / FIGURE_4_SIDE**2,
+            4 / SIDE,
+            steps / SIDE**2,
         ),
     )
     table = Table(
@@ -753,7 +753,7 @@ def figure_4() -> Item:
 
 def phases_of(row: PrintedRow, phase: NDArray[np.int64]) -> list[int]:
     """The compiled phases that hold the messages of a printed row."""
-    found: list[int] = np.unique(phase[row.nodes(FIGURE_4_SIDE)]).tolist()
+    found: list[int] = np.unique(phase[row.nodes(SIDE)]).tolist()
     return found
 
 
@@ -761,17 +761,16 @@ def printed_grid(rows: list[PrintedRow], number: int) -> NDArray[np.int64]:
     """shape=(8, 8): a printed permutation; rows that the scan lost are `UNKNOWN`."""
     own = [row for row in rows if row.permutation == number]
     source, target = (
-        np.concatenate(ends)
-        for ends in zip(*(row.nodes(FIGURE_4_SIDE) for row in own), strict=True)
+        np.concatenate(ends) for ends in zip(*(row.nodes(SIDE) for row in own), strict=True)
     )
-    grid = grid_from(source, target, FIGURE_4_SIDE)
-    grid[[row for row in range(FIGURE_4_SIDE) if row not in {one.row for one in own}]] = UNKNOWN
+    grid = grid_from(source, target, SIDE)
+    grid[[row for row in range(SIDE) if row not in {one.row for one in own}]] = UNKNOWN
     return grid
 
 
 def _grid(title: str, target: NDArray[np.int64]) -> Grid:
     """Coloured by the row that is sent to: its four senders stand in one row."""
-    return permutation(title, target, np.maximum(target, 0) // FIGURE_4_SIDE)
+    return permutation(title, target, np.maximum(target, 0) // SIDE)
 
 
 def _figure_4_describe(schedule: Schedule) -> str:
@@ -782,7 +781,6 @@ def _figure_4_describe(schedule: Schedule) -> str:
     )
 
 
-FIGURE_5_SIDE = 8
 FIGURE_5_ABOUT = (
     "alltoall on mesh:8x8 by method bounded at contention 1 and 2. The scan shows the collapsed "
     "permutation; the "
@@ -796,17 +794,16 @@ def figure_5() -> Item:
     merged = conset.compile("alltoall", "mesh:8x8", method="bounded", contention=2)
     rows = printed_rows("figure_5")
     source, target = (
-        np.concatenate(ends)
-        for ends in zip(*(row.nodes(FIGURE_5_SIDE) for row in rows), strict=True)
+        np.concatenate(ends) for ends in zip(*(row.nodes(SIDE) for row in rows), strict=True)
     )
-    printed = grid_from(source, target, FIGURE_5_SIDE)
+    printed = grid_from(source, target, SIDE)
     pair = np.unique(phase_matrix(base)[source, target]).tolist()
     whole = int(np.unique(phase_matrix(merged)[source, target])[0])
     parts, third = [grid_of(base, phase) for phase in pair], grid_of(merged, whole)
     cells = tuple(
         Cell(
-            f"node {at // FIGURE_5_SIDE},{at % FIGURE_5_SIDE}",
-            f"target (row {to // FIGURE_5_SIDE}, column {to % FIGURE_5_SIDE})",
+            f"node {at // SIDE},{at % SIDE}",
+            f"target (row {to // SIDE}, column {to % SIDE})",
             to,
             int(third.flat[at]),
         )
@@ -824,8 +821,7 @@ def figure_5() -> Item:
         Claim(
             "the active cells of the first are the inactive cells of the second",
             len(active) == 2 and bool((active[0] ^ active[1]).all()),
-            " + ".join(f"{int(grid.sum())}" for grid in active)
-            + f" of {FIGURE_5_SIDE * FIGURE_5_SIDE} nodes",
+            " + ".join(f"{int(grid.sum())}" for grid in active) + f" of {SIDE * SIDE} nodes",
         ),
         Claim(
             "link contention is 1 in both and 2 in the third; each node transmits exactly once",

@@ -749,8 +749,6 @@ def _assumptions_panel(title: str, lines: list[tuple[str, list[Point]]]) -> Pane
 FREE = Setting(costs="synchronization=0")
 POLICIES = ("local", "ready", "none")
 HANDSOME = 0.1
-CHOSEN = (1024, 4096, SLICE_B, 65_536)
-"""Sizes at which today's compile chooses."""
 SYNCHRONIZATION_ABOUT = (
     f"Complete exchange on paragon:NxN by method bounded, simulated by model {MODEL}, with "
     "barriers, with free ones "
@@ -760,7 +758,7 @@ SYNCHRONIZATION_ABOUT = (
     "under sync local "
     "(a node ends its own phase before its next), ready (a signal for every message as well) and "
     "none (posted in "
-    "schedule order). Beside them naive in rotated order, and what compile chooses by itself."
+    "schedule order). Beside them naive in rotated order."
 )
 
 
@@ -792,14 +790,13 @@ def synchronization() -> Item:
         "none and naive on 16 x 16 post more receives than a node has room for; their times are "
         "without that limit"
     )
-    today = [choice for side in SIDES for choice in choose_today(side)]
     return Item(
         PAPER,
         "Synchronization",
         "what barriers cost, and the same phases without them",
         SYNCHRONIZATION_ABOUT,
-        claims=(_dividends(rows), *(_policy(rows, sync) for sync in POLICIES), _today(today)),
-        tables=(_synchronization_table(rows), _choices(today)),
+        claims=(_dividends(rows),),
+        tables=(_synchronization_table(rows),),
         pictures=(
             Picture(
                 lambda: picture_charts(
@@ -854,68 +851,6 @@ def policy_s(side: int, size: int, sync: str) -> float:
     ).time_s
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What `compile` takes today.
-
-    Attributes:
-        side: n.
-        size: of a message [B].
-        label: method, contention, sync.
-        time: simulated [ms].
-        barriers: at the text's best pair [ms].
-    """
-
-    side: int
-    size: int
-    label: str
-    time: float
-    barriers: float
-
-
-def choose_today(side: int, sizes: tuple[int, ...] = CHOSEN) -> list[Choice]:
-    """Method `auto`, ranked by the same model, on the machine with its limit on receives."""
-    choices = []
-    for size in sizes:
-        schedule = conset.compile(
-            f"alltoall:size={size}", f"paragon:{side}x{side}", method="auto", rank_by=MODEL
-        )
-        link = schedule.limits.link
-        label = f"{schedule.method}{f' at contention {link}' if link else ''}, sync {schedule.sync}"
-        time = conset.simulate(schedule, model=MODEL).time_s
-        choices.append(
-            Choice(side, size, label, time * 1e3, bounded_s(best_pair(side, size), size) * 1e3)
-        )
-    return choices
-
-
-def _today(choices: list[Choice]) -> Claim:
-    won = sum(choice.time < choice.barriers for choice in choices)
-    return Claim(
-        f"beyond the text: today's compile (auto, ranked by {MODEL}) is faster than the text's "
-        "best pair, mostly",
-        2 * won > len(choices),
-        f"at {won} of {len(choices)} sizes and meshes",
-        asserted=False,
-    )
-
-
-def _choices(choices: list[Choice]) -> Table:
-    body: list[tuple[Value, ...]] = [
-        (
-            f"{one.side}x{one.side}",
-            format_bytes(one.size),
-            one.label,
-            one.time,
-            one.barriers,
-            f"{1 - one.time / one.barriers:+.0%}",
-        )
-        for one in choices
-    ]
-    columns = ("mesh", "bytes", "auto takes", "its time [ms]", "the text's best pair [ms]", "less")
-    return Table(f"Today: conset compile --method auto --rank-by {MODEL}", columns, tuple(body))
-
-
 def _dividends(rows: list[Row]) -> Claim:
     chosen = [row for row in rows if row.size == SLICE_B and row.side > 4]
     gains = [1 - row.free / row.barriers for row in chosen]
@@ -929,21 +864,6 @@ def _dividends(rows: list[Row]) -> Claim:
         f"{SLICE_B:,} B",
         min(gains) > HANDSOME,
         label,
-    )
-
-
-def _policy(rows: list[Row], sync: str) -> Claim:
-    won = [row for row in rows if row.policy[sync] < row.barriers]
-    chosen = [row for row in rows if row.size == SLICE_B]
-    label = ", ".join(
-        f"{row.side} x {row.side} {row.policy[sync]:.1f} for {row.barriers:.1f}" for row in chosen
-    )
-    return Claim(
-        f"beyond the text: the same phases under sync {sync} are faster than under any of its "
-        "barriers, mostly",
-        2 * len(won) > len(rows),
-        f"{len(won)} of {len(rows)} sizes and meshes; at {SLICE_B:,} B in ms: {label}",
-        asserted=False,
     )
 
 

@@ -231,7 +231,6 @@ def claims_of(surface: Surface) -> tuple[Claim, ...]:
         *own,
         _beats_scott(surface),
         *(_beats_naive(surface, order) for order in rivals),
-        *_beyond(surface),
     )
 
 
@@ -272,22 +271,6 @@ def _beats_naive(surface: Surface, order: str) -> Claim:
         f"naive is faster at {label}",
         asserted=order == "ascending",
     )
-
-
-def _beyond(surface: Surface) -> list[Claim]:
-    """Contentions that do not divide n/4, which the text could not have."""
-    claims = []
-    for pair in (pair for pair in pairs(surface.side) if pair.new):
-        won = [size for size in surface.sizes if surface.bounded[pair, size] < surface.best_s(size)]
-        claims.append(
-            Claim(
-                f"beyond the text: {pair.label} is faster than every pair the text could have",
-                bool(won),
-                f"at {', '.join(map(format_bytes, won)) or 'no size'}",
-                asserted=False,
-            )
-        )
-    return claims
 
 
 def _claims_4(surface: Surface) -> list[Claim]:

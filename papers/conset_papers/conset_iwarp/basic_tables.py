@@ -751,7 +751,6 @@ SURFACE_ABOUT = (
     "bisection: messages that "
     "must cross the middle over the links that do. A rate is the torus time over the surface time."
 )
-ROUTERS = {"sequential": "the text's router"}
 POOLS = 3
 """On the surface there are no datelines: the lanes of all pools may serve the only one."""
 
@@ -761,7 +760,7 @@ def surface_router() -> Item:
     rates = {count: [_surface_rate(words, count) for words in SIZES] for count in IN_FLIGHT}
     best = best_in_flight()
     large = rates[best][-1]
-    routed = {router: [_connections_rate(words, router) for words in SIZES] for router in ROUTERS}
+    routed = [_connections_rate(words) for words in SIZES]
     claims = (
         Claim(
             "without backloops message passing has about half the transfer rate (§5.1.3), taken "
@@ -780,7 +779,7 @@ def surface_router() -> Item:
     rows.append(
         ("message passing", f"{best} in flight, three lanes in the one pool of the surface", *wide)
     )
-    rows += [("connections", ROUTERS[router], *routed[router]) for router in ROUTERS]
+    rows.append(("connections", "the text's router", *routed))
     columns = ("what", "setting", *(f"{words:,} words" for words in SIZES))
     table = Table("Rates: surface router, torus router = 1", columns, tuple(rows))
     return Item(
@@ -805,21 +804,23 @@ def _surface_rate(words: int, count: int, lanes: int | None = None) -> float:
     return messages(ALL_TO_ALL.table, words, count) / surface
 
 
-def _connections_rate(words: int, router: str) -> float:
+def _connections_rate(words: int) -> float:
     torus, surface = (
-        clocks(
-            conset.simulate(_compiled(words, spec, router), in_flight="all", receives="all").time_s
-        )
+        clocks(conset.simulate(_compiled(words, spec), in_flight="all", receives="all").time_s)
         for spec in (CONNECTIONS, CONNECTIONS + SURFACE)
     )
     return torus / surface
 
 
 @lru_cache(maxsize=32)
-def _compiled(words: int, spec: str, router: str) -> Schedule:
+def _compiled(words: int, spec: str) -> Schedule:
     on = machine(spec)
     return conset.compile(
-        pattern_of(ALL_TO_ALL, words, on), on, method="connections", router=router, sync="barrier"
+        pattern_of(ALL_TO_ALL, words, on),
+        on,
+        method="connections",
+        router="sequential",
+        sync="barrier",
     )
 
 
@@ -831,11 +832,10 @@ def _crossing(spec: str) -> int:
     return (topology.nodes // 2) ** 2 // across
 
 
-def _surface_picture(rates: dict[int, list[float]], routed: dict[str, list[float]]) -> Figure:
-
+def _surface_picture(rates: dict[int, list[float]], routed: list[float]) -> Figure:
     ends = (SIZES[0], SIZES[-1])
     lines = [Line(f"messages, {count} in flight", SIZES, row) for count, row in rates.items()]
-    lines += [Line(f"connections, {ROUTERS[router]}", SIZES, row) for router, row in routed.items()]
+    lines.append(Line("connections, the text's router", SIZES, routed))
     lines.append(Line("the text: approximately half", ends, (0.5, 0.5), "bound"))
     panel = Panel(
         "",

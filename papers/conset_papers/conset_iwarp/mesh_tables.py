@@ -510,11 +510,11 @@ def _faster() -> Claim:
         printed(6)[name]["msgpass_measured"] / printed(6)[name]["conset_measured"]
         for name in MESHES
     ]
-    shown = ", ".join(f"{_table_6_list(row)} by {LABELS[how]}" for how, row in ratios.items())
+    shown = ", ".join(f"{_list(row)} by {LABELS[how]}" for how, row in ratios.items())
     return Claim(
         "connections are faster than message passing on all meshes (§5.2.1)",
         min(map(min, ratios.values())) > 1,
-        f"simulated {shown}; measured {_table_6_list(text)} times",
+        f"simulated {shown}; measured {_list(text)} times",
     )
 
 
@@ -658,7 +658,7 @@ def _table_6_picture() -> Figure:
     )
 
 
-def _table_6_list(values: list[float]) -> str:
+def _list(values: list[float]) -> str:
     return ", ".join(f"{value:.2f}" for value in values)
 
 
@@ -831,7 +831,7 @@ def _better() -> Claim:
     return Claim(
         "connections perform better on all meshes (§5.2.1)",
         min(ours) > 1,
-        f"simulated {_figure_6_list(ours)}, measured {_figure_6_list(text)} times",
+        f"simulated {_list(ours)}, measured {_list(text)} times",
     )
 
 
@@ -842,7 +842,7 @@ def _gap() -> Claim:
         "the gap closes as the problem grows (§5.2.1): smaller on c100k and q20k than on "
         "m11k and c10k",
         max(ours[2:]) < min(ours[:2]),
-        f"simulated {_figure_6_list(ours)}, measured {_figure_6_list(text)} times",
+        f"simulated {_list(ours)}, measured {_list(text)} times",
     )
 
 
@@ -863,10 +863,6 @@ def _advantages() -> tuple[list[float], list[float]]:
         [row["conset_measured"] / row["msgpass_measured"] for row in rows] for rows in both
     )
     return text, ours
-
-
-def _figure_6_list(values: list[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
 
 
 def _figure_6_picture() -> Figure:

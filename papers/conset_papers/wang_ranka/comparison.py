@@ -10,7 +10,7 @@ its sends and which cost of every permutation would make it so stands beside.
 
 Figure 5: the regions where each algorithm is fastest.
 
-By simulation and by prediction, with today's beside them.
+By simulation and by prediction.
 
 Figures 6 to 9: communication cost over message size, 16 B to 128 KiB, one density each.
 
@@ -23,7 +23,7 @@ Section 7: the text's four conclusions, and the assumption that decides each bor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log2
@@ -47,7 +47,6 @@ from conset_papers.wang_ranka.times import (
     SET_UPS,
     SIZES,
     TEXT,
-    TODAY,
     UNSCHEDULED_OR_NODES,
     Algorithm,
     Times,
@@ -152,7 +151,7 @@ def borders(seeds: int = SEEDS) -> Item:
     Args:
         seeds: drawings of each density.
     """
-    times = simulated((*TEXT, *ORDERS[1:], *TODAY), seeds=seeds)
+    times = simulated((*TEXT, *ORDERS[1:]), seeds=seeds)
     charged: Charged = {0: times} | {
         us: simulated((RS_N,), seeds=seeds, setting=set_up(us)) for us in SET_UPS
     }
@@ -393,7 +392,7 @@ def _wins_table(times: Times, charged: Charged) -> Table:
 
 
 def _times_table(times: Times) -> Table:
-    names = (*NAMES, *(one.name for one in (*ORDERS[1:], *TODAY)))
+    names = (*NAMES, *(one.name for one in ORDERS[1:]))
     rows: list[tuple[Value, ...]] = [
         (degree, size, *(times[name, degree][k] * 1e3 for name in names))
         for degree in DEGREES
@@ -476,14 +475,8 @@ def _draw_orders(times: Times, charged: Charged) -> Figure:
     )
 
 
-CLASSES = {name: (name,) for name in ("AC", "RS_N", "RS_NL", "LP")}
-"""Regions of the map → whose they are."""
-WITH_TODAY = {
-    **CLASSES,
-    "half-dup.": (TODAY[0].name,),
-    "neg. S1": (TODAY[1].name,),
-    "neg. S2": (TODAY[2].name,),
-}
+REGIONS = ("AC", "RS_N", "RS_NL", "LP")
+"""Of the map, in the order of its colours."""
 FIGURE_5_ABOUT = (
     "random:degree=d, regular both ways, on ipsc860:64. By simulation: circuit, ready (S1) for LP "
     "and RS_NL, none "
@@ -519,7 +512,7 @@ def figure_5(seeds: int = SEEDS, predicted_seeds: int = PREDICTED_SEEDS) -> Item
         seeds: drawings of each density that are simulated.
         predicted_seeds: drawings of each density that are predicted.
     """
-    by_simulation = simulated((*TEXT, *TODAY), seeds=seeds)
+    by_simulation = simulated(TEXT, seeds=seeds)
     by_permutation = predicted(TEXT, by_permutation=True, seeds=predicted_seeds)
     by_policy = predicted(TEXT, seeds=predicted_seeds)
     maps = (
@@ -528,17 +521,9 @@ def figure_5(seeds: int = SEEDS, predicted_seeds: int = PREDICTED_SEEDS) -> Item
         ("predicted, by policy", by_policy),
     )
     pictures = [
-        Picture(partial(_figure_5_draw, times, CLASSES, label), name)
+        Picture(partial(_figure_5_draw, times, label), name)
         for name, (label, times) in zip(("", "by permutation", "by policy"), maps, strict=True)
     ]
-    pictures.append(
-        Picture(
-            partial(
-                _figure_5_draw, by_simulation, WITH_TODAY, "simulated by circuit, with today's"
-            ),
-            "today",
-        )
-    )
     return Item(
         "wang-ranka",
         "Figure 5",
@@ -613,29 +598,25 @@ def _figure_5_table(label: str, times: Times) -> Table:
     return Table(f"Fastest, {label}", ("d", *(format_size(size) for size in SIZES)), tuple(rows))
 
 
-def _figure_5_draw(times: Times, classes: Mapping[str, tuple[str, ...]], label: str) -> Figure:
+def _figure_5_draw(times: Times, label: str) -> Figure:
     return picture_regions(
-        regions_of(times, classes),
+        regions_of(times),
         title="Who is fastest on 64 nodes of an iPSC/860",
         subtitle=f"{label}; in each cell how much longer the next region's best takes",
     )
 
 
-def regions_of(times: Times, classes: Mapping[str, tuple[str, ...]]) -> Regions:
-    """The map of `classes`: a class takes the least of its members' times."""
+def regions_of(times: Times) -> Regions:
+    """The map of the four algorithms."""
     cells = []
     for degree in DEGREES:
         for k, size in enumerate(SIZES):
-            least = {
-                region: min(times[name, degree][k] for name in members)
-                for region, members in classes.items()
-            }
+            least = {name: times[name, degree][k] for name in REGIONS}
             best, second = sorted(least, key=lambda region: least[region])[:2]
             margin = least[second] / least[best] - 1
             cells.append(RegionCell(degree, size, best, "", least[best], second, margin, least))
-    sync = {one.name: one.sync for one in (*TEXT, *TODAY)}
-    policies = {region: (sync[members[0]],) for region, members in classes.items()}
-    return Regions(DEGREES, SIZES, tuple(classes), inf, tuple(cells), policies=policies)
+    policies = {one.name: (one.sync,) for one in TEXT}
+    return Regions(DEGREES, SIZES, REGIONS, inf, tuple(cells), policies=policies)
 
 
 DENSITY = {6: 4, 7: 8, 8: 16, 9: 32}
@@ -652,8 +633,7 @@ SIZES_ABOUT = (
     "flight. The machine's overheads, hops and rates are not in the text but commonly reported "
     "ones, none tuned "
     "here (`conset show ipsc860:64`). AC sends to ascending targets; in random order it is "
-    "shown beside. "
-    "half-duplex and negotiated are this compiler's."
+    "shown beside."
 )
 
 
@@ -665,7 +645,7 @@ def figures_6_to_9(figure: int, seeds: int = SEEDS) -> Item:
         seeds: drawings.
     """
     degree = DENSITY[figure]
-    times = simulated((*TEXT, AC_RANDOM, *TODAY), (degree,), seeds=seeds)
+    times = simulated((*TEXT, AC_RANDOM), (degree,), seeds=seeds)
     return Item(
         "wang-ranka",
         f"Figure {figure}",
@@ -708,19 +688,6 @@ def _sizes_claims(times: Times, figure: int) -> tuple[Claim, ...]:
             f"result {2 if last == 'LP' else 3}: {last} is fastest for the largest messages",
             names[-1] == last,
             f"128 KiB: {_ranking(times, degree, -1)}",
-        )
-    )
-    best = {
-        name: gain(times, degree, -1, name, (name, *NAMES)) for name in (one.name for one in TODAY)
-    }
-    today = max(best, key=lambda name: best[name])
-    claims.append(
-        Claim(
-            f"beyond the text: {today} is faster than all four at 128 KiB",
-            best[today] > 0,
-            f"{times[today, degree][-1] * 1e3:.0f} ms; the best of the four takes "
-            f"{100 * best[today]:.0f} % longer",
-            asserted=False,
         )
     )
     return tuple(claims)
@@ -770,15 +737,14 @@ def _sizes_table(times: Times, degree: int) -> Table:
 
 def _sizes_draw(times: Times, figure: int) -> Figure:
     degree = DENSITY[figure]
-    shown = [*NAMES, *(one.name for one in TODAY)]
-    plain = [Line(name, SIZES, [t * 1e3 for t in times[name, degree]]) for name in shown]
+    plain = [Line(name, SIZES, [t * 1e3 for t in times[name, degree]]) for name in NAMES]
     plain.append(
         Line(AC_RANDOM.name, SIZES, [t * 1e3 for t in times[AC_RANDOM.name, degree]], "quiet")
     )
     best = [min(times[name, degree][k] for name in NAMES) for k in range(len(SIZES))]
     ratios = [
         Line(name, SIZES, [t / b for t, b in zip(times[name, degree], best, strict=True)])
-        for name in shown
+        for name in NAMES
     ]
     ratios.append(Line("", (SIZES[0], SIZES[-1]), (1, 1), "quiet"))
     end = (

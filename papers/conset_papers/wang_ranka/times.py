@@ -1,4 +1,4 @@
-"""Times over message size by the text's four algorithms and today's, and the text's numbers.
+"""Times over message size by the text's four algorithms, and the text's numbers.
 
 Schedules are compiled once for each drawing, then simulated or predicted at every size: phases do
 not depend on the size where all messages are equal. Means over drawings; the pattern of drawing s
@@ -96,13 +96,6 @@ AC_RANDOM = Algorithm("AC, random order", "naive", "none", order="random")
 AC_ROTATED = Algorithm("AC, rotated order", "naive", "none", order="rotated")
 ORDERS = (AC, AC_RANDOM, AC_ROTATED)
 """AC with the orders that decide whether it comes before RS_N."""
-
-TODAY = (
-    Algorithm("half-duplex, S1", "half-duplex", "ready"),
-    Algorithm("negotiated, S1", "negotiated", "ready"),
-    Algorithm("negotiated, S2", "negotiated", "none"),
-)
-"""What this compiler has beside them: exchanges only, and few permutations free of contention."""
 
 UNSCHEDULED_OR_NODES = ("AC", "RS_N")
 """Beside the text's words, which are of AC alone: both S2 and without heed to links."""
