@@ -137,7 +137,7 @@ class Bars:
     top: float | None = None
 
     def draw(self, axes: Axes, most: int, shown: set[str]) -> None:
-        """Draw the bars, in `most` colours; the legend where it has names that `shown` lacks."""
+        """Draw the bars, in `most` colours; a legend below all where `shown` lacks their names."""
         at = np.arange(len(self.groups))
         wide = 0.82 / len(self.series)
         colours = style.colour_map()(np.linspace(0.12, 0.92, most))
@@ -148,14 +148,14 @@ class Bars:
         axes.set(title=self.title, xlabel=self.x, ylabel=self.y, ylim=(0, self.top))
         axes.grid(axis="y")
         if len(self.series) > 1 and self.series.keys() - shown:
-            axes.legend(
-                loc="lower right",
-                bbox_to_anchor=(1.0, 0.99),
-                ncols=4,
+            figure: Any = axes.get_figure()
+            figure.legend(
+                *axes.get_legend_handles_labels(),
+                loc="outside lower center",
+                ncols=min(len(self.series), 4),
                 handlelength=1.2,
-                borderaxespad=0,
             )
-        shown |= self.series.keys()
+        shown.update(self.series)
 
 
 @dataclass(frozen=True, eq=False)
