@@ -125,17 +125,21 @@ class Places:
         ordered = sorted(self.links, key=lambda pair: (self.hops(pair), pair))
         return _apart(ordered, self.links, most, ranks=True)
 
+    def _through(self, first: int = 0) -> list[tuple[int, list[Pair]]]:
+        """Return the pairs whose routes use a link behind the first ones; most pairs first."""
+        through: dict[int, list[Pair]] = {}
+        for pair, links in self.links.items():
+            for link in links[first:]:
+                through.setdefault(link, []).append(pair)
+        return sorted(through.items(), key=lambda item: (-len(item[1]), item[0]))
+
     def crossing(self, most: int = 8) -> Crossing | None:
         """The link that most pairs of different ranks use, which share nothing else.
 
         None: no two pairs do.
         """
-        through: dict[int, list[Pair]] = {}
-        for pair, links in self.links.items():
-            for link in links:
-                through.setdefault(link, []).append(pair)
         best: Crossing | None = None
-        for link, pairs in sorted(through.items(), key=lambda item: (-len(item[1]), item[0])):
+        for link, pairs in self._through():
             chosen: list[Pair] = []
             used: set[int] = set()
             for pair in sorted(pairs, key=lambda pair: (self.hops(pair), pair)):
@@ -157,12 +161,8 @@ class Places:
 
     def hotspots(self, most: int = 3) -> list[Hotspot]:
         """Places for back-pressure, of different links; the more flows are blocked the better."""
-        through: dict[int, list[Pair]] = {}
-        for pair, links in self.links.items():
-            for link in links[1:]:
-                through.setdefault(link, []).append(pair)
         found: list[Hotspot] = []
-        for link, pairs in sorted(through.items(), key=lambda item: (-len(item[1]), item[0])):
+        for link, pairs in self._through(1):
             spot = self._hotspot(link, pairs)
             if spot is not None:
                 found.append(spot)

@@ -24,7 +24,7 @@ from mpi4py import MPI
 from conset.base.progress import duration_text
 from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.job import Given, Result, Tell
-from conset.execution.measure import library_name
+from conset.execution.measure import library_name, times_over_ranks
 from conset.execution.plan import Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
@@ -153,7 +153,11 @@ class _Exchanges:
             else None
             for task in tasks
         ]
-        self._busy = [rank < task.plan.ranks and bool(_has(task.plan, rank)) for task in tasks]
+        self._busy = [
+            rank < plan.ranks
+            and any(each.peer[each.of(rank)].size for each in (plan.sends, plan.receives))
+            for plan in (task.plan for task in tasks)
+        ]
 
     def run(self, k: int) -> tuple[float, float]:
         """(begin, end) of a task on the clock of this machine [s]."""
@@ -171,19 +175,12 @@ class _Exchanges:
 
     def times(self, clock: np.ndarray[Any, Any], one_machine: bool) -> np.ndarray[Any, Any]:
         """shape=(rounds, tasks) [s], on rank 0; `clock` has shape=(rounds, 2, tasks)."""
-        begin, end = clock[:, 0].copy(), clock[:, 1].copy()
-        own = end - begin
         busy = np.array(self._busy)
         watched = np.array([task.watch in (None, self.comm.rank) for task in self.tasks])
-        begin[:, ~busy] = np.inf
-        end[:, ~(busy & watched)] = -np.inf
-        own[:, ~(busy & watched)] = 0.0
-        first, last, longest = np.empty_like(begin), np.empty_like(end), np.empty_like(own)
-        self.comm.Allreduce(begin, first, MPI.MIN)
-        self.comm.Allreduce(end, last, MPI.MAX)
-        self.comm.Allreduce(own, longest, MPI.MAX)
-        result: np.ndarray[Any, Any] = np.maximum(last - first if one_machine else longest, 1e-9)
-        return result
+        own = clock.swapaxes(0, 1).copy()
+        own[0, :, ~busy] = np.inf
+        own[1, :, ~(busy & watched)] = -np.inf
+        return np.maximum(times_over_ranks(self.comm, own, one_machine, self.waiter), 1e-9)
 
     def close(self) -> None:
         """Frees everything."""
@@ -192,12 +189,6 @@ class _Exchanges:
                 exchange.close()
         for part in self._parts.values():
             part.Free()
-
-
-def _has(plan: Plan, rank: int) -> int:
-    """Operations of a rank."""
-    sends, receives = plan.sends.of(rank), plan.receives.of(rank)
-    return int(sends.stop - sends.start + receives.stop - receives.start)
 
 
 class _Retransmitted:

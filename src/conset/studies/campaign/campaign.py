@@ -46,7 +46,7 @@ Limit = Count | Literal["none"]
 Baseline = Literal["alltoallv", "neighbor_alltoallv", "alltoall"]
 
 
-class MachineEntry(Table):
+class MachineSource(Table):
     """`[[machines]]`: what cases run on.
 
     Attributes:
@@ -66,10 +66,10 @@ class MachineEntry(Table):
         patterns: names of patterns it takes part in; all where absent.
     """
 
-    name: Name | None = None
-    spec: str | None = None
+    name: Name = ""
+    spec: str = ""
     testbed: dict[str, Any] | None = None
-    fabric: Name | None = None
+    fabric: Name = ""
     calibrate: StrictBool = False
     mpiexec: str | None = None
     ranks: Count | None = None
@@ -77,6 +77,18 @@ class MachineEntry(Table):
     set: str | None = None
     sizes: list[str | int] | None = None
     patterns: list[str] | None = None
+
+    def stated(self) -> Machine:
+        """Return the machine of the spec; of a testbed nothing is known before it is built."""
+        return self.changed(parse_machine(self.spec))
+
+    def changed(self, machine: Machine) -> Machine:
+        """Return the machine with the costs that are changed."""
+        return machine if self.set is None else with_settings(machine, self.set)
+
+    def to_object(self) -> dict[str, Any]:
+        """Return what decides results beside the machine itself."""
+        return self.model_dump(include={"testbed", "mpiexec", "ranks", "ranks_per_node"})
 
 
 class PatternEntry(Table):
@@ -186,7 +198,7 @@ class CampaignTable(Table):
     name: str | None = None
     about: str = ""
     mode: Literal["measured", "simulated"] = "measured"
-    machines: Annotated[list[MachineEntry], Field(min_length=1)]
+    machines: Annotated[list[MachineSource], Field(min_length=1)]
     patterns: Annotated[list[PatternEntry], Field(min_length=1)]
     sizes: Annotated[list[str | int], Field(min_length=1)] = Field(["1KiB"])
     seeds: Annotated[list[Seed], Field(min_length=1)] = Field([0])
@@ -211,47 +223,6 @@ def _parsed(parse: Callable[[Any], float], value: Any) -> float:
         return parse(value)
     except ConsetError as error:
         raise ValueError(str(error)) from None
-
-
-@dataclass(frozen=True)
-class MachineSource:
-    """Where a machine of a campaign comes from.
-
-    Attributes:
-        name: in cases.
-        fabric: what it is summed up with.
-        spec: a spec or the name of a file; "" where a testbed says its network.
-        testbed: its options, or None.
-        calibrate: whether its costs are measured first.
-        mpiexec: how jobs are started, or None.
-        ranks: of patterns that do not say, or None.
-        ranks_per_node: on each node.
-        settings: costs that are changed, or None.
-    """
-
-    name: str
-    fabric: str
-    spec: str
-    testbed: Mapping[str, Any] | None = None
-    calibrate: bool = False
-    mpiexec: str | None = None
-    ranks: int | None = None
-    ranks_per_node: int = 1
-    settings: str | None = None
-
-    def stated(self) -> Machine:
-        """What spec and settings say; of a testbed nothing is known before it stands."""
-        machine = parse_machine(self.spec)
-        return machine if self.settings is None else with_settings(machine, self.settings)
-
-    def to_object(self) -> dict[str, Any]:
-        """What decides results beside the machine itself."""
-        return {
-            "testbed": None if self.testbed is None else dict(self.testbed),
-            "mpiexec": self.mpiexec,
-            "ranks": self.ranks,
-            "ranks_per_node": self.ranks_per_node,
-        }
 
 
 @dataclass(frozen=True)
@@ -356,10 +327,10 @@ def _given(value: Any) -> Any:
     return None if value == "none" else value
 
 
-def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> MachineSource:
-    if entry.spec is None and entry.testbed is None:
+def _machine(entry: MachineSource, where: str, mode: str, folder: Path) -> MachineSource:
+    if not entry.spec and entry.testbed is None:
         raise UsageError(f"{where}: needs a spec or a testbed, given neither")
-    if entry.spec is None and not entry.calibrate:
+    if not entry.spec and not entry.calibrate:
         raise UsageError(
             f"{where}: a testbed needs calibrate = true, or a spec that says its costs"
         )
@@ -368,22 +339,13 @@ def _machine(entry: MachineEntry, where: str, mode: str, folder: Path) -> Machin
             raise UsageError(f"{where}.{key}: is for mode measured, given simulated")
     if entry.testbed is not None and entry.mpiexec is not None:
         raise UsageError(f"{where}.mpiexec: a testbed has a launcher of its own")
-    spec = entry.spec or ""
+    spec = entry.spec
     name = entry.name or spec or f"testbed-{(entry.testbed or {}).get('fabric', 'default')}"
     name = _NAME.sub("-", name).strip("-")
     # a machine file may be beside the campaign's
     is_file = bool(spec) and not is_spec(spec) and (folder / spec).is_file()
-    source = MachineSource(
-        name,
-        entry.fabric or name,
-        str(folder / spec) if is_file else spec,
-        entry.testbed,
-        entry.calibrate,
-        entry.mpiexec,
-        entry.ranks,
-        entry.ranks_per_node,
-        entry.set,
-    )
+    found = {"name": name, "fabric": entry.fabric or name}
+    source = entry.model_copy(update={**found, "spec": str(folder / spec) if is_file else spec})
     if spec:
         try:
             source.stated()  # before anything is measured

@@ -34,7 +34,7 @@ from conset.execution.plan import Plan
 from conset.execution.planner import plan_direct
 from conset.execution.run import run_paired, why_no_alltoall
 from conset.machine.machine import Machine
-from conset.machine.spec import machine_of_record, parse_machine, with_settings
+from conset.machine.spec import machine_of_record, parse_machine
 from conset.pattern.pattern import Pattern
 from conset.studies.calibrate.calibrate import calibrate
 from conset.studies.campaign.campaign import Campaign, MachineSource
@@ -94,9 +94,7 @@ def known_machine(source: MachineSource, folder: Path | None) -> Known | None:
         raise InputError(
             f"{path}: is no machine that was calibrated, remove it to calibrate again: {error}"
         ) from None
-    return Known(
-        machine if source.settings is None else with_settings(machine, source.settings), start_s
-    )
+    return Known(source.changed(machine), start_s)
 
 
 def calibrate_machine(
@@ -128,9 +126,7 @@ def calibrate_machine(
         with replacing(path) as temporary:
             temporary.write_text(json.dumps(kept, indent=1), encoding="utf-8")
     machine = found.machine
-    return Known(
-        machine if source.settings is None else with_settings(machine, source.settings), start_s
-    )
+    return Known(source.changed(machine), start_s)
 
 
 def _identity(source: MachineSource) -> dict[str, Any]:
