@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, TypeAdapter, ValidationError
 
 from conset import _core
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.base.files import replacing, require_file
 from conset.base.json_text import parse_json
+from conset.base.toml import located, rule_of
 from conset.execution.job import Given, Result, run_job
 from conset.execution.planner import make_plan
 from conset.machine.costs import Synchronization
@@ -49,6 +51,8 @@ MESSAGE_S = 50e-3
 Long against everything but bytes, short against minutes. What a token bucket lets pass at once
 (some packets) is then a few per cent of it.
 """
+Times = Annotated[tuple[Annotated[float, Field(gt=0, lt=1e6)], ...], Field(min_length=1)]
+"""A time per repetition [s]."""
 Say = Callable[[str], None]
 """Progress callback of a calibration."""
 
@@ -76,7 +80,7 @@ class Measurements:
     network: Any
     ranks: int
     by: str
-    times_s: Mapping[str, tuple[float, ...]]
+    times_s: Annotated[Mapping[str, Times], Field(min_length=1)]
     quick: bool
     large: int
     alone_s: float
@@ -163,38 +167,15 @@ def read_measurements(path: str | Path) -> Measurements:
     if not isinstance(body, dict) or body.get("schema") != SCHEMA:
         found = body.get("schema") if isinstance(body, dict) else type(body).__name__
         raise InputError(f"{path}: schema must be {SCHEMA}, is {found!r}")
-    if not isinstance(body.get("times_s"), dict) or not isinstance(
-        body.get("retransmissions"), dict
-    ):
-        raise InputError(
-            f"{path}: times_s and retransmissions: tables by the names of probes required"
-        )
+    own = {key: value for key, value in body.items() if key != "schema"}
     try:
-        times = {
-            str(name): tuple(float(time) for time in row) for name, row in body["times_s"].items()
-        }
-        if not times or not all(
-            row and all(0 < time < 1e6 for time in row) for row in times.values()
-        ):
-            raise InputError(f"{path}: times_s: every probe needs times above 0 s")
-        return Measurements(
-            body["network"],
-            int(body["ranks"]),
-            str(body["by"]),
-            times,
-            bool(body["quick"]),
-            int(body["large"]),
-            float(body["alone_s"]),
-            float(body["rate_Bps"]),
-            {str(name): int(count) for name, count in body["retransmissions"].items()},
-            int(body["cores"]),
-            int(body["local_ranks"]),
-            float(body["elapsed_s"]),
+        return TypeAdapter(Measurements).validate_python(own)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        rule = rule_of(
+            first, first["loc"], lambda path: [each.name for each in fields(Measurements)]
         )
-    except KeyError as error:
-        raise InputError(f"{path}: key {error} is required") from None
-    except (AttributeError, OverflowError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{located(str(path), first['loc'])}: {rule}") from None
 
 
 @lru_cache(maxsize=1024)

@@ -504,7 +504,7 @@ def write_tables(results: Sequence[CaseResult], folder: Path, head: Mapping[str,
         replacing(folder / CSV) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
-        writer = csv.DictWriter(file, columns(names), lineterminator="\n")
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     with replacing(folder / JSON) as temporary:
@@ -564,46 +564,10 @@ def _case_object(result: CaseResult) -> dict[str, Any]:
     }
 
 
-def columns(names: Sequence[str]) -> list[str]:
-    """Of the table; `names` predict."""
-    return [
-        "machine",
-        "fabric",
-        "pattern",
-        "size_B",
-        "seed",
-        "ranks",
-        "messages",
-        "bytes",
-        "contender",
-        "kind",
-        "method",
-        "contention",
-        "sync",
-        "phases",
-        "stages",
-        "in_flight",
-        "posting",
-        "simulated",
-        "repetitions",
-        "median_s",
-        "least_s",
-        "ratio_to_naive",
-        "ratio_low",
-        "ratio_high",
-        "is_best",
-        "right",
-        "model",
-        *(f"predicted_{name}_s" for name in names),
-        *(f"error_{name}" for name in names),
-        "same_as",
-        "skipped",
-        "digest",
-    ]
-
-
 def _row(result: CaseResult, each: Contest, names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a contender, in the order of the table; `names` predict."""
     case, facts = result.case, each.facts
+    ratio = result.to_naive(each) if each.times_s else None
     row: dict[str, Any] = {
         "machine": case.machine,
         "fabric": case.fabric,
@@ -621,25 +585,20 @@ def _row(result: CaseResult, each: Contest, names: Sequence[str]) -> dict[str, A
         },
         "simulated": int(result.simulated),
         "repetitions": len(each.times_s),
-        "model": each.model,
+        "median_s": each.median_s if each.times_s else None,
+        "least_s": min(each.times_s, default=None),
+        "ratio_to_naive": ratio and ratio.median,
+        "ratio_low": ratio and ratio.low,
+        "ratio_high": ratio and ratio.high,
+        "is_best": int(each is result.best) if each.times_s else None,
         "right": int(result.is_right) if each.kind == "choice" else None,
+        "model": each.model,
+        **{f"predicted_{name}_s": each.predicted_s.get(name) for name in names},
+        **{f"error_{name}": each.error_of(name) for name in names},
         "same_as": each.same_as,
         "skipped": each.skipped,
         "digest": result.digest,
     }
-    if each.times_s:
-        ratio = result.to_naive(each)
-        row |= {
-            "median_s": each.median_s,
-            "least_s": min(each.times_s),
-            "ratio_to_naive": ratio.median,
-            "ratio_low": ratio.low,
-            "ratio_high": ratio.high,
-            "is_best": int(each is result.best),
-        }
-    for name in names:
-        row[f"predicted_{name}_s"] = each.predicted_s.get(name)
-        row[f"error_{name}"] = each.error_of(name)
     return {
         key: f"{value:.9g}" if isinstance(value, float) else value for key, value in row.items()
     }
