@@ -29,8 +29,8 @@ import numpy as np
 import conset
 from conset.execution.stopping import Ratio
 from conset.report import style
-from conset.report.markdown import table_markdown
-from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
+from conset.report.markdown import section_markdown, table_markdown
+from conset.report.run_time import format_ms, picture_overhead, run_time_section
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow
 from conset.studies.run_time.job import COMPARED, CoreScheduler, RunTimeResult, predict_costs
 
@@ -145,7 +145,7 @@ def measured_sections(repeat: int, result_rows: list[dict[str, object]]) -> list
             f"## {costs.ranks} ranks: {pattern} on {machine}",
             "",
             *parts,
-            run_time_markdown(result),
+            section_markdown(run_time_section(result)),
         ]
         result_rows.append(result.to_object())
     return lines
@@ -156,7 +156,11 @@ def predicted_sections(numbers: list[int]) -> list[str]:
     lines = []
     for machine, pattern in PREDICTED:
         result = conset.run_at_run_time(pattern, machine, predict=numbers)
-        lines += [f"## Predicted: {pattern} on {machine}, grown", "", run_time_markdown(result)]
+        lines += [
+            f"## Predicted: {pattern} on {machine}, grown",
+            "",
+            section_markdown(run_time_section(result)),
+        ]
         for costs in result.predicted:
             print(f"{costs.pattern} on {costs.machine}: {best_text(costs)}", flush=True)
     return lines

@@ -267,9 +267,8 @@ def write_schemas(folder: Path) -> None:
 
 def draw_policies(folder: Path) -> None:
     """One schedule under every policy, on one scale of time each."""
-    from conset.report.picture_timeline import picture_timeline
     from conset.report.style import save
-    from conset.report.timeline_view import TimelineView
+    from conset.report.timeline import TimelineView, picture_timeline
 
     machine = conset.load_machine(SHOWN_MACHINE)
     pattern = replace(conset.load_pattern(SHOWN_PATTERN, machine), name="three messages a rank")

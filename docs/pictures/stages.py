@@ -13,9 +13,9 @@ from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.spec import parse_pattern
-from conset.report.picture_stages import picture_message
+from conset.report.program_pictures import picture_message
 from conset.report.style import save
-from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_title
+from conset.report.sweeps import tradeoff_section
 from conset.schedule.manifest import Manifest
 from conset.studies.compare.stages import compare_stages
 
@@ -36,8 +36,8 @@ def draw_trade(folder: Path) -> None:
     machine = parse_machine("paragon:8x8")
     pattern = parse_pattern("alltoall", topology=machine.topology, ranks=64)
     rows = compare_stages(pattern, machine, NAIVE, sizes=(8, 32, 128, 512, 2048, 8192), by="flow")
-    title, subtitle = tradeoff_title(pattern.name, machine.name), tradeoff_lines(rows)[0]
-    save(lambda: draw_tradeoff(rows, title=title, subtitle=subtitle), folder / "tradeoff.svg")
+    section = tradeoff_section(rows, pattern.name, machine.name)
+    save(section.draws[0], folder / "tradeoff.svg")
 
 
 if __name__ == "__main__":

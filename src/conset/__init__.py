@@ -259,7 +259,7 @@ def _module(name: str) -> object:
     return import_module(name)
 
 
-load_forms_by(lambda: _module("conset.report.outcome_html"))
+load_forms_by(lambda: _module("conset.report.page"))
 
 
 def __dir__() -> list[str]:

@@ -26,7 +26,7 @@ from conset.models import Workload
 from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.pattern.pattern import Pattern
-from conset.report.html import schedule_html
+from conset.report.page import schedule_html
 from conset.schedule.files.compiled import document_of
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule

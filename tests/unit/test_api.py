@@ -418,7 +418,7 @@ def test_nouns_show_themselves_though_nobody_imported_the_report() -> None:
     code = (
         "import conset, sys\n"
         "pattern = conset.Pattern.from_matrix([[0, 8], [8, 0]])\n"
-        "before = 'conset.report.html' in sys.modules\n"
+        "before = 'conset.report.page' in sys.modules\n"
         "print(before, pattern._repr_html_().startswith('<div'), "
         "conset.Topology.ring(4)._repr_html_())\n"
         "from conset.machine.machine import Machine\n"

@@ -21,8 +21,7 @@ from conset.base.errors import ExecutionError, InputError, UnavailableError, Usa
 from conset.cli.main import run as run_command
 from conset.execution.stopping import Race, Stopping
 from conset.report import campaign as report
-from conset.report.campaign import write_campaign_page
-from conset.report.campaign_pictures import picture_errors, picture_ratios
+from conset.report.campaign import picture_errors, picture_ratios, write_campaign_page
 from conset.studies.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
 from conset.studies.campaign.cases import Standing
 from conset.studies.campaign.result import (

@@ -22,14 +22,18 @@ from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
-from conset.report.comparison import cells_of, deciding_lines, describe_way
-from conset.report.simulated import (
+from conset.report.comparison import (
+    compare_table,
+    deciding_lines,
+    describe_way,
     format_error,
     least_of,
     picture_simulated,
     simulated_lines,
-    simulated_markdown,
+    simulated_table,
 )
+from conset.report.markdown import section_markdown
+from conset.report.sections import Part, Section
 from conset.studies.compare import compare
 from conset.studies.times import (
     LARGEST,
@@ -159,9 +163,12 @@ def test_a_row_tells_what_else_it_was_made_with() -> None:
         {"contention": 4, "in_flight": 2, "machine_in_flight": "all", "posting": "rotated"}
     ) == ("contention 4, 2 in flight, rotated")
     rows = [by_method["bounded"], {**by_method["naive"], "in_flight": 1, "posting": "rotated"}]
-    columns, cells = cells_of(rows)
-    assert columns[:4] == ("method", "contention", "in flight", "order")
-    assert [row[:4] for row in cells] == [("bounded", "2", "3", ""), ("naive", "–", "1", "rotated")]
+    table = compare_table(rows)
+    assert table.columns[:4] == ["method", "contention", "in flight", "order"]
+    assert [row[:4] for row in table.rows] == [
+        ["bounded", "2", "3", ""],
+        ["naive", "–", "1", "rotated"],
+    ]
 
 
 def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(
@@ -324,7 +331,10 @@ def test_the_table_as_markdown() -> None:
         [row("lp", 2e-3, None, flow=3e-3, wormhole=4e-3), row("naive", 1e-3, None, flow=5e-3)]
     )
     rows[1]["not_simulated"] = {"wormhole": "a | circle"}
-    assert simulated_markdown(rows, ("flow", "wormhole"), reference).splitlines() == [
+    models = ("flow", "wormhole")
+    notes = simulated_lines(rows, models, reference)
+    part = Part(table=simulated_table(rows, models), notes=notes)
+    assert section_markdown(Section("", parts=[part])).splitlines() == [
         "| method | sync | predicted | flow | wormhole |",
         "| :-- | :-- | --: | --: | --: |",
         "| lp | none | 2 ms (−50 %) | **3 ms (−25 %)** | 4 ms |",

@@ -422,7 +422,7 @@ def test_a_file_that_is_written_is_not_denied(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", "s.json"]) == 0
-    monkeypatch.setattr("conset.cli.simulate.simulation_text", interrupt)
+    monkeypatch.setattr("conset.cli.simulate.simulation_section", interrupt)
     capsys.readouterr()
     assert run(["simulate", "s.json", "-o", "t.json"]) == 130
     assert (tmp_path / "t.json").is_file()

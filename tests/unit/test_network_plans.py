@@ -19,8 +19,8 @@ from conset.machine.network.routing import Routing, exchange_loads, unused_paths
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.report.machine import picture_machine
-from conset.report.network_plan import ENDPOINTS, Plan, plan_of
-from conset.report.picture_schedule import picture_phase
+from conset.report.network_layout import ENDPOINTS, Plan, plan_of
+from conset.report.schedule_pictures import picture_phase
 from conset.report.style import svg_text
 from vector_pictures import texts, titles
 
@@ -166,15 +166,15 @@ def test_loads_of_a_phase_are_drawn_on_the_plan(words: str) -> None:
 
 
 def test_loads_of_a_large_network_are_drawn_by_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from conset.report import network_plan
+    from conset.report import network_layout
 
-    monkeypatch.setattr(network_plan, "SWITCHES", 10)
-    network_plan._plan.cache_clear()
+    monkeypatch.setattr(network_layout, "SWITCHES", 10)
+    plan_of.cache_clear()
     schedule = conset.compile("shift:by=5", "fat-tree:k=4", method="naive")
     plan: Plan = plan_of(schedule.machine.topology)
     assert plan.part is not None
     svg = svg_text(lambda: picture_phase(schedule, 0))
-    network_plan._plan.cache_clear()
+    plan_of.cache_clear()
     assert "20 switches and 16 endpoints are not drawn" in svg
     assert 'id="conset-loads"' in svg
 

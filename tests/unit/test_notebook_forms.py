@@ -17,7 +17,7 @@ from conset.bounds import bound_stages
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.report.outcome_html import verification_html
+from conset.report.page import verification_html
 
 
 def parsed(noun: Any) -> ElementTree.Element:

@@ -29,29 +29,21 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.report import (
-    campaign_pictures,
-    picture_blocks,
-    picture_stages,
-    plan_drawing,
-    simulated,
-    style,
-)
+from conset.report import campaign, comparison, network_drawing, program_pictures, style
 from conset.report.comparison import picture_compare
-from conset.report.curve import picture_curve
 from conset.report.machine import picture_machine
+from conset.report.markdown import section_markdown
 from conset.report.pattern import picture_pattern, rank_bytes, skew_of
-from conset.report.picture_schedule import LANES, picture_phase, picture_schedule
-from conset.report.picture_timeline import marked_phases, picture_timeline
-from conset.report.regions import (
+from conset.report.schedule_pictures import LANES, picture_phase, picture_schedule
+from conset.report.sweeps import (
     describe_winner,
+    draw_tradeoff,
+    picture_curve,
     picture_regions,
     regions_lines,
-    regions_markdown,
-    regions_table,
+    regions_section,
 )
-from conset.report.timeline_view import OVERHEAD, WAITING, TimelineView
-from conset.report.tradeoff import draw_tradeoff
+from conset.report.timeline import OVERHEAD, WAITING, TimelineView, marked_phases, picture_timeline
 from conset.schedule.schedule import Schedule
 from conset.studies.compare import chart_regions, trace_curve
 from conset.studies.compare.regions import Cell, Regions
@@ -328,10 +320,12 @@ def test_a_map_with_one_winner_says_so_in_a_sentence() -> None:
     assert regions_lines(one)[0] == sentence
     assert [
         row.count("lp")
-        for row in regions_markdown(one, title="t").splitlines()
+        for row in section_markdown(regions_section(one, "random", "m")).splitlines()
         if row.startswith("| 2")
     ] == [0]
-    assert list(regions_table(one).columns[1].cells) == ["10 %", "30 %"]
+    table = regions_section(one, "random", "m").parts[0].table
+    assert table is not None
+    assert [row[1] for row in table.rows] == ["10 %", "30 %"]
     words = drawn(lambda: picture_regions(one, title="t"))
     assert "lp" not in words
     assert {"10 %", "40 %"} <= set(words)
@@ -435,21 +429,21 @@ MODELS = ("predicted", "flow", "wormhole", "flit", "measured")
 PALETTES: dict[str, list[Any]] = {
     "marks": [style.ACCENT, style.BOUND, style.AMBER, style.SLATE, style.PAPER],
     "terms of a time beside its bound": [*style.TERM_COLOURS.values(), style.BOUND, style.PAPER],
-    "parts of a switch": [*picture_blocks.COLOURS.values(), style.PAPER],
+    "parts of a switch": [*program_pictures.COLOURS.values(), style.PAPER],
     "contenders beside predictions": [
-        *campaign_pictures.COLOURS.values(),
+        *campaign.COLOURS.values(),
         style.BOUND,
         style.PAPER,
     ],
     "parts of a message's life": [style.ACCENT, WAITING, OVERHEAD, style.BOUND, style.PAPER],
     "senders and receivers of a bundle": [
-        picture_stages.FROM,
-        picture_stages.TO,
+        program_pictures.FROM,
+        program_pictures.TO,
         style.BOUND,
         style.PAPER,
     ],
-    "formula, models, measured": [simulated._colour(name, MODELS) for name in MODELS],
-    "switches and links": [plan_drawing.SWITCH, plan_drawing.LINK, style.ACCENT, style.PAPER],
+    "formula, models, measured": [comparison._colour(name, MODELS) for name in MODELS],
+    "switches and links": [network_drawing.SWITCH, network_drawing.LINK, style.ACCENT, style.PAPER],
 }
 LEAST = 0.1
 """Distance in Oklab; some 0.02 is just seen side by side."""

@@ -156,7 +156,7 @@ def test_what_forwards_has_no_switches() -> None:
 
 def test_blocks_are_drawn_with_their_switches() -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
-    from conset.report.picture_blocks import picture_blocks
+    from conset.report.program_pictures import picture_blocks
     from vector_pictures import drawn
 
     program = blocks(
@@ -181,7 +181,7 @@ def test_blocks_are_drawn_with_their_switches() -> None:
 
 def test_labels_of_many_blocks_do_not_lie_on_each_other() -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
-    from conset.report.picture_blocks import picture_blocks
+    from conset.report.program_pictures import picture_blocks
 
     rows = (
         (f"block {k}", f"shift:by={1 + k % 7}", 300 if k % 2 else 7, "connections")

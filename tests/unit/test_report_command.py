@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conset.cli.main import run
-from conset.report.files import COLUMNS, summary_table
+from conset.report.files import cells_of, summary_table
 from conset.schedule.manifest import sha256_of
 from conset.studies.compare.files import examine
 
@@ -201,9 +201,9 @@ def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Pat
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64,)', text)
     found = examine(paths)
     summary = page.tables[0]
-    assert summary[0] == list(COLUMNS), "of more than six files a row each"
+    assert summary[0] == list(cells_of(found[0])), "of more than six files a row each"
     for each, row in zip(found, summary[1:], strict=True):
-        assert [cell(each) for cell in COLUMNS.values()] == row
+        assert list(cells_of(each).values()) == row
     words = "".join(page.words)
     assert 'a <b>bold</b> & "quoted" --> name' in words, "names are text"
     assert "<b>bold" not in text

@@ -13,8 +13,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.report.layout import positions
-from conset.report.routes import largest_total_load, phase_routes
+from conset.report.network_layout import positions
+from conset.report.schedule import largest_total_load, phase_routes
 from conset.schedule.schedule import Schedule
 
 

@@ -23,9 +23,10 @@ from conset.cli import compare, show
 from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.report.picture_stages import moves_of, pick_message, picture_message, rank_places
+from conset.report.markdown import section_markdown
+from conset.report.program_pictures import moves_of, pick_message, picture_message, rank_places
 from conset.report.style import save
-from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown
+from conset.report.sweeps import draw_tradeoff, tradeoff_lines, tradeoff_section
 from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
@@ -178,8 +179,8 @@ def test_stages_over_sizes(tmp_path: Path) -> None:
         "latency against volume, 8 B",
     } <= set(words)
     assert "2 stages, 96 sent" in words
-    markdown = tradeoff_markdown(rows, title="a title")
-    assert markdown.startswith("**a title**")
+    markdown = section_markdown(tradeoff_section(rows, "alltoall", "mesh:4x4"))
+    assert markdown.startswith("**alltoall on mesh:4x4: messages combined in stages**")
     assert len(re.findall(r"\*\*[\d.]+ m?u?s\*\*", markdown)) == 2, "the least of each size"
     save(lambda: draw_tradeoff(rows[:1], title="one row"), tmp_path / "one.svg")
 

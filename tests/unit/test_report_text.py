@@ -14,12 +14,12 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.report.comparison import compare_markdown, compare_table
-from conset.report.html import machine_html, pattern_html, schedule_html
+from conset.report.comparison import compare_table, skipped_lines
 from conset.report.machine import machine_text
+from conset.report.markdown import section_markdown
+from conset.report.page import machine_html, pattern_html, schedule_html
 from conset.report.pattern import matrix_lines, pattern_text
-from conset.report.terminal import bar
-from conset.report.terminal_schedule import (
+from conset.report.schedule import (
     cell,
     partners_of,
     partners_text,
@@ -27,6 +27,8 @@ from conset.report.terminal_schedule import (
     phase_text,
     schedule_text,
 )
+from conset.report.sections import Part, Section
+from conset.report.terminal import bar, fitted_table
 from conset.schedule.schedule import Schedule
 
 
@@ -165,9 +167,9 @@ ROW: dict[str, Any] = {
 
 def test_markdown_has_one_row_a_method_and_marks_the_fastest() -> None:
     skipped = [{"method": "x|y", "reason": "requires a mesh, given a ring"}]
-    text = compare_markdown(
-        [ROW, {**ROW, "method": "naive", "predicted_s": 0.001}], skipped, title="a*b"
-    )
+    rows = [ROW, {**ROW, "method": "naive", "predicted_s": 0.001}]
+    part = Part(table=compare_table(rows), notes=skipped_lines(skipped))
+    text = section_markdown(Section("a*b", parts=[part]))
     lines = text.splitlines()
     assert lines[0] == r"**a\*b**"
     assert lines[4] == "| lp | 1,105 | 1,024 | 1.079 | 1 | 1,105 | barrier | 2 ms | 1.250 | 30 ms |"
@@ -178,11 +180,10 @@ def test_markdown_has_one_row_a_method_and_marks_the_fastest() -> None:
 
 @pytest.mark.parametrize("width", [120, 60])
 def test_the_table_of_a_terminal_says_the_same_at_any_width(width: int) -> None:
-    text = plain(compare_table([ROW], [{"method": "x", "reason": "why"}]), width)
+    text = plain(fitted_table(compare_table([ROW])), width)
     assert "1,105" in text
     assert "30 ms" in text
     assert "…" not in text
-    assert "x: does not apply: why" in text
 
 
 class _Balance(HTMLParser):

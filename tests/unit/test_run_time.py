@@ -18,7 +18,8 @@ from conset.cli.main import run
 from conset.execution.planner import plan_direct
 from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
-from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
+from conset.report.markdown import section_markdown
+from conset.report.run_time import format_ms, picture_overhead, run_time_section
 from conset.schedule.schedule import Schedule
 from conset.studies.run_time.costs import (
     MIN_REPEATS,
@@ -239,7 +240,8 @@ def test_the_report_says_when_it_pays() -> None:
     costs = RunTimeCosts(
         16, "random", "torus:4x4", 64, 2**16, "MPICH 5", True, rows, (("lp", "needs a cube"),)
     )
-    text = run_time_markdown(conset.RunTimeResult(costs, repeat=8, cores=2, local_ranks=16))
+    result = conset.RunTimeResult(costs, repeat=8, cores=2, local_ranks=16)
+    text = section_markdown(run_time_section(result))
     lines = text.splitlines()
     assert lines[0] == "**random on torus:4x4: 16 ranks, 64 messages, 64 KiB; measured, MPICH 5**"
     assert lines[4] == "| naive | none |  | 1 | 0 | 0 | 0.100 | 0.200 | 4.00 | 1 | 0.00 |  |"

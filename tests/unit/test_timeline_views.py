@@ -22,10 +22,8 @@ from conset.models.timeline import Rates
 from conset.models.timeline_file import MAX_CHANGES, read_record, write_timeline
 from conset.models.usage import under_way, usage_of
 from conset.models.wormhole import simulate_wormhole
-from conset.report.picture_timeline import picture_timeline, tracks_of
 from conset.report.style import save
-from conset.report.terminal_timeline import timeline_text
-from conset.report.timeline_view import TimelineView
+from conset.report.timeline import TimelineView, picture_timeline, timeline_text, tracks_of
 from conset.schedule.files.sniff import Sniffed, sniff
 from hand_made_timelines import by_hand
 from hand_made_workloads import phased, row_of_nodes, trace

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from conset.base.units import format_size
 from conset.report.charts import Line, Panel, picture_charts
-from conset.report.regions import picture_regions
+from conset.report.sweeps import picture_regions
 from conset.studies.compare import Cell as RegionCell
 from conset.studies.compare import Regions
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value

@@ -22,14 +22,14 @@ from conset.cli.options import (
     option_of,
     refuse,
 )
-from conset.cli.output import console, print_json, progress
+from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import placement_of
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.table import load_method
 from conset.pattern.pattern import Pattern
-from conset.report.outcome import bound_table, bound_text, candidates_object, stage_bound_text
+from conset.report.outcome import bound_section, candidates_object
 
 FIXED = "fixed"
 OF_LIMITS = ("method", "contention", "channels", "limits")
@@ -84,11 +84,11 @@ def command(
     with progress("bounding"):
         if stages is not None:
             of_stages = bound_stages(traffic, machine, stages=most, maxima=maxima, placement=nodes)
-            bounds, text = of_stages, stage_bound_text(traffic.name, machine.name, of_stages)
+            bounds = of_stages
         else:
             how = {"placement": nodes, "routes": routes, "method": options.method, "lp": lp}
             of_phases, policy = _bound(traffic, machine, kept, sync, how)
-            bounds, text = of_phases, bound_text(traffic.name, machine.name, of_phases)
+            bounds = of_phases
             of_schedules = {"limits": kept.to_object(), "sync": policy}
     if json:
         given = options.given() | {"stages": stages, "lp": lp} | reading.given() | {"routes": free}
@@ -96,9 +96,7 @@ def command(
         body = {**own, "bound": own, **of_schedules, "machine": machine.name}
         body["candidates"] = candidates_object(bounds)
         print_json("conset/bound@1", body, manifest_of("bound", pattern, on, seed, given))
-    console(json).print(text, markup=False)
-    if bounds.candidates:
-        console(json).print(bound_table(bounds))
+    print_outcome(bound_section(traffic.name, machine.name, bounds), 7, json)
 
 
 def _bound(

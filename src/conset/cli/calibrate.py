@@ -16,15 +16,10 @@ from conset.base.files import require_replaceable
 from conset.base.units import parse_time
 from conset.cli.inputs import refuse_ranks
 from conset.cli.options import JsonOption, MpiexecOption, SeedOption, spelled
-from conset.cli.output import console, print_json, print_parts, progress
+from conset.cli.output import print_json, print_sections, progress
 from conset.execution.launcher import find_job
 from conset.inputs import load_machine
-from conset.report.calibration import (
-    calibration_lines,
-    held_back_table,
-    words_table,
-    write_calibration_page,
-)
+from conset.report.calibration import calibration_section, write_calibration_page
 from conset.report.page import check_page_path
 from conset.schedule.manifest import Manifest, sha256_of
 from conset.studies.calibrate.calibrate import calibrate
@@ -161,6 +156,4 @@ def command(
     if json:
         digest = sha256_of(found.data.digest_text())
         print_json(SCHEMA, found.to_object(), Manifest(line, seed, digest))
-    print_parts([words_table(found), held_back_table(found)], json)
-    for text in calibration_lines(found):
-        console(json).print(text, markup=False)
+    print_sections([calibration_section(found)], json)

@@ -17,10 +17,10 @@ from conset.base.files import replacing, require_replaceable
 from conset.base.stopping import STOPPED, Ended
 from conset.base.units import parse_time
 from conset.cli.options import JsonOption, refuse
-from conset.cli.output import print_json, print_parts, progress
-from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
+from conset.cli.output import print_json, print_sections, progress
+from conset.report.campaign import campaign_markdown, campaign_section, write_campaign_page
+from conset.report.sections import Part, Section, Table
 from conset.report.style import require_matplotlib
-from conset.report.terminal import fitted_table
 from conset.schedule.manifest import Manifest, sha256_of
 from conset.studies.campaign import Campaign, Progress, read_campaign, run_campaign
 from conset.studies.campaign.result import results_object, write_tables
@@ -215,11 +215,8 @@ def _list(
     if as_json:
         body = {"cases": [{"name": name, "state": state} for name, state in states.items()]}
         print_json(SCHEMA, body, _manifest(campaign, file))
-    rows = list(states.items())
-    table = fitted_table(("case", "state"), rows, (0, 1))
-    for row in rows:
-        table.add_row(*row)
-    print_parts([table], as_json)
+    table = Table(("case", "state"), list(states.items()), (0, 1))
+    print_sections([Section("", parts=[Part(table=table)])], as_json)
 
 
 def _manifest(campaign: Campaign, file: Path) -> Any:
@@ -260,4 +257,4 @@ def _hand_over(
             **results_object(run.results),
         }
         print_json(SCHEMA, body, manifest)
-    print_parts(campaign_parts(run, folder), as_json)
+    print_sections([campaign_section(run, folder)], as_json)

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 from conset.api import run
 from conset.base.errors import InputError, UsageError, VerificationError
@@ -36,12 +35,14 @@ from conset.cli.options import (
     completing,
     expanded,
 )
-from conset.cli.output import print_json, print_markdown, print_parts, progress
+from conset.cli.output import print_json, print_sections, progress
 from conset.compilation.options import AUTO, FORMULA, POLICIES, CompileOptions, method_names
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.report.simulated import ComparisonReport
-from conset.report.style import FORMATS, MARKDOWN, check_report_path, write_report
+from conset.report.comparison import comparison_section
+from conset.report.markdown import SUFFIX as MARKDOWN
+from conset.report.markdown import check_report_path, write_report
+from conset.report.style import FORMATS
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.compare import Comparison, check_by, compare_pairs, merged, parse_policies
@@ -280,11 +281,8 @@ def command(
     if output is not None and output.suffix.lower() in SUFFIXES:
         write_table(output, found.records)
     elif output is not None:
-        write_report(output, found.markdown, found.picture)
-    if markdown:
-        print_markdown(found.markdown(), json)
-    else:
-        print_parts(found.parts, json)
+        write_report(output, found.sections)
+    print_sections(found.sections, json, markdown=markdown)
     if json:
         manifest = manifest_of("compare", pattern, on, options.seed, given)
         manifest = replace(manifest, command=f"{manifest.command} {kind}".rstrip())
@@ -298,23 +296,19 @@ def _compared_rows(
     measured: bool,
 ) -> Compared:
     """Rows of methods, pair after pair, completed by what is measured and by errors."""
-    reports, parts = [], list[RenderableType]()
+    sections, completed = [], []
     timed = bool(models) or measured
-    for k, ((traffic, machine), result) in enumerate(zip(pairs, results, strict=True)):
+    for (traffic, machine), result in zip(pairs, results, strict=True):
         found = _completed(result, machine, measured=measured) if timed else result
         shown = models if timed else None
-        reports.append(ComparisonReport(found, traffic, machine, shown, found.reference))
-        parts += [*([""] if k else []), *reports[-1].parts()]
-    whole = merged([report.result for report in reports])
+        sections.append(comparison_section(found, traffic, machine, shown))
+        completed.append(found)
+    whole = merged(completed)
     body: dict[str, Any] = {"rows": whole.rows, "skipped": whole.skipped, "by": whole.by}
     body["stands_in"] = whole.stands_in or None
     if timed:
         body["errors_against"] = whole.reference or None
-
-    def markdown() -> str:
-        return "\n".join(report.markdown() for report in reports)
-
-    return Compared(body, list(whole.rows), parts, markdown, reports[0].picture)
+    return Compared(body, list(whole.rows), sections)
 
 
 def _check_output(output: Path | None, *, several: bool) -> None:

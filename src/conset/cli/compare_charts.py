@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
-
-from rich.console import RenderableType
 
 from conset.base.errors import ConsetError, UsageError, unknown_name
 from conset.base.units import parse_size
@@ -21,35 +18,14 @@ from conset.machine.spec import is_spec, parse_machine
 from conset.pattern.generators.table import GENERATORS
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.report.curve import (
-    curves_markdown,
-    curves_parts,
-    curves_subtitle,
-    curves_title,
-    picture_curve,
-)
-from conset.report.regions import (
-    picture_regions,
-    regions_lines,
-    regions_markdown,
-    regions_subtitle,
-    regions_table,
-    regions_title,
-)
-from conset.report.terminal import titled_parts
-from conset.report.tradeoff import (
-    draw_tradeoff,
-    tradeoff_lines,
-    tradeoff_markdown,
-    tradeoff_parts,
-    tradeoff_title,
-)
+from conset.report.sections import Section
+from conset.report.sweeps import curves_section, regions_section, tradeoff_section
 from conset.studies.compare import Policies, chart_exchanges, chart_regions, trace_curves
 from conset.studies.compare.regions import SIZES, degrees_of
 from conset.studies.compare.stages import compare_stages
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 COMPLETE = "alltoall"
 """The pattern whose map has machines where others have degrees."""
@@ -62,16 +38,12 @@ class Compared:
     Attributes:
         body: what `--json` has.
         records: rows of a tidy table.
-        parts: for a terminal, one below the other.
-        markdown: the same as Markdown.
-        picture: the same drawn.
+        sections: for people; the first picture is drawn.
     """
 
     body: dict[str, Any]
     records: list[dict[str, Any]]
-    parts: list[RenderableType]
-    markdown: Callable[[], str]
-    picture: Callable[[], Figure]
+    sections: Sequence[Section]
 
 
 def compare_curves(
@@ -87,8 +59,7 @@ def compare_curves(
         InputError: the pattern is no complete exchange on a mesh or torus.
     """
     curves = trace_curves(pattern, machine, options, progress, sizes=sizes, by=by)
-    title, objects = curves_title(pattern.name, machine.name), [each.to_object() for each in curves]
-    subtitle = curves_subtitle(curves)
+    objects = [each.to_object() for each in curves]
     return Compared(
         {"curve": objects[0], "curves": objects},
         [
@@ -96,9 +67,7 @@ def compare_curves(
             for curve in objects
             for point in curve["points"]
         ],
-        list(curves_parts(curves, title)),
-        partial(curves_markdown, curves, title=title),
-        partial(picture_curve, curves, title=title, subtitle=subtitle),
+        [curves_section(curves, pattern.name, machine.name)],
     )
 
 
@@ -118,13 +87,11 @@ def compare_programs(
     rows = compare_stages(
         pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress
     )
-    title, records = tradeoff_title(pattern.name, machine.name), [row.to_object() for row in rows]
+    records = [row.to_object() for row in rows]
     return Compared(
         {"stages": records},
         records,
-        list(tradeoff_parts(rows, title)),
-        partial(tradeoff_markdown, rows, title=title),
-        lambda: draw_tradeoff(rows, title=title, subtitle=tradeoff_lines(rows)[0]),
+        [tradeoff_section(rows, pattern.name, machine.name)],
     )
 
 
@@ -168,14 +135,11 @@ def compare_regions(
         regions = chart_exchanges(machines, names, options, **how)
     else:
         regions = chart_regions(generator, machine, names, options, **how)
-    title = regions_title(generator, machine.name, machines=generator == COMPLETE)
-    subtitle, whole = regions_subtitle(regions), regions.to_object()
+    whole = regions.to_object()
     return Compared(
         {"map": whole, "skipped": list(regions.skipped)},
         list(whole["cells"]),
-        list(titled_parts(title, regions_table(regions), regions_lines(regions))),
-        partial(regions_markdown, regions, title=title),
-        partial(picture_regions, regions, title=title, subtitle=subtitle),
+        [regions_section(regions, generator, machine.name)],
     )
 
 

@@ -30,7 +30,13 @@ from conset.methods.phases.table import whose_fault
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.layout import require_layout_path
 from conset.pattern.pattern import Pattern
-from conset.report.outcome import combined_text, compile_text, program_object, program_text
+from conset.report.outcome import (
+    combined_section,
+    compile_section,
+    program_object,
+    program_section,
+)
+from conset.report.terminal import section_text
 from conset.schedule.document import AnyDocument
 from conset.schedule.files.compiled import document_of, require_writable, write_compiled
 from conset.schedule.manifest import Manifest
@@ -154,7 +160,7 @@ def _compile_directly(
         schedule = compile_pattern(pattern, machine, options, manifest=manifest)
     with progress("verifying, bounding, predicting"):
         body = summarize(schedule)
-    text = compile_text(schedule, body)
+    text = section_text(compile_section(schedule, body), 10, quiet=False)
     return _Made(body, text, body["stopped_early"], body["verified"], schedule)
 
 
@@ -168,7 +174,7 @@ def _compile_combined(
     with progress("verifying, bounding, predicting"):
         body = summarize_combination(found)
     what = found.whole if found.combine == DIRECT else found.program
-    text = combined_text(found, body)
+    text = section_text(combined_section(found, body), 10, quiet=False)
     return _Made(body, text, body["stopped_early"], body["verified"], what)
 
 
@@ -182,5 +188,6 @@ def _compile_blocks(
         document = document_of(program)
         verified = verify(document).ok
     prediction = predict_program(program)
-    body, text = program_object(program, prediction), program_text(program, prediction)
+    body = program_object(program, prediction)
+    text = section_text(program_section(program, prediction), 10, quiet=False)
     return _Made(body, text, program.stopped_early, verified, document, "conset/program@1")

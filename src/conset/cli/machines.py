@@ -19,8 +19,7 @@ from conset.machine.flat_file import write_machine
 from conset.machine.machine import Machine
 from conset.machine.preset import PRESETS, TEXTS, TODAY
 from conset.machine.spec import parse_machine
-from conset.report.machine import machine_table
-from conset.report.presets import (
+from conset.report.catalogue import (
     TEXTS_ARE,
     described,
     families_object,
@@ -33,6 +32,7 @@ from conset.report.presets import (
     remarks_table,
     structure_rows,
 )
+from conset.report.machine import machine_table
 from conset.schedule.manifest import Manifest, sha256_of
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -25,6 +25,8 @@ from conset.schedule.manifest import Manifest
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from rich.console import Console, RenderableType
+
+    from conset.report.sections import Section
 
 WIDTH = 120
 """Columns of tables where the output is no terminal."""
@@ -58,6 +60,27 @@ def print_parts(parts: Iterable[RenderableType], as_json: bool = False) -> None:
     out = console(as_json)
     for part in parts:
         out.print(part)
+
+
+def print_outcome(section: Section, width: int, as_json: bool = False) -> None:
+    """Title and facts of an outcome, labels `width` letters wide, then its tables."""
+    from conset.report.terminal import outcome_parts
+
+    print_parts(outcome_parts(section, width), as_json)
+
+
+def print_sections(
+    sections: Sequence[Section], as_json: bool = False, *, markdown: bool = False
+) -> None:
+    """Sections one below the other, as Markdown where asked."""
+    from conset.report.markdown import section_markdown
+    from conset.report.terminal import section_parts
+
+    for k, section in enumerate(sections):
+        if markdown:
+            print_markdown(("\n" if k else "") + section_markdown(section), as_json)
+        else:
+            print_parts([*([""] if k else []), *section_parts(section)], as_json)
 
 
 def print_markdown(text: str, as_json: bool = False) -> None:

@@ -16,18 +16,13 @@ from conset.base.errors import InputError, UsageError
 from conset.base.flat import FlatValue
 from conset.cli.inputs import SyncOption, read_verified
 from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, refuse
-from conset.cli.output import console, print_json, progress
+from conset.cli.output import print_json, print_outcome, progress
 from conset.execution.c_program import SUFFIX, CProgramHead, require_c_path, write_c_program
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.plan_file import plan_items, require_plan_path, write_plan_file
 from conset.models.settings import parse_count
 from conset.pattern.layout import read_layout
-from conset.report.plans import (
-    connections_text,
-    plan_text,
-    summarize_connections,
-    summarize_plan,
-)
+from conset.report.outcome import plan_section, summarize_connections, summarize_plan
 from conset.schedule.policy import InFlight
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
@@ -109,13 +104,10 @@ def command(
             else:
                 write_plan_file(planned, output, items, opened)
     body: dict[str, Any] = {}
-    lines = []
     if planned is not None:
         body |= summarize_plan(planned)
-        lines.append(plan_text(body))
     if opened is not None:
         body |= summarize_connections(opened)
-        lines.append(connections_text(body))
     if json:
         name = None if layout is None else layout.name
         given: dict[str, Any] = {
@@ -127,7 +119,7 @@ def command(
         given |= {"c": True} if c_text else {"connections": connections}
         seed = what.manifest.seed
         print_json("conset/plan@1", body, manifest_of_file("plan", file, seed, given))
-    console(json).print("\n".join(lines))
+    print_outcome(plan_section(body), 14, json)
 
 
 def _check_output(output: Path | None, c_text: bool) -> bool:

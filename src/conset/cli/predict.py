@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from conset.base.errors import UsageError
 from conset.cli.inputs import SyncOption
@@ -23,11 +22,11 @@ from conset.cli.options import (
     completing,
     manifest_of_file,
 )
-from conset.cli.output import console, print_json, progress
+from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation.options import FORMULA
 from conset.machine.spec import merge_settings, parse_machine, with_settings
 from conset.models.formula.evaluate import predict_program
-from conset.report.outcome import prediction_text, program_text
+from conset.report.outcome import prediction_section, program_section
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.program import Program
 from conset.studies.compare import check_by, time_schedule
@@ -78,12 +77,12 @@ def command(
             )
         prediction = predict_program(found, machine=machine)
         body = {**prediction.to_object(), "by": FORMULA}
-        text = program_text(found, prediction, verified=False)
+        section, width = program_section(found, prediction, verified=False), 10
     else:
         whole = found.whole
         with progress("predicting", messages=whole.transfers):
             timing = time_schedule(whole, sync=sync, machine=machine, by=by)
-        body, text = timing.to_object(), escape(prediction_text(timing))
+        body, section, width = timing.to_object(), prediction_section(timing), 8
     if json:
         print_json(SCHEMA, body, manifest)
-    console(json).print(text)
+    print_outcome(section, width, json)

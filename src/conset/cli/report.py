@@ -9,7 +9,7 @@ import typer
 
 from conset.cli.options import JsonOption
 from conset.cli.output import print_json, print_parts, progress
-from conset.report.files import files_table, violation_notes, write_files_page
+from conset.report.files import files_parts, write_files_page
 from conset.report.page import check_page_path
 from conset.schedule.manifest import Manifest, sha256_of
 from conset.studies.compare.files import examine
@@ -49,4 +49,4 @@ def command(
         print_json(
             SCHEMA, {"files": [dict(each.facts) for each in found]}, Manifest(command, 0, digest)
         )
-    print_parts([files_table(found), *violation_notes(found)], json)
+    print_parts(files_parts(found), json)

@@ -13,7 +13,6 @@ import typer
 
 from conset.api import run, run_at_run_time
 from conset.base.errors import ConsetError, UsageError, VerificationError
-from conset.base.files import replacing
 from conset.base.units import count_of
 from conset.cli.inputs import Reading, SyncOption, manifest_of, read_verified, refuse_ranks
 from conset.cli.options import (
@@ -24,11 +23,12 @@ from conset.cli.options import (
     manifest_of_file,
     refuse,
 )
-from conset.cli.output import console, print_json, print_parts, progress
+from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.execution.launcher import find_job
 from conset.models.settings import parse_count
-from conset.report.outcome import run_table, run_text
-from conset.report.run_time import run_time_markdown, run_time_parts
+from conset.report.markdown import write_report
+from conset.report.outcome import run_section
+from conset.report.run_time import run_time_section
 from conset.schedule.policy import InFlight
 
 
@@ -138,10 +138,9 @@ def command(
                 manifest = manifest_of("run --at-run-time", file, on, seed or 0, given)
                 print_json("conset/run-time@1", result.to_object(), manifest)
             if speaks:
-                print_parts(run_time_parts(result), json)
+                print_sections([run_time_section(result)], json)
             if speaks and output is not None:
-                with replacing(output) as temporary:
-                    temporary.write_text(run_time_markdown(result), encoding="utf-8")
+                write_report(output, [run_time_section(result)])
     except ConsetError as error:
         if not speaks:
             raise typer.Exit(error.exit_code) from None
@@ -174,8 +173,7 @@ def _run_file(
         manifest = manifest_of_file("run", file, what.manifest.seed, given)
         print_json("conset/run@1", result.to_object(), manifest)
     text = console(as_json)
-    text.print(run_text(result))
-    text.print(run_table(result))
+    print_outcome(run_section(result), 14, as_json)
     for note in result.notes:
         text.print(note, markup=False)
     if result.mismatches:

@@ -35,27 +35,24 @@ from conset.models.phases_over_time import switching
 from conset.models.timeline_file import read_record
 from conset.pattern.generators.table import GENERATORS
 from conset.pattern.spec import input_path
-from conset.report.guarantees import (
-    program_guarantees_object,
-    program_guarantees_text,
-    program_linkage_object,
-    program_linkage_text,
-)
-from conset.report.html import machine_html, pattern_html
+from conset.report.facts import machine_object, pattern_object
 from conset.report.machine import machine_text, picture_machine
-from conset.report.objects import machine_object, pattern_object, views_object
-from conset.report.outcome import program_object, program_text
-from conset.report.page import is_page, write_page, write_schedule_page
+from conset.report.outcome import program_object, program_section
+from conset.report.page import is_page, machine_html, pattern_html, write_page
 from conset.report.pattern import pattern_text, picture_pattern
-from conset.report.picture_blocks import picture_blocks
-from conset.report.picture_schedule import picture_phase, picture_schedule
-from conset.report.picture_stages import picture_message, require_paths
-from conset.report.picture_timeline import picture_timeline
-from conset.report.routes import check_phase
+from conset.report.program_pictures import picture_blocks, picture_message, require_paths
+from conset.report.schedule import (
+    Views,
+    check_phase,
+    program_views_object,
+    program_views_text,
+    views_object,
+    views_text,
+)
+from conset.report.schedule_pictures import picture_phase, picture_schedule, write_schedule_page
 from conset.report.style import check_picture_path, require_matplotlib, save
-from conset.report.terminal_schedule import Views, views_text
-from conset.report.terminal_timeline import timeline_text
-from conset.report.timeline_view import TimelineView
+from conset.report.terminal import section_text
+from conset.report.timeline import TimelineView, picture_timeline, timeline_text
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import SCHEDULE, TIMELINE, sniff
@@ -353,16 +350,10 @@ def _shown_program(path: Path, views: Views, message: int | None) -> _Shown:
     assert isinstance(program, Program)
     prediction = predict_program(program)
     verified = verify(read_document(path)).ok  # with the figures that it states
-    text = program_text(program, prediction, verified=verified)
+    section = program_section(program, prediction, verified=verified)
+    text = section_text(section, 10, quiet=False)
     body = {"name": path.name, **program_object(program, prediction), "verified": verified}
-    texts = []
-    if views.linkage is not None:
-        node = None if views.linkage < 0 else views.linkage
-        texts.append(program_linkage_text(program, node))
-        body["linkage"] = program_linkage_object(program, node)
-    if views.guarantees:
-        texts.append(program_guarantees_text(program))
-        body["guarantees"] = program_guarantees_object(program)
+    body |= program_views_object(program, views)
 
     def draw(output: Path) -> None:
         if program.paths is None and message is None:
@@ -375,7 +366,7 @@ def _shown_program(path: Path, views: Views, message: int | None) -> _Shown:
         _drawing(title, way, facts=facts, text=text)(output)
 
     warning = f"this program breaks rules: conset verify {path} names them"
-    shown = "\n\n".join(texts) or text
+    shown = program_views_text(program, views) or text
     return _Shown(body, program.manifest, lambda _: shown, draw, "" if verified else warning)
 
 

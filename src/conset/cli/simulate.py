@@ -31,7 +31,7 @@ from conset.cli.options import (
     refuse,
 )
 from conset.cli.options import MODELS as MODEL_TABLE
-from conset.cli.output import console, print_json, progress
+from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.cli.verify import check_record, print_violations
 from conset.compilation.options import POLICIES
 from conset.machine.machine import Machine
@@ -49,17 +49,10 @@ from conset.models.trace import read_trace
 from conset.models.workload import Workload
 from conset.report import style
 from conset.report.facts import pattern_label
-from conset.report.latency import (
-    latency_lines,
-    latency_markdown,
-    latency_table,
-    latency_title,
-    picture_latency,
-)
+from conset.report.markdown import write_report
 from conset.report.outcome import check_object, check_text, switch_text
-from conset.report.picture_timeline import picture_timeline
-from conset.report.terminal_timeline import simulation_text
-from conset.report.timeline_view import TimelineView
+from conset.report.sweeps import latency_section
+from conset.report.timeline import TimelineView, picture_timeline, simulation_section
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.manifest import Manifest
 from conset.schedule.policy import KINDS, InFlight, parse_sync
@@ -228,10 +221,7 @@ def command(
         _write_curve(output, curve, manifest)
     if json:
         print_json(SCHEMA, curve.to_object(), manifest)
-    out = console(json)
-    out.print(latency_title(curve), markup=False)
-    out.print(latency_table(curve))
-    out.print("\n".join(latency_lines(curve)), markup=False)
+    print_sections([latency_section(curve)], json)
 
 
 def _simulate_file(
@@ -269,7 +259,8 @@ def _simulate_file(
             _write(record, output, settings)
     violations = check_record(record) if check else ()
     body, out = timeline.to_object(), console(as_json)
-    lines = [simulation_text(timeline, machine)]
+    section = simulation_section(timeline, machine)
+    lines = []
     if given.blocks:
         switch = simulated_switches(timeline, machine, machine.costs_for(workload.method))
         body |= {} if switch is None else {"switch": switch.to_object()}
@@ -278,6 +269,7 @@ def _simulate_file(
         body["check"] = check_object(record, violations)
     if as_json:
         print_json(SCHEMA, body, manifest)
+    print_outcome(section, 12, as_json)
     for line in lines:
         out.print(line, markup=False)
     if check:
@@ -401,17 +393,10 @@ def _check_curve(output: Path) -> None:
 
 
 def _write_curve(output: Path, curve: LoadCurve, manifest: Manifest) -> None:
-    if output.suffix.lower() in style.FORMATS:
-        subtitle = latency_lines(curve)[1]
-        style.save(
-            lambda: picture_latency(curve, title=latency_title(curve), subtitle=subtitle), output
-        )
+    if output.suffix.lower() in (MARKDOWN, *style.FORMATS):
+        write_report(output, [latency_section(curve)])
         return
-    if output.suffix.lower() == MARKDOWN:
-        text = latency_markdown(curve, title=latency_title(curve))
-    else:
-        whole = {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()}
-        del whole["elapsed_s"]  # the same seed gives the same bytes
-        text = json.dumps(whole, indent=1) + "\n"
+    whole = {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()}
+    del whole["elapsed_s"]  # the same seed gives the same bytes
     with replacing(output) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(json.dumps(whole, indent=1) + "\n")

@@ -12,13 +12,7 @@ from conset.base.units import count_of
 from conset.cli.options import FileArgument, JsonOption, refuse
 from conset.cli.output import print_json, progress
 from conset.models.timeline_file import Record, read_record
-from conset.report.outcome import (
-    check_object,
-    check_text,
-    verified_program_text,
-    verified_schedule_text,
-    violation_lines,
-)
+from conset.report.outcome import check_object, check_text, verified_text, violation_lines
 from conset.schedule.document import Document
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import sniff
@@ -63,9 +57,9 @@ def command(
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
         if isinstance(document, Document):
-            line = verified_schedule_text(verification.figures, document.source.size)
+            line = verified_text(verification.figures, document.source.size)
         else:
-            line = verified_program_text(verification.figures)
+            line = verified_text(verification.figures)
         violations, body = verification.violations, verification.to_object()
         manifest = Manifest(**document.manifest)
     if as_json:

@@ -1,6 +1,6 @@
-"""Campaigns: the summary in a terminal, the page and the Markdown.
+"""Campaigns: the summary in a terminal, a page with pictures for each fabric, Markdown.
 
-The page has a table and pictures for each fabric.
+Pictures show ratios to posting everything with intervals, and predictions beside measurements.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from conset.base import VERSION
 from conset.base.units import count_of, format_size, format_time
 from conset.compilation.options import FORMULA
 from conset.execution.stopping import Ratio
-from conset.report.markdown import plain, table_markdown
+from conset.report import style
+from conset.report.markdown import plain, table_lines
+from conset.report.page import anchor, write_sections
+from conset.report.sections import Fact, Part, Section, Table
 from conset.studies.campaign.campaign import Campaign
 from conset.studies.campaign.result import (
     MODEL,
@@ -22,65 +28,48 @@ from conset.studies.campaign.result import (
     Contest,
     Errors,
     FabricSummary,
+    predictors,
     summarize_campaign,
 )
 from conset.studies.campaign.run import CampaignRun, failure_text
 from conset.studies.contender import NAIVE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-SUMMARY = (
-    "fabric",
-    "cases",
-    "right",
-    "above posting",
-    "largest / best",
-    "order pays",
-    "gain",
-    "gain over MPI",
-    "error, choice",
-    "error, all",
-    "by formula",
+WORTH = 1.25
+"""Gains from here on are counted."""
+LEGEND = (
+    "Right: within 5 % of the best measured, or not told from it by the measurement, and not above "
+    "1.05 × posting everything. Ratios are medians of times paired by repetition, with 95 % "
+    "bootstrap intervals; below 1 is faster.",
+    "Order pays where something is faster than posting everything by more than 5 % and beyond its "
+    "interval. Gain: how much faster the choice is there than posting everything, and than MPI's "
+    "own; median, the largest in brackets.",
+    "Errors: predicted over measured, less 1, by the machine's own model unless said otherwise; "
+    "median of absolute values, the worst in brackets.",
 )
-CASES = (
-    "case",
-    "choice",
-    "predicted",
-    "measured",
-    "posting everything",
-    "best",
-    "MPI's own",
-    "choice / posting",
-    "choice / best",
-    "verdict",
-)
-CONTENDERS = (
-    "contender",
-    "repetitions",
-    "median",
-    "/ posting everything",
-    "predicted",
-    "error",
-    "by formula",
-    "error",
-)
-_LEFT = (0, 1, 5, 6, 9)
+MPI_NAMES = {
+    "alltoallv": "MPI_Alltoallv",
+    "neighbor_alltoallv": "MPI_Neighbor_alltoallv",
+    "alltoall": "MPI_Alltoall",
+}
+
+
+# Names and figures
 
 
 def choice_name(choice: Contest) -> str:
-    """`negotiated c1 ready`, or `posting everything random`."""
+    """Return `negotiated c1 ready`, or `posting everything random`."""
     facts = choice.facts
     words = [
         str(facts["method"]),
         *([] if facts["contention"] is None else [f"c{facts['contention']}"]),
     ]
     words += [] if facts["posting"] == "schedule" else [str(facts["posting"])]
-    words += (
-        []
-        if facts["sync"] == "none" and (facts["phases"] <= 1 or facts["in_flight"])
-        else [str(facts["sync"])]
-    )
+    free = facts["phases"] <= 1 or facts["in_flight"]
+    words += [] if facts["sync"] == "none" and free else [str(facts["sync"])]
     words += [] if facts["in_flight"] is None else [f"{facts['in_flight']} in flight"]
     words += [] if facts["stages"] <= 1 else [f"{facts['stages']} stages"]
     if facts["method"] == NAIVE and facts["sync"] == "none":
@@ -88,292 +77,190 @@ def choice_name(choice: Contest) -> str:
     return " ".join(words)
 
 
-def contender_name(result: CaseResult, contest: Contest) -> str:
-    """Its name; of the choice what was chosen, of what posts everything that."""
+def contender_name(contest: Contest) -> str:
+    """Return its name; of the choice what was chosen, of what posts everything that."""
     if contest.kind == "choice":
         return f"the choice: {choice_name(contest)}"
     if contest.kind == "mpi":
-        return {"alltoallv": "MPI_Alltoallv", "alltoall": "MPI_Alltoall"}.get(
-            contest.name, "MPI_Neighbor_alltoallv"
-        )
+        return MPI_NAMES.get(contest.name, MPI_NAMES["neighbor_alltoallv"])
     return "posting everything" if contest.name == NAIVE else contest.name
 
 
 def format_ratio(ratio: Ratio | None, *, simulated: bool = False) -> str:
-    """`0.68 (0.66 to 0.74)`."""
+    """Return `0.68 (0.66 to 0.74)`."""
     if ratio is None:
         return ""
-    return (
-        f"{ratio.median:.2f}"
-        if simulated
-        else f"{ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
-    )
+    interval = "" if simulated else f" ({ratio.low:.2f} to {ratio.high:.2f})"
+    return f"{ratio.median:.2f}{interval}"
 
 
 def format_error(error: float | None) -> str:
-    """`+12 %`."""
+    """Return `+12 %`."""
     return "" if error is None else f"{100 * error:+.0f} %"
 
 
-def _predicted(result: CaseResult) -> str:
-    choice = result.choice
-    by = result.predictor(choice)
-    if by not in choice.predicted_s:
-        return ""
-    return f"{format_time(choice.predicted_s[by])} ({format_error(choice.error_of(by))})"
-
-
-def case_cells(result: CaseResult, *, with_machine: bool = False) -> list[str]:
-    """A row of `CASES`."""
-    mpi, best = result.best_mpi, result.best
-    is_choice = best is result.choice or best.same_as == "auto"
-    return [
-        result.name if with_machine else result.case.label,
-        choice_name(result.choice),
-        _predicted(result),
-        format_time(result.choice.median_s),
-        format_time(result.naive.median_s),
-        f"{'the choice' if is_choice else contender_name(result, best)} "
-        f"{format_time(best.median_s)}",
-        "" if mpi is None else f"{contender_name(result, mpi)} {format_time(mpi.median_s)}",
-        format_ratio(result.to_naive(result.choice), simulated=result.simulated),
-        format_ratio(result.to_best, simulated=result.simulated),
-        result.verdict,
-    ]
-
-
-PAGE = (
-    "case",
-    "choice",
-    "predicted",
-    "measured",
-    "posting",
-    "/ posting",
-    "verdict",
-    "best",
-    "MPI's own",
-)
-"""Columns of the page, which have to stand beside each other."""
-
-
 def _short_time(time_s: float) -> str:
-    """Three digits."""
+    """Return a time with three digits."""
     return format_time(float(f"{time_s:.3g}"))
 
 
-def _short_name(result: CaseResult, contest: Contest) -> str:
-    """`Neighbor` for `MPI_Neighbor_alltoallv`."""
-    return contender_name(result, contest).removeprefix("MPI_").removesuffix("_alltoallv")
+def case_cells(
+    result: CaseResult, *, with_machine: bool = False, short: bool = False
+) -> dict[str, str]:
+    """Return what tables show of a case, by column; `short` for a page.
+
+    `short`: times of three digits, `0.62 ±0.03` with half of the interval.
+    """
+    choice, mpi, best = result.choice, result.best_mpi, result.best
+    form = _short_time if short else format_time
+
+    def timed(contest: Contest | None) -> str:
+        if contest is None:
+            return ""
+        name = contender_name(contest)
+        if short:
+            name = name.removeprefix("MPI_").removesuffix("_alltoallv")
+        return f"{name} {form(contest.median_s)}"
+
+    by = result.predictor(choice)
+    error, predicted_s = format_error(choice.error_of(by)), choice.predicted_s.get(by)
+    ratio = result.to_naive(choice)
+    half = "" if result.simulated else f" ±{(ratio.high - ratio.low) / 2:.2f}"
+    is_choice = best is choice or best.same_as == (choice.name if short else "auto")
+    own = "the choice" if short else f"the choice {form(best.median_s)}"
+    return {
+        "case": result.name if with_machine else result.case.label,
+        "choice": choice_name(choice),
+        "predicted": "" if predicted_s is None else f"{form(predicted_s)} ({error})",
+        "error": error,
+        timed_as([result]): form(choice.median_s),
+        "posting everything": form(result.naive.median_s),
+        "best": own if is_choice else timed(best),
+        "MPI's own": timed(mpi),
+        "MPI's time": "" if mpi is None else form(mpi.median_s),
+        "choice / posting": format_ratio(ratio, simulated=result.simulated),
+        "/ posting": f"{ratio.median:.2f}{half}",
+        "choice / best": format_ratio(result.to_best, simulated=result.simulated),
+        "verdict": result.verdict,
+        "short verdict": result.verdict.removeprefix("right: "),
+    }
 
 
-def _page_cells(result: CaseResult, *, with_machine: bool) -> list[str]:
-    """A row of `PAGE`."""
-    full = case_cells(result, with_machine=with_machine)
-    choice, best, mpi, by = (
-        result.choice,
-        result.best,
-        result.best_mpi,
-        result.predictor(result.choice),
-    )
-    predicted = choice.predicted_s.get(by)
-    is_choice = best is choice or best.same_as == choice.name
-    fastest = f"{_short_name(result, best)} {_short_time(best.median_s)}"
-    return [
-        *full[:2],
-        ""
-        if predicted is None
-        else f"{_short_time(predicted)} ({format_error(choice.error_of(by))})",
-        _short_time(choice.median_s),
-        _short_time(result.naive.median_s),
-        _short_ratio(result),
-        full[-1],
-        "the choice" if is_choice else fastest,
-        "" if mpi is None else f"{_short_name(result, mpi)} {_short_time(mpi.median_s)}",
-    ]
-
-
-def _short_ratio(result: CaseResult) -> str:
-    """`0.62 ±0.03`: half of the interval."""
-    ratio = result.to_naive(result.choice)
-    return (
-        f"{ratio.median:.2f}"
-        if result.simulated
-        else f"{ratio.median:.2f} ±{(ratio.high - ratio.low) / 2:.2f}"
-    )
-
-
-SHORT = ("case", "choice", "time", "predicted", "posting", "MPI's own", "/ posting", "verdict")
-"""Columns of a terminal."""
-SHORT_SUMMARY = (
-    "fabric",
-    "cases",
-    "right",
-    "worst",
-    "pays in",
-    "/ posting",
-    "/ MPI's own",
-    "errors",
-    "by formula",
-)
-
-
-def _short_cells(result: CaseResult) -> list[str]:
-    """A row of `SHORT`."""
-    mpi = result.best_mpi
-    return [
-        result.name,
-        choice_name(result.choice),
-        format_time(result.choice.median_s),
-        format_error(result.choice.error_of(result.predictor(result.choice))),
-        format_time(result.naive.median_s),
-        "" if mpi is None else format_time(mpi.median_s),
-        _short_ratio(result),
-        result.verdict.removeprefix("right: "),
-    ]
-
-
-def _short_summary(summary: FabricSummary) -> list[str]:
-    """A row of `SHORT_SUMMARY`."""
-    gains = [gain if gain is None else 1 / gain for gain in (summary.gain, summary.gain_mpi)]
-    return [
-        summary.fabric,
-        str(summary.cases),
-        f"{summary.right} ({100 * summary.share:.0f} %)",
-        f"{summary.worst:.2f}",
-        str(summary.pays),
-        *("" if gain is None else f"{gain:.2f}" for gain in gains),
-        _errors(summary.errors, MODEL),
-        _errors(summary.errors, FORMULA),
-    ]
-
-
-def _errors(errors: Mapping[str, Errors], by: str) -> str:
-    """`5 % (-14 %)`."""
-    found = errors.get(by)
-    return "" if found is None else f"{100 * found.median:.0f} % ({100 * found.worst:+.0f} %)"
-
-
-def _gain(median: float | None, most: float | None) -> str:
-    return "" if median is None or most is None else f"{median:.2f} × ({most:.2f})"
-
-
-def summary_cells(summary: FabricSummary) -> list[str]:
-    """A row of `SUMMARY`."""
-    return [
-        summary.fabric,
-        str(summary.cases),
-        f"{summary.right} ({100 * summary.share:.0f} %)",
-        str(summary.above_naive),
-        f"{summary.worst:.2f}",
-        str(summary.pays),
-        _gain(summary.gain, summary.gain_most),
-        _gain(summary.gain_mpi, summary.gain_mpi_most),
-        _errors(summary.choice_errors, MODEL),
-        _errors(summary.errors, MODEL),
-        _errors(summary.errors, FORMULA),
-    ]
-
-
-def _used(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> list[int]:
-    """Columns that say anything."""
-    return [k for k in range(len(columns)) if not rows or any(row[k] for row in rows)]
-
-
-def _timed(results: Sequence[CaseResult]) -> str:
-    """How times were found: `measured`, or `simulated`."""
+def timed_as(results: Sequence[CaseResult]) -> str:
+    """Return how times were found: `measured`, or `simulated`."""
     return "simulated" if results[0].simulated else "measured"
 
 
-def _heads(columns: Sequence[str], results: Sequence[CaseResult]) -> list[str]:
-    """Columns of measured or of simulated times."""
-    return [_timed(results) if name == "measured" else name for name in columns]
+def _table(
+    rows: Sequence[Mapping[str, str]],
+    columns: Mapping[str, str],
+    left: Sequence[str],
+    best: Sequence[int] = (),
+) -> Table:
+    """Return a table of columns (key of a cell → head) that have a text in any row."""
+    places = [k for k, key in enumerate(columns) if key in left]
+    cells = [[row[key] for key in columns] for row in rows]
+    return Table(list(columns.values()), cells, places, best=best).without_empty()
 
 
-def _kept(cells: Sequence[str], used: Sequence[int]) -> list[str]:
-    return [cells[k] for k in used]
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+def summary_cells(summary: FabricSummary) -> dict[str, str]:
+    """Return what tables show of a fabric, by column."""
+
+    def gain(value: float | None, most: float | None) -> str:
+        return "" if value is None or most is None else f"{value:.2f} × ({most:.2f})"
+
+    def over(value: float | None) -> str:
+        return "" if value is None else f"{1 / value:.2f}"
+
+    def errors(of: Mapping[str, Errors], by: str) -> str:
+        """Return `5 % (-14 %)`."""
+        found = of.get(by)
+        return "" if found is None else f"{100 * found.median:.0f} % ({100 * found.worst:+.0f} %)"
+
+    return {
+        "fabric": summary.fabric,
+        "cases": str(summary.cases),
+        "right": f"{summary.right} ({100 * summary.share:.0f} %)",
+        "above posting": str(summary.above_naive),
+        "largest / best": f"{summary.worst:.2f}",
+        "order pays": str(summary.pays),
+        "gain": gain(summary.gain, summary.gain_most),
+        "gain over MPI": gain(summary.gain_mpi, summary.gain_mpi_most),
+        "/ posting": over(summary.gain),
+        "/ MPI's own": over(summary.gain_mpi),
+        "error, choice": errors(summary.choice_errors, MODEL),
+        "error, all": errors(summary.errors, MODEL),
+        "by formula": errors(summary.errors, FORMULA),
+    }
+
+
+SUMMARY = _same(
+    *("fabric", "cases", "right", "above posting", "largest / best", "order pays", "gain"),
+    *("gain over MPI", "error, choice", "error, all", "by formula"),
+)
+
+
+# Sentences
 
 
 def headline_of(results: Sequence[CaseResult]) -> str:
-    """A sentence such as `the choice was right in 33 of 36 cases (92 %)`.
-
-    It goes on: `, and never above 1.05 × posting everything`.
-    """
+    """Return `the choice was right in 33 of 36 cases (92 %), and never above …`."""
     right = sum(result.is_right for result in results)
-    above = [result for result in results if result.is_above_naive]
+    above = sum(result.is_above_naive for result in results)
     limit = "above 1.05 × posting everything"
-    never = f"{limit} in {len(above)}" if above else f"never {limit}"
+    never = f"{limit} in {above}" if above else f"never {limit}"
     share = 100 * right / len(results)
-    return (
-        f"the choice was right in {right} of {count_of(len(results), 'case')} "
-        f"({share:.0f} %), {never}"
-    )
+    cases = f"{right} of {count_of(len(results), 'case')} ({share:.0f} %)"
+    return f"the choice was right in {cases}, {never}"
 
 
 def findings_of(results: Sequence[CaseResult]) -> str:
-    """Sentences on what was gained where order pays, and how exact predictions were."""
-    said = []
-    paying = [result for result in results if result.pays]
-    if paying:
-        gains = [1 / result.to_naive(result.choice).median for result in paying]
-        said.append(
-            f"Order pays in {len(paying)} of {count_of(len(results), 'case')}; there the choice "
-            f"is {median(gains):.2f} "
-            f"times as fast as posting everything in the median, and at least {WORTH} times in "
-            f"{sum(gain >= WORTH for gain in gains)}."
-        )
-    else:
-        said.append(
-            "Nothing is faster than posting everything beyond doubt, by more than 5 %, in any case."
-        )
-    errors = [
-        error
-        for each in results
-        if (error := each.choice.error_of(each.predictor(each.choice))) is not None
+    """Return what was gained where order pays, and how exact predictions of the choice were."""
+    said = [
+        "Nothing is faster than posting everything beyond doubt, by more than 5 %, in any case."
     ]
+    gains = [1 / result.to_naive(result.choice).median for result in results if result.pays]
+    if gains:
+        faster = f"{median(gains):.2f} times as fast as posting everything in the median"
+        worth = f"at least {WORTH} times in {sum(gain >= WORTH for gain in gains)}"
+        cases = f"{len(gains)} of {count_of(len(results), 'case')}"
+        said = [f"Order pays in {cases}; there the choice is {faster}, and {worth}."]
+    found = (each.choice.error_of(each.predictor(each.choice)) for each in results)
+    errors = [abs(error) for error in found if error is not None]
     if errors:
-        near, far = (sum(abs(error) <= limit for error in errors) for limit in (0.10, 0.15))
-        said.append(
-            f"What it takes was predicted within 10 % in {near} of {len(errors)}, within "
-            f"15 % in {far}."
-        )
+        near, far = (sum(error <= limit for error in errors) for limit in (0.10, 0.15))
+        within = f"within 10 % in {near} of {len(errors)}, within 15 % in {far}"
+        said.append(f"What it takes was predicted {within}.")
     return " ".join(said)
 
 
-WORTH = 1.25
-"""Gains from here on are counted."""
-
-
 def left_of(campaign: Campaign, results: Sequence[CaseResult]) -> str:
-    """How many cases have no result, in a sentence, or ""."""
+    """Return how many cases have no result, in a sentence, or ""."""
     left, cases = len(campaign.cases) - len(results), len(campaign.cases)
     are = "is" if left == 1 else "are"
-    return (
-        f"{left} of {count_of(cases, 'case')} {are} not done, and not in these figures."
-        if left
-        else ""
-    )
+    of = f"{left} of {count_of(cases, 'case')} {are}"
+    return f"{of} not done, and not in these figures." if left else ""
 
 
 def why_wrong(result: CaseResult) -> str:
-    """Of a case in which the choice was not right.
-
-    What is faster, and what the model says of the two; else "".
-    """
+    """Return what is faster than a wrong choice, and what the model predicts of both; else ""."""
     if result.is_right:
         return ""
-    choice, rival = result.choice, result.naive if result.is_above_naive else result.best
-    ratio = result.to_naive(choice) if result.is_above_naive else result.to_best
+    choice, rival, ratio = result.choice, result.best, result.to_best
+    if result.is_above_naive:
+        rival, ratio = result.naive, result.to_naive(choice)
     by, other = (
         choice.predicted_s.get(result.predictor(choice)),
         rival.predicted_s.get(result.predictor(rival)),
     )
-    name = contender_name(result, rival)
+    name = contender_name(rival)
     if by is None or other is None:
-        said = (
-            f"of {name} no model says anything"
-            if rival.kind == "mpi"
-            else "no model says anything of the two"
-        )
+        said = f"of {name} no model says anything"
+        said = said if rival.kind == "mpi" else "no model says anything of the two"
     else:
         order = (
             "the same order"
@@ -382,35 +269,15 @@ def why_wrong(result: CaseResult) -> str:
             if other > by
             else "no difference"
         )
-        said = (
-            f"{result.predictor(choice)} says {format_time(by)} against "
-            f"{format_time(other)}, {order}"
-        )
-    return (
-        f"{choice_name(choice)} took {format_ratio(ratio, simulated=result.simulated)} × {name}, "
-        f"{format_time(choice.median_s)} against {format_time(rival.median_s)}; {said}"
-    )
-
-
-LEGEND = (
-    "Right: within 5 % of the best measured, or not told from it by the measurement, and not "
-    "above 1.05 × posting "
-    "everything. Ratios are medians of times paired by repetition, with 95 % bootstrap intervals; "
-    "below 1 is faster.",
-    "Order pays where something is faster than posting everything by more than 5 % and beyond its "
-    "interval. Gain: how "
-    "much faster the choice is there than posting everything, and than MPI's own; median, the "
-    "largest in brackets.",
-    "Errors: predicted over measured, less 1, by the machine's own model unless said otherwise; "
-    "median of absolute "
-    "values, the worst in brackets.",
-)
+        times = f"{format_time(by)} against {format_time(other)}"
+        said = f"{result.predictor(choice)} says {times}, {order}"
+    took = f"{format_ratio(ratio, simulated=result.simulated)} × {name}"
+    times = f"{format_time(choice.median_s)} against {format_time(rival.median_s)}"
+    return f"{choice_name(choice)} took {took}, {times}; {said}"
 
 
 def conditions_of(campaign: Campaign, results: Sequence[CaseResult]) -> list[str]:
-    """What the figures were measured under, in sentences."""
-    from conset.base import VERSION
-
+    """Return what the figures were measured under, in sentences."""
     if campaign.simulated:
         decides = ", ".join(dict.fromkeys(result.decides for result in results))
         return [f"Simulated by conset {VERSION}; the times are those of {decides}."]
@@ -419,204 +286,156 @@ def conditions_of(campaign: Campaign, results: Sequence[CaseResult]) -> list[str
     def each(key: str) -> str:
         return ", ".join(dict.fromkeys(str(conditions[key]) for conditions in own))
 
-    def span(key: str) -> str:
-        low, high = (
-            min(conditions[key] for conditions in own),
-            max(conditions[key] for conditions in own),
-        )
-        return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    def span(key: str, form: str = "{:g}") -> str:
+        ends = (form.format(end(conditions[key] for conditions in own)) for end in (min, max))
+        return " to ".join(dict.fromkeys(ends))
 
-    shared = (
-        "one machine and one clock"
-        if all(conditions["one_machine"] for conditions in own)
-        else "several machines"
-    )
-    checked = sum(conditions["bytes_checked"] for conditions in own)
+    one = all(conditions["one_machine"] for conditions in own)
+    shared = "one machine and one clock" if one else "several machines"
+    checked = format_size(sum(conditions["bytes_checked"] for conditions in own))
+    low, high = (end(c["measured_at"] for c in own) for end in (min, max))
     lines = [
-        f"Measured by conset {each('version')} over {each('mpi')}, "
-        f"{each('host_system')}, {shared}: "
-        f"{each('local_ranks')} ranks on {each('cores')} cores, load {span('load_before')} "
-        "before a case; "
-        f"{span('repetitions')} repetitions a case, "
-        f"{min(c['measured_at'] for c in own)} to {max(c['measured_at'] for c in own)}; "
-        f"{format_size(checked)} received were checked, every byte right."
+        f"Measured by conset {each('version')} over {each('mpi')}, {each('host_system')}, "
+        f"{shared}: {each('local_ranks')} ranks on {each('cores')} cores, load "
+        f"{span('load_before')} before a case; {span('repetitions')} repetitions a case, "
+        f"{low} to {high}; {checked} received were checked, every byte right."
     ]
+    present = {result.case.machine for result in results}
     for source in campaign.machines.values():
-        if source.testbed is not None and any(
-            result.case.machine == source.name for result in results
-        ):
+        if source.testbed is not None and source.name in present:
             said = ", ".join(f"{key} {value}" for key, value in source.testbed.items())
-            calibrated = (
-                "costs calibrated" if source.calibrate else f"costs of {Path(source.spec).name}"
-            )
+            calibrated = f"costs of {Path(source.spec).name}"
+            calibrated = "costs calibrated" if source.calibrate else calibrated
             lines.append(f"{source.name}: testbed ({said}), {calibrated}.")
     return lines
 
 
-def campaign_parts(run: CampaignRun, folder: Path | None = None) -> list[RenderableType]:
-    """What a terminal shows: cases, the summary, what failed, what is left."""
-    from rich.markup import escape
+# Terminal, Markdown and page
 
-    from conset.report.terminal import fitted_table, quiet_lines
 
-    parts: list[RenderableType] = []
+def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
+    """Return what a terminal shows: cases, the summary, what failed, what is left."""
+    parts, notes = [], []
     if run.results:
-        rows = [_short_cells(result) for result in run.results]
-        used = _used(rows, SHORT)
-        table = fitted_table(
-            _kept(SHORT, used), [_kept(row, used) for row in rows], _places((0, 1, 7), used)
-        )
-        for result, cells in zip(run.results, rows, strict=True):
-            table.add_row(
-                *(escape(cell) for cell in _kept(cells, used)),
-                style="" if result.is_right else "bold red",
-            )
-        every = [_short_summary(each) for each in summarize_campaign(run.results)]
-        shown = _used(every, SHORT_SUMMARY)
-        summary = fitted_table(
-            _kept(SHORT_SUMMARY, shown), [_kept(cells, shown) for cells in every], [0]
-        )
-        for cells in every:
-            summary.add_row(*(escape(cell) for cell in _kept(cells, shown)))
-        parts = [table, "", summary, f"[bold]{escape(headline_of(run.results))}[/]"]
-    for name, error in run.failures.items():
-        parts.append(f"[bold red]{escape(f'{name}: {failure_text(error)}')}[/]")
+        rows = [case_cells(result, with_machine=True) for result in run.results]
+        columns = {**_same("case", "choice"), timed_as(run.results): "time", "error": "predicted"}
+        columns |= {"posting everything": "posting", "MPI's time": "MPI's own"}
+        columns |= {**_same("/ posting"), "short verdict": "verdict"}
+        wrong = [k for k, result in enumerate(run.results) if not result.is_right]
+        parts.append(Part(table=_table(rows, columns, ("case", "choice", "short verdict"), wrong)))
+        heads = {**_same("fabric", "cases", "right"), "largest / best": "worst"}
+        heads |= {"order pays": "pays in", **_same("/ posting", "/ MPI's own")}
+        heads |= {"error, all": "errors", **_same("by formula")}
+        summaries = [summary_cells(each) for each in summarize_campaign(run.results)]
+        table = _table(summaries, heads, ("fabric",))
+        parts.append(Part(headline_of(run.results), table=table))
+    lines = [f"{name}: {failure_text(error)}" for name, error in run.failures.items()]
     if run.missing:
-        parts.append(f"{count_of(len(run.missing), 'case')} left: the same command goes on")
+        lines.append(f"{count_of(len(run.missing), 'case')} left: the same command goes on")
     if folder is not None and run.results:
-        parts += quiet_lines([f"{folder / 'index.html'}, results.csv, results.json, decision.md"])
-    return parts
-
-
-def _places(columns: Sequence[int], used: Sequence[int]) -> list[int]:
-    return [used.index(k) for k in columns if k in used]
+        notes = [f"{folder / 'index.html'}, results.csv, results.json, decision.md"]
+    if lines or notes:
+        parts.append(Part(notes=notes, text="\n".join(lines)))
+    return Section("", parts=parts)
 
 
 def campaign_markdown(campaign: Campaign, results: Sequence[CaseResult], command: str = "") -> str:
-    """The figures of every case, by fabric, a summary on top, and what they were measured under."""
+    """Return the figures of every case, by fabric, a summary on top, and the conditions."""
     lines = [f"# {plain(campaign.name)}", ""]
     if campaign.about:
         lines += [" ".join(campaign.about.split()), ""]
-    lines += [f"**{_capital(headline_of(results))}.** {findings_of(results)}", ""]
+    headline = headline_of(results)
+    lines += [f"**{headline[:1].upper()}{headline[1:]}.** {findings_of(results)}", ""]
     if left := left_of(campaign, results):
         lines += [left, ""]
-    wrong = [
-        f"- {plain(result.name)}: {plain(why_wrong(result))}."
-        for result in results
-        if not result.is_right
-    ]
+    wrong = [result for result in results if not result.is_right]
     if wrong:
-        lines += ["Where the choice was not right:", "", *wrong, ""]
-    cells = [summary_cells(each) for each in summarize_campaign(results)]
-    used = _used(cells, SUMMARY)
-    lines += [
-        *table_markdown(_kept(SUMMARY, used), [_plain(_kept(row, used)) for row in cells], [0]),
-        "",
-    ]
-    lines += [
-        *(f"- {line}" for line in LEGEND),
-        *(f"- {plain(line)}" for line in conditions_of(campaign, results)),
-    ]
+        why = (f"- {plain(result.name)}: {plain(why_wrong(result))}." for result in wrong)
+        lines += ["Where the choice was not right:", "", *why, ""]
+    summaries = [summary_cells(each) for each in summarize_campaign(results)]
+    lines += [*table_lines(_table(summaries, SUMMARY, ("fabric",))), ""]
+    conditions = (plain(line) for line in conditions_of(campaign, results))
+    lines += [f"- {line}" for line in (*LEGEND, *conditions)]
     if command:
         lines.append(f"- Made by `{command}`, which goes on where it was stopped.")
-    for fabric in dict.fromkeys(result.case.fabric for result in results):
-        own = [result for result in results if result.case.fabric == fabric]
+    for fabric, own in _by_fabric(results).items():
         machines = len({result.case.machine for result in own}) > 1
         rows = [case_cells(result, with_machine=machines) for result in own]
-        used = _used(rows, CASES)
-        table = table_markdown(
-            _kept(_heads(CASES, own), used),
-            [_plain(_kept(row, used)) for row in rows],
-            _places(_LEFT, used),
-        )
-        lines += ["", f"## {plain(fabric)}", "", *table]
-        reasons = [
-            f"- {plain(result.case.label)}: {plain(str(result.choice.facts['why']))}"
-            for result in own
-            if result.choice.facts.get("why")
-        ]
-        if reasons:
-            lines += ["", "Why the choice was made:", "", *reasons]
+        names = ("posting everything", "best", "MPI's own", "choice / posting", "choice / best")
+        columns = _same("case", "choice", "predicted", timed_as(own), *names, "verdict")
+        table = _table(rows, columns, ("case", "choice", "best", "MPI's own", "verdict"))
+        lines += ["", f"## {plain(fabric)}", "", *table_lines(table)]
+        reasons = [(result.case.label, result.choice.facts.get("why")) for result in own]
+        said = [f"- {plain(label)}: {plain(str(reason))}" for label, reason in reasons if reason]
+        lines += ["", "Why the choice was made:", "", *said] if said else []
     return "\n".join(lines) + "\n"
 
 
-def _plain(cells: Sequence[str]) -> list[str]:
-    return [plain(cell) for cell in cells]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _by_fabric(results: Sequence[CaseResult]) -> dict[str, list[CaseResult]]:
+    found: dict[str, list[CaseResult]] = {}
+    for result in results:
+        found.setdefault(result.case.fabric, []).append(result)
+    return found
 
 
 def write_campaign_page(
     path: Path, campaign: Campaign, results: Sequence[CaseResult], command: str
 ) -> None:
-    """The page: summary, and for each fabric its cases, pictures, and all contenders.
+    """Write the page: summary, and for each fabric its cases, pictures, and all contenders.
 
-    The same input, the same bytes.
+    The same input gives the same bytes.
 
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from conset.report.page import PageTable, Section, anchor, write_sections
-
-    summaries = summarize_campaign(results)
-    fabrics = list(dict.fromkeys(result.case.fabric for result in results))
-    sections: list[Section] = []
-    for fabric, summary in zip(fabrics, summaries, strict=False):
-        own = [result for result in results if result.case.fabric == fabric]
-        sections.append(_section(fabric, summary, own))
-    cells = [summary_cells(each) for each in summaries]
-    used = _used(cells, SUMMARY)
+    summaries, fabrics = summarize_campaign(results), _by_fabric(results)
+    pairs = zip(fabrics.items(), summaries, strict=False)
+    sections = [_section(fabric, summary, own) for (fabric, own), summary in pairs]
+    table = _table([summary_cells(each) for each in summaries], SUMMARY, ("fabric",))
     links = [anchor(k) for k in range(len(fabrics))] + ["top"] * (len(summaries) - len(fabrics))
-    table = PageTable(
-        _kept(SUMMARY, used), [_kept(row, used) for row in cells], left=[0], links=links
-    )
+    linked = Table(table.columns, table.rows, table.left, links=links)
     notes = [*LEGEND, *conditions_of(campaign, results), f"Made by: {command}"]
-    said = (f"{_capital(headline_of(results))}.", findings_of(results), left_of(campaign, results))
-    about = " ".join([*(text for text in said if text), *campaign.about.split()])
-    write_sections(path, campaign.name, about, table, notes, sections)
-
-
-def _section(fabric: str, summary: FabricSummary, results: Sequence[CaseResult]) -> Any:
-    from conset.report.campaign_pictures import picture_errors, picture_ratios
-    from conset.report.page import PageTable, Part, Section
-
-    machines = len({result.case.machine for result in results}) > 1
-    rows = [_page_cells(result, with_machine=machines) for result in results]
-    used = _used(rows, PAGE)
-    heads = _kept(_heads(PAGE, results), used)
-    table = PageTable(
-        heads, [_kept(row, used) for row in rows], left=_places((0, 1, 6, 7, 8), used)
+    headline = headline_of(results)
+    said = (
+        f"{headline[:1].upper()}{headline[1:]}.",
+        findings_of(results),
+        left_of(campaign, results),
     )
+    about = " ".join([*(text for text in said if text), *campaign.about.split()])
+    write_sections(path, campaign.name, about, linked, notes, sections)
+
+
+def _section(fabric: str, summary: FabricSummary, results: Sequence[CaseResult]) -> Section:
+    machines = len({result.case.machine for result in results}) > 1
+    rows = [case_cells(result, with_machine=machines, short=True) for result in results]
+    columns = {**_same("case", "choice", "predicted", timed_as(results))}
+    columns |= {
+        "posting everything": "posting",
+        **_same("/ posting", "verdict", "best", "MPI's own"),
+    }
+    table = _table(rows, columns, ("case", "choice", "verdict", "best", "MPI's own"))
+    predicted = f"Predicted beside {timed_as(results)}"
     parts = [
-        Part("", table=table, draws=[partial(picture_ratios, results, fabric)]),
-        Part(
-            f"Predicted beside {_timed(results)}", draws=[partial(picture_errors, results, fabric)]
-        ),
+        Part(table=table, draws=[partial(picture_ratios, results, fabric)]),
+        Part(predicted, draws=[partial(picture_errors, results, fabric)]),
         *(_case_part(result) for result in results),
     ]
     label = f"right in {summary.right} of {summary.cases}"
     good = summary.share >= 0.9 and not summary.above_naive
-    subtitle = (
-        f"order pays in {summary.pays} of {count_of(summary.cases, 'case')}"
-        if summary.pays
-        else "nothing is faster than posting everything beyond doubt"
-    )
+    subtitle = "nothing is faster than posting everything beyond doubt"
+    if summary.pays:
+        subtitle = f"order pays in {summary.pays} of {count_of(summary.cases, 'case')}"
     return Section(fabric, subtitle, good, parts=parts, label=label)
 
 
-def _case_part(result: CaseResult) -> Any:
-    from conset.report.facts import Fact
-    from conset.report.page import PageTable, Part
-
+def _case_part(result: CaseResult) -> Part:
     rows = []
     for each in sorted(result.timed, key=lambda each: each.median_s):
         model, formula = each.predicted_s.get(each.model), each.predicted_s.get(FORMULA)
+        same = f" (the same plan as {each.same_as})" if each.same_as else ""
         rows.append(
             [
-                contender_name(result, each)
-                + (f" (the same plan as {each.same_as})" if each.same_as else ""),
+                contender_name(each) + same,
                 str(len(each.times_s)),
                 format_time(each.median_s),
                 format_ratio(result.to_naive(each), simulated=result.simulated),
@@ -627,26 +446,232 @@ def _case_part(result: CaseResult) -> Any:
             ]
         )
     skipped = "; ".join(f"{each.name}: {each.skipped}" for each in result.contests if each.skipped)
+    sent = f"{count_of(result.messages, 'message')}, {format_size(result.bytes)}"
     facts = [
-        Fact(
-            "pattern",
-            f"{result.case.spec}, {count_of(result.messages, 'message')}, "
-            f"{format_size(result.bytes)}",
-        ),
+        Fact("pattern", f"{result.case.spec}, {sent}"),
         Fact("why the choice", str(result.choice.facts.get("why") or "")),
         Fact("not right", why_wrong(result)),
-        Fact("not told apart", ", ".join(contender_name(result, each) for each in result.ties)),
+        Fact("not told apart", ", ".join(contender_name(each) for each in result.ties)),
     ]
-    if result.conditions:
-        own = result.conditions
-        facts.append(
-            Fact(
-                "conditions",
-                f"load {own['load_before']} before, {own['load_after']} after, ended by "
-                f"{own['stopped']}",
-            )
-        )
-    table = PageTable(
-        CONTENDERS, rows, left=[0], more=f"Did not take part: {skipped}" if skipped else ""
-    )
+    if own := result.conditions:
+        load = f"load {own['load_before']} before, {own['load_after']} after"
+        facts.append(Fact("conditions", f"{load}, ended by {own['stopped']}"))
+    times = ("median", "/ posting everything", "predicted", "error", "by formula", "error")
+    more = f"Did not take part: {skipped}" if skipped else ""
+    table = Table(("contender", "repetitions", *times), rows, left=[0], more=more)
     return Part(f"{result.case.label}: {result.verdict}", facts=facts, table=table, folded=True)
+
+
+# Pictures
+
+MOST = 3.0
+"""Ratios above are drawn at the edge."""
+LANES = {"choice": 0.27, "schedule": 0.0, "mpi": -0.27}
+COLOURS = {"choice": style.ACCENT, "schedule": style.PALE, "mpi": style.AMBER}
+MARKS = {
+    "choice": "o",
+    "schedule": ".",
+    "alltoallv": "s",
+    "neighbor_alltoallv": "^",
+    "alltoall": "D",
+}
+RATIO_TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
+ERROR_TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.4, 2, 3, 5, 10)
+TIMES = tuple(factor * 10.0**power for power in range(-9, 4) for factor in (1, 2, 5))
+
+
+def picture_ratios(results: Sequence[CaseResult], fabric: str) -> Figure:
+    """Draw a row for each case: times over that of posting everything.
+
+    Lines are intervals; a ring is around the best; an upright stroke is what the machine's model
+    predicted of the choice, and, where it differs from 1, of posting everything.
+
+    Args:
+        results: cases of one fabric.
+        fabric: its name.
+    """
+    figure = style.new_figure(11, 2.3 + 0.62 * len(results))
+    times = "medians and 95 % intervals"
+    if results[0].simulated:
+        times = f"simulated by {results[0].decides}"
+    title = f"{fabric}: time over that of posting everything"
+    style.headline(figure, title, f"left of 1 is faster; {times}")
+    axes = figure.subplots()
+    shown = [min(result.to_naive(each).median, MOST) for result in results for each in result.timed]
+    right = min(max([1.12, *shown]) * 1.06, MOST * 1.03)
+    strokes = [
+        predicted / result.naive.median_s
+        for result in results
+        for each in (result.choice, result.naive)
+        if (predicted := each.predicted_s.get(result.predictor(each))) and result.naive.median_s
+    ]
+    left = max(min([0.9, *shown, *strokes]) * 0.94, 0.94 * min([0.2, *shown]))
+    several = len({result.case.machine for result in results}) > 1
+    for y, result in enumerate(reversed(results)):
+        if (len(results) - 1 - y) % 2 == 0:
+            axes.axhspan(y - 0.5, y + 0.5, color="#f4f5f7", zorder=0, linewidth=0)
+        _draw_case(axes, result, y, right)
+    axes.axvline(1, color=style.INK, linewidth=1, zorder=1)
+    labels = [result.name if several else result.case.label for result in reversed(results)]
+    axes.set_yticks(range(len(results)), [label.replace("/", "  ") for label in labels])
+    for tick, result in zip(axes.get_yticklabels(), reversed(results), strict=True):
+        tick.set_color(style.INK if result.is_right else style.BOUND)
+    axes.set_ylim(-0.5, len(results) - 0.5)
+    style.log_axis(axes, "x", "time / time of posting everything")
+    axes.set_xlim(left, right)
+    ticks = [tick for tick in RATIO_TICKS if left <= tick <= right]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    figure.legend(
+        handles=_handles(results),
+        columnspacing=1.6,
+        handletextpad=0.6,
+        loc="outside lower center",
+        ncols=4,
+    )
+    return figure
+
+
+def _draw_case(axes: Axes, result: CaseResult, y: float, right: float) -> None:
+    base = result.naive.median_s
+    none: Any = {"linestyle": "none"}
+    for each in result.timed:
+        if each.kind == "naive" or each.same_as:
+            continue
+        ratio, at = result.to_naive(each), y + LANES[each.kind]
+        is_choice, colour = each.kind == "choice", COLOURS[each.kind]
+        if ratio.median > right:
+            axes.plot(
+                [right / 1.012], [at], marker=">", markersize=4, zorder=3, color=colour, **none
+            )
+            continue
+        line: Any = (
+            {"linewidth": 2.4, "alpha": 1} if is_choice else {"linewidth": 1.1, "alpha": 0.65}
+        )
+        ends = [ratio.low, min(ratio.high, right)]
+        axes.plot(ends, [at, at], solid_capstyle="butt", zorder=2, color=colour, **line)
+        mark: Any = {"marker": MARKS[each.name if each.kind == "mpi" else each.kind]}
+        mark |= {"markersize": 8, "zorder": 4} if is_choice else {"markersize": 5.5, "zorder": 3}
+        axes.plot([ratio.median], [at], color=colour, **mark, **none)
+    best = result.best
+    if best.kind != "naive":
+        place = [result.to_naive(best).median], [y + LANES[best.kind]]
+        axes.plot(
+            *place,
+            marker="o",
+            markersize=12,
+            zorder=5,
+            markerfacecolor="none",
+            markeredgecolor=style.INK,
+            markeredgewidth=1.2,
+            **none,
+        )
+    for each, lane, high, alpha in (
+        (result.choice, LANES["choice"], 0.17, 1),
+        (result.naive, 0.42, 0.08, 0.55),
+    ):
+        predicted = each.predicted_s.get(result.predictor(each))
+        if predicted is not None and base and each.same_as != NAIVE:
+            at = min(predicted / base, right)
+            axes.plot(
+                [at, at],
+                [y + lane - high, y + lane + high],
+                alpha=alpha,
+                zorder=6,
+                color=style.BOUND,
+                linewidth=2,
+                solid_capstyle="butt",
+            )
+
+
+def _handles(results: Sequence[CaseResult]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    def mark(label: str, marker: str, size: float, line: Any = "none", **look: Any) -> Line2D:
+        return Line2D([], [], linestyle=line, marker=marker, markersize=size, label=label, **look)
+
+    timed = {each.name for result in results for each in result.timed if each.kind == "mpi"}
+    stroke: Any = {"markeredgewidth": 2, "color": style.BOUND}
+    return [
+        mark("the choice", "o", 8, "-", color=style.ACCENT, linewidth=2.4),
+        mark("the best", "o", 11, markerfacecolor="none", markeredgecolor=style.INK),
+        mark("predicted for the choice", "|", 12, **stroke),
+        mark("predicted for posting everything", "|", 7, alpha=0.55, **stroke),
+        mark("other schedules", ".", 6, "-", color=COLOURS["schedule"], linewidth=1.1),
+        *(
+            mark(label, MARKS[name], 5.5, color=COLOURS["mpi"])
+            for name, label in MPI_NAMES.items()
+            if name in timed
+        ),
+    ]
+
+
+def picture_errors(results: Sequence[CaseResult], fabric: str) -> Figure:
+    """Draw predicted over measured times of all schedules: by the model, and by formula.
+
+    Args:
+        results: cases of one fabric.
+        fabric: its name.
+    """
+    first = results[0]
+    against, shown = "measured", [MODEL, FORMULA]
+    if first.simulated:
+        against = f"simulated by {first.decides}"
+        by_models = [by for by in predictors(results) if by not in (FORMULA, first.decides)]
+        shown = [FORMULA, *by_models[:1]]
+    figure = style.new_figure(11, 4.9)
+    what = "every schedule of every case; the band is ±10 %"
+    style.headline(figure, f"{fabric}: predicted beside {against}", what)
+    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+    values: list[float] = []
+    for axes, by in zip(panels, shown, strict=True):
+        values += _draw_errors(axes, results, by)
+        axes.set_title("by the machine's model" if by == MODEL else f"by {by}")
+        style.log_axis(axes, "x", against)
+        axes.grid(visible=True)
+        low, high = axes.get_xlim()
+        axes.set_xlim(low / 1.6, high * 1.6)  # at least one tick, however close the times
+        inside = [time for time in TIMES if low / 1.6 <= time <= high * 1.6]
+        inside = inside[:: max(1, -(-len(inside) // 7))]
+        axes.set_xticks(inside, [format_time(time) for time in inside])
+    low, high = min([0.8, *values]) * 0.95, max([1.25, *values]) * 1.05
+    ticks = [tick for tick in ERROR_TICKS if low <= tick <= high]
+    for axes in panels:
+        axes.axhspan(0.9, 1.1, color=style.ACCENT, alpha=0.13, linewidth=0, zorder=0)
+        axes.axhline(1, color=style.INK, linewidth=1, zorder=1)
+        style.log_axis(axes, "y", f"predicted / {timed_as(results)}")
+        axes.set_ylim(low, high)
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+    for axes in panels[1:]:
+        axes.set_ylabel("")  # as the first, which shares its axis
+    legend = panels[0].get_legend_handles_labels()
+    figure.legend(*legend, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _draw_errors(axes: Axes, results: Sequence[CaseResult], by: str) -> list[float]:
+    """Draw ratios by kind of schedule, and return what was drawn."""
+    looks = {
+        "other schedules": ("o", 4, style.PALE),
+        "posting everything": ("D", 5.5, style.BOUND),
+        "the choice": ("o", 7, style.ACCENT),
+    }
+    groups: dict[str, list[tuple[float, float]]] = {name: [] for name in looks}
+    for result in results:
+        for each in result.timed:
+            error = each.error_of(each.model if by == MODEL else by)
+            naive = "posting everything" if each.name == NAIVE else "other schedules"
+            name = "the choice" if each.kind == "choice" else naive
+            if error is not None and not each.same_as and each.median_s:
+                groups[name].append((each.median_s, 1 + error))
+    for name, points in groups.items():
+        mark, size, colour = looks[name]
+        look: Any = {"marker": mark, "markersize": size, "color": colour, "alpha": 0.8}
+        if points:
+            look |= {"linestyle": "none", "markeredgewidth": 0, "zorder": 3}
+            axes.plot(*np.array(points).T, label=name, **look)
+    return [ratio for points in groups.values() for _, ratio in points]

@@ -1,21 +1,22 @@
-"""Facts: the lines that say what a machine, a pattern or a schedule is.
-
-Terminal, pages and notebook show the same.
-"""
+"""Facts of machines, patterns and schedules, the same in terminal, page and notebook; JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.base.units import count_of, format_load, format_size, format_time
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.planes import planes_of
 from conset.machine.network.topology import Topology
+from conset.machine.words import group_of, listed, plain
 from conset.pattern.pattern import Pattern
+from conset.report.sections import Fact
+from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule
 
 Summary = Mapping[str, Any]
@@ -25,16 +26,6 @@ TERM_LABELS = {"transfer": "transfer", "setup": "set-up", "synchronization": "sy
 """What a time is made of, and its names."""
 LOADS = ("send", "receive", "link", "channels")
 """Kinds of loads, as they are shown."""
-
-
-class Fact(NamedTuple):
-    """One line: what, how much, and where the number comes from (may be empty)."""
-
-    label: str
-    value: str
-    origin: str = ""
-
-
 UNNAMED = "pattern"
 """The name of a pattern that has none."""
 COST_LABELS = {
@@ -56,58 +47,47 @@ COST_LABELS = {
     "blocking": "blocking exponent",
     "eager": "eager threshold",
 }
-"""The words of machine files that predictions use, for people.
-
-What only a simulation uses is in `conset machines`.
-"""
+"""Names of costs that predictions use; those of simulations only are in `conset machines`."""
 
 
 def machine_facts(machine: Machine) -> list[Fact]:
-    """Size, rule, limits; the costs are apart (`cost_facts`)."""
-    topology = machine.topology
+    """Return size, rule and limits; the costs are apart (`cost_facts`)."""
+    topology, routing = machine.topology, machine.routing
+    extra = topology.nodes - topology.endpoints
+    switches = f", of which {count_of(extra, 'switch', 'switches')}" if extra else ""
+    links = f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only"
     facts = [
-        Fact("network", describe_network(machine)),
-        Fact("nodes", f"{topology.nodes:,}{_switches(machine)}"),
+        Fact("network", describe_network(topology)),
+        Fact("nodes", f"{topology.nodes:,}{switches}"),
+        Fact("links", links),
     ]
-    facts.append(
-        Fact(
-            "links",
-            f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only",
-        )
-    )
     if topology.width > 1:
         facts.append(Fact("width", f"{topology.width} parallel links each"))
-    tie = f", ties {machine.routing.tie}" if _can_tie(machine) else ""
-    hashed = f", hash {machine.routing.seed}" if machine.routing.knowledge == "hashed" else ""
-    facts.append(Fact("routing", machine.routing.rule + tie + hashed))
+    even = any(side > 2 and side % 2 == 0 for side in topology.sides)
+    can_tie = topology.wraps and routing.rule == "dimension-order" and even
+    tie = f", ties {routing.tie}" if can_tie else ""
+    hashed = f", hash {routing.seed}" if routing.knowledge == "hashed" else ""
     only = f" (for {', '.join(machine.limits_methods)})" if machine.limits_methods else ""
-    facts.append(Fact("hard limits", f"{machine.limits}{only}"))
+    facts += [
+        Fact("routing", routing.rule + tie + hashed),
+        Fact("hard limits", f"{machine.limits}{only}"),
+    ]
     if machine.method_costs:
         facts.append(Fact("costs of its own for", ", ".join(machine.method_costs)))
     facts += [Fact("note", note) for note in machine.notes]
-    facts += [Fact("warning", line) for line in machine.warnings]
-    return facts
+    return facts + [Fact("warning", line) for line in machine.warnings]
 
 
-def describe_network(machine: Machine) -> str:
-    """A name such as `8 × 8 mesh`, `hypercube of 6 dimensions` or `graph`.
-
-    Or `crossbar of 16 ports`, `fat-tree of 16 endpoints`.
-    """
-    return _describe(machine.topology)
-
-
-def _describe(topology: Topology) -> str:
+def describe_network(topology: Topology) -> str:
+    """Return `8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports` or the like."""
     planes = planes_of(topology)
     if planes is not None:
-        return f"{count_of(planes.count, 'plane')}, each: {_describe(planes.base)}"
+        return f"{count_of(planes.count, 'plane')}, each: {describe_network(planes.base)}"
     if topology.kind == "hypercube":
         return f"hypercube of {count_of(topology.dimensions, 'dimension')}"
     if len(topology.sides) == 1:
-        return (
-            f"{topology.kind} of {topology.nodes} "
-            f"{'ports' if topology.kind == 'crossbar' else 'nodes'}"
-        )
+        what = "ports" if topology.kind == "crossbar" else "nodes"
+        return f"{topology.kind} of {topology.nodes} {what}"
     if topology.sides:
         return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}"
     if topology.family is None or topology.level is None:
@@ -115,21 +95,8 @@ def _describe(topology: Topology) -> str:
     return f"{topology.family.name} of {count_of(topology.endpoints, 'endpoint')}"
 
 
-def _switches(machine: Machine) -> str:
-    topology = machine.topology
-    extra = topology.nodes - topology.endpoints
-    return f", of which {count_of(extra, 'switch', 'switches')}" if extra else ""
-
-
-def _can_tie(machine: Machine) -> bool:
-    even = any(side > 2 and side % 2 == 0 for side in machine.topology.sides)
-    return machine.topology.wraps and machine.routing.rule == "dimension-order" and even
-
-
 def cost_facts(costs: Costs) -> list[Fact]:
-    """Every cost a prediction uses that says where it comes from, with its tag and source."""
-    from conset.machine.words import listed
-
+    """Return every cost of predictions whose origin is known, with its tag and source."""
     return [
         Fact(
             COST_LABELS[word],
@@ -142,75 +109,61 @@ def cost_facts(costs: Costs) -> list[Fact]:
 
 
 def pattern_facts(pattern: Pattern) -> list[Fact]:
-    """Ranks, messages, bytes, degrees, sizes."""
-    facts = [Fact("ranks", f"{pattern.ranks:,}"), Fact("messages", f"{pattern.messages:,}")]
-    if not pattern.messages:
-        return [*facts, Fact("bytes", "0 B"), *_local(pattern)]
-    facts.append(Fact("bytes", format_size(pattern.bytes)))
-    for label, degree in zip(
-        ("sends per rank", "receives per rank"), degrees(pattern), strict=True
-    ):
-        facts.append(
-            Fact(label, _spread(int(degree.min()), int(degree.max()), f"mean {degree.mean():.4g}"))
+    """Return ranks, messages, bytes, degrees, sizes."""
+    facts = [
+        Fact("ranks", f"{pattern.ranks:,}"),
+        Fact("messages", f"{pattern.messages:,}"),
+        Fact("bytes", format_size(pattern.bytes) if pattern.messages else "0 B"),
+    ]
+    if pattern.messages:
+        for label, degree in zip(
+            ("sends per rank", "receives per rank"), degrees(pattern), strict=True
+        ):
+            low, high = degree.min(), degree.max()
+            spread = f"{low} to {high}, mean {degree.mean():.4g}"
+            facts.append(Fact(label, f"{low}, all equal" if low == high else spread))
+        least, middle, most = (
+            format_size(float(size))
+            for size in (pattern.size.min(), np.median(pattern.size), pattern.size.max())
         )
-    if pattern.equal_sizes:
-        facts.append(Fact("size of a message", f"{format_size(int(pattern.size[0]))}, all equal"))
-    else:
-        low, high = int(pattern.size.min()), int(pattern.size.max())
-        middle = format_size(float(np.median(pattern.size)))
-        facts.append(
-            Fact("size of a message", f"{format_size(low)} to {format_size(high)}, median {middle}")
-        )
-    facts += _local(pattern)
-    if pattern.before is not None:
-        facts.append(
-            Fact(
-                "partial order",
-                count_of(len(pattern.before), "pair of messages", "pairs of messages"),
-            )
-        )
-    if pattern.packed is not None:
-        facts.append(
-            Fact("put together from pieces", count_of(int(pattern.packed.sum()), "message"))
-        )
+        equal = f"{most}, all equal"
+        spread = f"{least} to {most}, median {middle}"
+        facts.append(Fact("size of a message", equal if pattern.equal_sizes else spread))
+    if pattern.local_bytes:
+        local = f"{format_size(pattern.local_bytes)}, never on the network"
+        facts.append(Fact("local bytes", local))
+    if pattern.messages and pattern.before is not None:
+        pairs = count_of(len(pattern.before), "pair of messages", "pairs of messages")
+        facts.append(Fact("partial order", pairs))
+    if pattern.messages and pattern.packed is not None:
+        packed = count_of(int(pattern.packed.sum()), "message")
+        facts.append(Fact("put together from pieces", packed))
     return facts
 
 
-def _local(pattern: Pattern) -> list[Fact]:
-    if not pattern.local_bytes:
-        return []
-    return [Fact("local bytes", f"{format_size(pattern.local_bytes)}, never on the network")]
-
-
-def _spread(low: int, high: int, middle: str) -> str:
-    return f"{low}, all equal" if low == high else f"{low} to {high}, {middle}"
-
-
-def degrees(
-    pattern: Pattern,
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
-    """(sends, receives), shape=(ranks) each: messages that leave and enter every rank."""
+def degrees(pattern: Pattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (sends, receives), shape=(ranks): messages that leave and enter every rank."""
     return np.diff(pattern.offsets), np.bincount(pattern.target, minlength=pattern.ranks)
 
 
 def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[Fact]:
-    """Method, phases, loads; bound, gap and prediction where a summary is given."""
-    from conset.schedule.loads import figures
-
+    """Return method, phases, loads; bound, gap and prediction where a summary is given."""
     pattern = schedule.pattern
     figure = figures(schedule) if summary is None else summary
-    load = figure["load"]
+    load, bound = figure["load"], (summary or {}).get("bound") or {}
     limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
+    least = "" if bound.get("phases") is None else f", bound {bound['phases']:,}"
+    witness = f" ({bound['phases_witness']})" if least and bound.get("phases_witness") else ""
+    label = f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}"
     facts = [
         Fact("method", f"{schedule.method}, {limits}"),
         Fact(
             "pattern",
-            f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}, "
-            f"{_pattern_source(pattern)}",
+            f"{label}, {count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}",
         ),
         Fact("machine", schedule.machine.name),
-        Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
-        Fact("largest load", ", ".join(f"{name} {format_load(load[name])}" for name in LOADS)),
+        Fact("phases", f"{schedule.phases:,}{least}{witness}"),
+        Fact("largest load", load_text(load)),
         Fact("largest messages", f"{format_size(figure['phase_bytes'])}, summed over phases"),
     ]
     if schedule.route_nodes is not None:
@@ -218,56 +171,91 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     elif schedule.machine.routes_unknown:
         facts.append(Fact("routes", schedule.machine.routes_unknown))
     if summary is not None and summary.get("predicted_s") is not None:
-        sync = summary.get("sync", schedule.sync)
-        facts.append(
-            Fact(
-                "predicted",
-                f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}",
-            )
-        )
+        under = f"{format_time(summary['predicted_s'])} under {summary.get('sync', schedule.sync)}"
+        time_s = bound.get("time_s")
+        gap = "" if time_s is None else f", bound {format_time(time_s)}"
+        facts.append(Fact("predicted", under + gap))
     return facts
 
 
+def load_text(load: Mapping[str, Any]) -> str:
+    """Return `send 1, receive 1, link 2, channels 6`."""
+    return ", ".join(f"{name} {format_load(load[name])}" for name in LOADS)
+
+
 def pattern_label(schedule: Schedule) -> str:
-    """`alltoall: `: the pattern's name; a file keeps none, but the command that made it does.
-
-    Else nothing.
-    """
-    name = schedule.pattern.name
-    if name != UNNAMED:
-        return f"{name}: "
-    words = schedule.manifest.command.split()
-    return f"{words[2]}: " if words[:2] == ["conset", "compile"] and len(words) > 2 else ""
+    """Return `alltoall: `, the pattern's name; of a file from the command that made it; else ""."""
+    if schedule.pattern.name != UNNAMED:
+        return f"{schedule.pattern.name}: "
+    return compiled_pattern(schedule.manifest.command, "{}: ")
 
 
-def _pattern_source(pattern: Pattern) -> str:
-    return f"{count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}"
+def compiled_pattern(command: str, form: str = "{}") -> str:
+    """Return the pattern that `conset compile PATTERN …` names, in a form; "" of other commands."""
+    words = command.split()
+    return form.format(words[2]) if words[:2] == ["conset", "compile"] and len(words) > 2 else ""
 
 
-def _against_bound(summary: Summary | None) -> str:
-    bound = (summary or {}).get("bound") or {}
-    if bound.get("phases") is None:
-        return ""
-    witness = f" ({bound['phases_witness']})" if bound.get("phases_witness") else ""
-    return f", bound {bound['phases']:,}{witness}"
+# As objects of `--json`
 
 
-def _time_gap(summary: Summary) -> str:
-    bound = summary.get("bound") or {}
-    return "" if bound.get("time_s") is None else f", bound {format_time(bound['time_s'])}"
+def machine_object(machine: Machine) -> dict[str, Any]:
+    """Return network, routing, limits, costs (also those of single methods) and notes."""
+    topology, routing = machine.topology, machine.routing
+    return {
+        "name": machine.name,
+        "network": {
+            "kind": topology.kind,
+            "sides": list(topology.sides),
+            "nodes": topology.nodes,
+            "endpoints": topology.endpoints,
+            "links": topology.links,
+        },
+        "routing": {
+            "rule": routing.rule,
+            "tie": routing.tie,
+            **({} if routing.is_known else {"knowledge": routing.knowledge, "hash": routing.seed}),
+        },
+        "limits": {**machine.limits.to_object(), "methods": list(machine.limits_methods)},
+        "mode": machine.mode,
+        "modes": list(machine.modes),
+        "costs": cost_rows(machine),
+        "notes": list(machine.notes),
+        "warnings": list(machine.warnings),
+    }
 
 
-def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
-    """Title and second line of a picture: method, machine, phases, bound.
+def cost_rows(machine: Machine) -> list[dict[str, Any]]:
+    """Return every number once; of costs of single methods only what differs from the others."""
+    common = listed(machine.costs)
+    return [
+        {
+            "word": word,
+            "group": group_of(word),
+            "method": method,
+            "value": plain(costs, word),
+            "text": text,
+            "unit": unit,
+            "tag": origin.tag,
+            "source": origin.source,
+        }
+        for method, costs in ((None, machine.costs), *machine.method_costs.items())
+        for word, text, unit, origin in listed(costs)
+        if method is None or (word, text, unit, origin) not in common
+    ]
 
-    What is sent and the witness.
-    """
-    bound = (summary or {}).get("bound") or {}
-    count = count_of(schedule.phases, "phase")
-    if bound.get("phases") is not None:
-        count += f" (bound {bound['phases']:,})"
-    pattern = schedule.pattern
-    second = f"{pattern_label(schedule)}{_pattern_source(pattern)}"
-    if bound.get("phases_witness"):
-        second += f" · bound: {bound['phases_witness']}"
-    return f"{schedule.method} on {schedule.machine.name}: {count}", second
+
+def pattern_object(pattern: Pattern) -> dict[str, Any]:
+    """Return counts, degrees and sizes [B]."""
+    out, into = degrees(pattern)
+    size = pattern.size
+    return {
+        "ranks": pattern.ranks,
+        "messages": pattern.messages,
+        "bytes": pattern.bytes,
+        "local_bytes": pattern.local_bytes,
+        "sends": {"min": int(out.min()), "max": int(out.max())},
+        "receives": {"min": int(into.min()), "max": int(into.max())},
+        "size": {"min": int(size.min()), "max": int(size.max())} if pattern.messages else None,
+        "ordered_pairs": 0 if pattern.before is None else len(pattern.before),
+    }

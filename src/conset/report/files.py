@@ -1,22 +1,48 @@
-"""Files beside each other.
+"""Files beside each other: one table for page and terminal, and a section of a page for each.
 
-One table for page and terminal, and the page with a section for each file.
+A section answers: what is it, is it right, how good is it, how long does it take; with pictures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from conset.base.units import count_of, format_size, format_time
-from conset.report.facts import UNNAMED, pattern_label
-from conset.report.page import PageTable, anchor, write_sections
+import numpy as np
+from rich.console import RenderableType
+from rich.markup import escape
+
+from conset.base.units import count_of, format_load, format_rate, format_size, format_time
+from conset.models.phases_over_time import PARTS
+from conset.models.timeline_file import Record
+from conset.report.facts import (
+    TERM_LABELS,
+    UNNAMED,
+    compiled_pattern,
+    cost_facts,
+    machine_facts,
+    pattern_label,
+    schedule_facts,
+)
+from conset.report.outcome import volume_text
+from conset.report.page import anchor, write_sections
+from conset.report.pattern import picture_pattern
+from conset.report.program_pictures import NAMES, picture_blocks, picture_message
+from conset.report.schedule import bytes_of_phases, guarantee_rows
+from conset.report.schedule_pictures import picture_phase, picture_schedule
+from conset.report.sections import Draw, Fact, Part, Section, Table
+from conset.report.terminal import fitted_table
+from conset.report.timeline import TimelineView, picture_timeline, timeline_facts
+from conset.schedule.linkage import Guarantees, guarantees
+from conset.schedule.loads import largest_sizes, phase_loads
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.compare.files import FileFindings
 
-if TYPE_CHECKING:
-    from rich.table import Table
+Facts = Mapping[str, Any]
+"""What `conset report --json` prints of a file."""
 
 KINDS = {
     "schedule": "schedule",
@@ -24,140 +50,389 @@ KINDS = {
     "forwarding": "program that forwards",
     "timeline": "timeline",
 }
-"""What files are, in words."""
+"""What files are."""
 LEFT = ("file", "what", "messages of", "machine", "method", "sync", "by", "right")
 ON_PAGE, IN_TERMINAL = 6, 3
 """Files up to which each has a column."""
+ROWS = 200
+"""Most rows of a table of phases."""
+LEAST = 24
+"""Connections with the least guarantees that are listed."""
+DRAWN = 4
+"""Schedules of a program that are drawn one by one."""
+TERMS = ("synchronization", "setup", "transfer")
 NOTES = (
-    "at least: what nothing of its class goes below, for phases and for time; gap: time over "
-    "that, at least 1.",
+    "at least: what nothing of its class goes below, for phases and for time; gap: time over that, "
+    "at least 1.",
     "time: by the machine's model, or by formula; of blocks by formula. simulated: timelines made "
     "from this file.",
 )
+DRAIN = (
+    "drain is inside what phases transfer: by formula the worst latency of the last element, "
+    "simulated from when the last byte has left its sender until all have arrived"
+)
+
+
+# The table
 
 
 def sent_name(found: FileFindings) -> str:
-    """Whose messages: the pattern's name, or the argument of the command that made the file."""
+    """Return whose messages: the pattern's name, or the argument of the command that made it."""
     if found.facts.get("name"):
         return str(found.facts["name"])
     if isinstance(found.noun, Schedule):
         return pattern_label(found.noun).removesuffix(": ") or UNNAMED
-    words = str(found.facts["manifest"]["command"]).split()
-    return words[2] if words[:2] == ["conset", "compile"] and len(words) > 2 else UNNAMED
+    return compiled_pattern(str(found.facts["manifest"]["command"])) or UNNAMED
 
 
-def _bound(found: FileFindings, key: str, form: Callable[[Any], str]) -> str:
-    value = (found.facts["bound"] or {}).get(key)
-    return "" if value is None else form(value)
+def cells_of(found: FileFindings) -> dict[str, str]:
+    """Return a file's cells of the table, by column."""
+    facts, pattern = found.facts, found.facts["pattern"]
+    bound = facts["bound"] or {}
+    least, least_s = bound.get("phases"), bound.get("time_s")
+    gap = "" if least_s is None else f"{facts['time_s'] / least_s:.3f}" if least_s else "1.000"
+    right = "not checked" if facts["verified"] is None else "yes"
+    if facts["verified"] is False:
+        right = f"no, {count_of(facts['violations'], 'violation')}"
+    timelines = (each.facts for each in found.simulated)
+    return {
+        "file": str(facts["file"]),
+        "what": KINDS[found.kind],
+        "messages of": sent_name(found),
+        "machine": str(facts["machine"]),
+        "method": facts["method"] or "",
+        "sync": str(facts["sync"]),
+        "ranks": "" if pattern["ranks"] is None else f"{pattern['ranks']:,}",
+        "messages": f"{pattern['messages']:,}",
+        "bytes": format_size(pattern["bytes"]),
+        "phases": f"{facts['phases']:,}",
+        "phases at least": "" if least is None else f"{least:,}",
+        "switches": f"{facts['switch']['count']:,}" if facts["switch"] else "",
+        "time": format_time(facts["time_s"]),
+        "by": str(facts["by"]),
+        "time at least": "" if least_s is None else format_time(least_s),
+        "gap": gap,
+        "simulated": ", ".join(f"{format_time(t['time_s'])} {t['model']}" for t in timelines),
+        "right": right,
+    }
 
 
-def _right(facts: Mapping[str, Any]) -> str:
-    if facts["verified"] is None:
-        return "not checked"
-    return "yes" if facts["verified"] else f"no, {count_of(facts['violations'], 'violation')}"
-
-
-def _gap(found: FileFindings) -> str:
-    return _bound(
-        found,
-        "time_s",
-        lambda least_s: f"{found.facts['time_s'] / least_s:.3f}" if least_s else "1.000",
-    )
-
-
-Cell = Callable[[FileFindings], str]
-COLUMNS: dict[str, Cell] = {
-    "file": lambda found: str(found.facts["file"]),
-    "what": lambda found: KINDS[found.kind],
-    "messages of": sent_name,
-    "machine": lambda found: str(found.facts["machine"]),
-    "method": lambda found: found.facts["method"] or "",
-    "sync": lambda found: str(found.facts["sync"]),
-    "ranks": lambda found: (
-        "" if found.facts["pattern"]["ranks"] is None else f"{found.facts['pattern']['ranks']:,}"
-    ),
-    "messages": lambda found: f"{found.facts['pattern']['messages']:,}",
-    "bytes": lambda found: format_size(found.facts["pattern"]["bytes"]),
-    "phases": lambda found: f"{found.facts['phases']:,}",
-    "phases at least": lambda found: _bound(found, "phases", "{:,}".format),
-    "switches": lambda found: (
-        f"{found.facts['switch']['count']:,}" if found.facts["switch"] else ""
-    ),
-    "time": lambda found: format_time(found.facts["time_s"]),
-    "by": lambda found: str(found.facts["by"]),
-    "time at least": lambda found: _bound(found, "time_s", format_time),
-    "gap": _gap,
-    "simulated": lambda found: ", ".join(
-        f"{format_time(each.facts['time_s'])} {each.facts['model']}" for each in found.simulated
-    ),
-    "right": lambda found: _right(found.facts),
-}
-"""Of the table."""
-
-
-def summary_table(found: Sequence[FileFindings], most: int) -> PageTable:
-    """A column for each of at most so many files, a row for each of more.
-
-    What all leave empty is left out.
-    """
-    every = {name: [cell(each) for each in found] for name, cell in COLUMNS.items()}
-    kept = {name: cells for name, cells in every.items() if any(cells)}
+def summary_table(found: Sequence[FileFindings], most: int) -> Table:
+    """Return a column for each of at most so many files, else a row; without what is empty."""
+    every = [cells_of(each) for each in found]
     anchors = [anchor(k) for k in range(len(found))]
     if len(found) <= most:
-        files = kept.pop("file")
-        return PageTable(
-            ("", *files),
-            [[name, *cells] for name, cells in kept.items()],
-            (0,),
-            head_links=["", *anchors],
-        )
-    left = tuple(k for k, name in enumerate(kept) if name in LEFT)
-    return PageTable(
-        list(kept), [list(row) for row in zip(*kept.values(), strict=True)], left, links=anchors
+        heads = ("", *(cells.pop("file") for cells in every))
+        rows = [[name, *(cells[name] for cells in every)] for name in every[0]]
+        return Table(heads, [row for row in rows if any(row[1:])], (0,), head_links=["", *anchors])
+    left = [k for k, name in enumerate(every[0]) if name in LEFT]
+    rows = [list(cells.values()) for cells in every]
+    return Table(list(every[0]), rows, left, links=anchors).without_empty()
+
+
+def files_parts(found: Sequence[FileFindings]) -> list[RenderableType]:
+    """Return the table for the terminal, and the first rule that each file breaks."""
+    broken = (each.facts for each in found if each.facts["verified"] is False)
+    notes = (
+        f"[bold]{escape(facts['file'])} breaks rules[/]: {escape(facts['violation_texts'][0])}"
+        for facts in broken
     )
-
-
-def files_table(found: Sequence[FileFindings]) -> Table:
-    """The table for the terminal."""
-    from rich.markup import escape
-
-    from conset.report.terminal import fitted_table
-
-    summary = summary_table(found, IN_TERMINAL)
-    table = fitted_table(summary.columns, summary.rows, summary.left)
-    for row in summary.rows:
-        table.add_row(*(escape(cell) for cell in row))
-    return table
-
-
-def violation_notes(found: Sequence[FileFindings]) -> list[str]:
-    """The first rule that each file breaks; markup of rich."""
-    from rich.markup import escape
-
-    return [
-        f"[bold]{escape(each.facts['file'])} breaks rules[/]: "
-        f"{escape(each.facts['violation_texts'][0])}"
-        for each in found
-        if each.facts["verified"] is False
-    ]
-
-
-def page_title(found: Sequence[FileFindings]) -> str:
-    """Of the page: the file, or how many there are."""
-    return (
-        f"{found[0].facts['file']}: {KINDS[found[0].kind]}"
-        if len(found) == 1
-        else f"{len(found)} files"
-    )
+    return [fitted_table(summary_table(found, IN_TERMINAL)), *notes]
 
 
 def write_files_page(path: Path, found: Sequence[FileFindings], command: str) -> None:
-    """The page: the table, then a section for each file.
+    """Write the page: the table, then a section for each file.
 
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from conset.report.file_sections import section_of
-
+    first = f"{found[0].facts['file']}: {KINDS[found[0].kind]}"
+    title = first if len(found) == 1 else f"{len(found)} files"
     sections = [section_of(each) for each in found]
-    write_sections(path, page_title(found), command, summary_table(found, ON_PAGE), NOTES, sections)
+    write_sections(path, title, command, summary_table(found, ON_PAGE), NOTES, sections)
+
+
+# Sections
+
+
+def section_of(found: FileFindings) -> Section:
+    """Return all that is known of a file."""
+    facts, manifest = found.facts, found.facts["manifest"]
+    pattern = facts["pattern"]
+    ranks = "" if pattern["ranks"] is None else f"{count_of(pattern['ranks'], 'rank')}, "
+    sent = f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}"
+    subtitle = f"{KINDS[found.kind]}: {sent_name(found)} on {facts['machine']}, {ranks}{sent}"
+    violations = list(facts["violation_texts"])
+    if facts["violations"] > len(violations):
+        violations.append(f"… {facts['violations'] - len(violations):,} more")
+    makers: dict[str, Callable[[FileFindings], list[Part]]] = {
+        "schedule": _schedule_parts,
+        "blocks": _block_parts,
+        "forwarding": _stage_parts,
+        "timeline": _timeline_parts,
+    }
+    made = [
+        Fact("command", manifest["command"] or "not said"),
+        Fact("seed", str(manifest["seed"])),
+        Fact("version", f"conset {manifest['version']}"),
+        Fact("SHA-256 of its input", manifest["input_sha256"]),
+        Fact("SHA-256 of the file", facts["sha256"]),
+    ]
+    parts = [*makers[found.kind](found), Part("How it was made", made, folded=True)]
+    return Section(str(facts["file"]), subtitle, facts["verified"], violations, parts)
+
+
+def _machine(schedule: Schedule) -> Part:
+    machine = schedule.machine
+    facts = [*machine_facts(machine), *cost_facts(machine.costs_for(schedule.method))]
+    return Part(f"Machine {machine.name}", facts, folded=True)
+
+
+def _goodness(found: FileFindings) -> Part:
+    """Return bounds with their proofs."""
+    facts, bound = found.facts, found.facts["bound"]
+    rows = []
+
+    def compare(
+        name: str, own: float, least: Facts, key: str, form: Callable[[Any], str], kind: str = ""
+    ) -> None:
+        value = least[f"{key}_s"] if key == "time" else least[key]
+        gap = f"{own / value:.3f}" if value else "1.000"
+        proof = least[f"{key}_witness"], least[kind or f"{key}_class"]
+        rows.append([name, form(own), form(value), gap, *proof])
+
+    compare("phases", facts["phases"], bound, "phases", "{:,}".format)
+    compare("time by formula", facts["formula_s"], bound, "time", format_time)
+    if found.kind == "schedule":
+        grouped = partial(format_load, grouped=True)
+        compare("sum of largest loads", facts["load"]["sum"], bound, "load_sum", grouped)
+    any_number = bound.get("any_number")
+    if any_number is not None:
+        time_s, of = facts["time_s"], "stages_class"
+        compare("time, any stages", time_s, any_number, "time", format_time, of)
+    columns = ("", "this", "at least", "gap", "proof", "of all")
+    return Part("How good it is", table=Table(columns, rows, (0, 4, 5), (4, 5)))
+
+
+def _durations(found: FileFindings) -> Part:
+    """Return times by formula, by the machine's model, and of timelines."""
+    facts, model = found.facts, found.facts.get("by_model")
+    if found.kind == "blocks":
+        timed = [("formula", facts["time_s"], facts["terms"])]
+        if model is not None and model["by"] != "formula":
+            timed.append((model["by"], model["time_s"], model["terms"]))
+    else:
+        timed = [(facts["by"], facts["time_s"], facts["terms"])]
+        if facts["by"] != "formula":
+            assert found.timing is not None
+            timed.append(("formula", facts["formula_s"], found.timing.prediction.terms))
+    rows = [[by, *map(format_time, (s, *(terms[t] for t in TERMS)))] for by, s, terms in timed]
+    for each in facts["simulated"]:
+        by = f"{each['model']}, {each['file']}"
+        rows.append([by, format_time(each["time_s"]), *("" for _ in TERMS)])
+    said = model or facts
+    found_of = {
+        "under": f"sync {facts['sync']}",
+        "formula": said.get("formula"),
+        "busiest": said.get("witness"),
+    }
+    notes = [Fact(label, value) for label, value in found_of.items() if value]
+    notes += [Fact("warning", line) for line in said.get("warnings", ())]
+    if said.get("stands_in"):
+        notes.append(Fact("instead of the model", said["stands_in"]))
+    columns = ("by", "time", *(TERM_LABELS[term] for term in TERMS))
+    return Part("How long it takes", notes, Table(columns, rows, (0,)))
+
+
+def worst_phase(schedule: Schedule) -> int:
+    """Return the phase with the largest load, of several the one with most bytes.
+
+    The load on a link, of a crossbar at a port.
+    """
+    loads = phase_loads(schedule)
+    load = np.maximum(loads.send, loads.receive)
+    if schedule.machine.topology.link_slots:
+        load = loads.link
+    order = np.lexsort((np.arange(load.size)[::-1], bytes_of_phases(schedule), load))
+    return int(order[-1])
+
+
+def _pictures(schedule: Schedule, summary: Facts | None = None) -> list[Draw]:
+    draws: list[Draw] = [partial(picture_schedule, schedule, summary)]
+    worst = [worst_phase(schedule)] if schedule.transfers else []
+    return [*draws, *(partial(picture_phase, schedule, phase) for phase in worst)]
+
+
+def _schedule_parts(found: FileFindings) -> list[Part]:
+    schedule, facts = found.noun, found.facts
+    assert isinstance(schedule, Schedule)
+    flight = Fact("sends in flight", str(facts["in_flight"]))
+    posted = Fact("posted", f"in {facts['posting']} order")
+    draws = _pictures(schedule, facts)
+    return [
+        Part("What it is", [*schedule_facts(schedule), flight, posted]),
+        _goodness(found),
+        _durations(found),
+        Part("Messages", draws=[partial(picture_pattern, schedule.pattern)]),
+        Part("Phases, and the one with the largest load", draws=draws),
+        *_guaranteed(schedule, guarantees(schedule)),
+        _phases(found, schedule),
+        _machine(schedule),
+    ]
+
+
+def _guaranteed(schedule: Schedule, given: Guarantees) -> list[Part]:
+    """Return the connections with the least guarantees, where there are any."""
+    if schedule.channels is None or not schedule.transfers:
+        return []
+    columns, rows = guarantee_rows(schedule, given, LEAST)
+    rest = schedule.transfers - len(rows)
+    rest_text = f"… {count_of(rest, 'connection')} with more" if rest else ""
+    table = Table(columns, rows, (columns.index("ranks"),), more=rest_text)
+    bandwidth, latency = _guarantee(given.to_object())
+    least = f"bandwidth at least {bandwidth}, latency at most {latency} while open"
+    return [Part(f"Guarantees of connections: {least}", table=table, folded=True)]
+
+
+def _guarantee(given: Facts) -> tuple[str, str]:
+    rate = given["bandwidth_Bps"]
+    return "any" if rate is None else format_rate(rate), format_time(given["latency_s"])
+
+
+def _phases(found: FileFindings, schedule: Schedule) -> Part:
+    loads, largest, carried = (
+        phase_loads(schedule),
+        largest_sizes(schedule),
+        bytes_of_phases(schedule),
+    )
+    transfers, port = np.diff(schedule.phase_offsets), np.maximum(loads.send, loads.receive)
+    times = np.zeros(schedule.phases) if found.timing is None else found.timing.phase_s
+    rows = [
+        [
+            str(p),
+            f"{transfers[p]:,}",
+            format_load(loads.link[p]),
+            str(port[p]),
+            format_load(loads.channels[p]),
+            format_size(int(largest[p])),
+            format_size(int(carried[p])),
+            format_time(float(times[p])),
+        ]
+        for p in range(min(schedule.phases, ROWS))
+    ]
+    rest = schedule.phases - len(rows)
+    load = ("link load", "port load", "channels")
+    columns = ("phase", "transfers", *load, "largest", "bytes", "removing it saves")
+    table = Table(columns, rows, more=f"… {count_of(rest, 'more phase')}" if rest else "")
+    return Part(f"All phases, {found.facts['by']}", table=table, folded=True)
+
+
+def _block_parts(found: FileFindings) -> list[Part]:
+    program, facts, over_time = found.noun, found.facts, found.switching
+    assert isinstance(program, Program)
+    assert over_time is not None
+    assert found.guarantees is not None
+    figures = facts["figures"]
+    apart = f"{figures['switches_apart']:,} if no phase were shared"
+    executed = f"{count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}"
+    distinct = count_of(len(program.schedules), "schedule")
+    what = [
+        Fact("blocks", f"{len(program.stages):,}, of {distinct}"),
+        Fact("executed", executed),
+        Fact("contexts", f"{figures['contexts']:,}"),
+        Fact("switches", f"{figures['switches']:,}, {apart}"),
+    ]
+    return [
+        Part("What it is", what),
+        Part("Blocks", table=_stage_table(facts["stages"], blocks=True)),
+        _goodness(found),
+        _durations(found),
+        _switches(facts),
+        Part(draws=[partial(picture_blocks, program, over_time)]),
+        *_schedules(program, found.guarantees),
+        _machine(program.schedules[0]),
+    ]
+
+
+def _switches(facts: Facts) -> Part:
+    """Return the parts of all switches, by formula and of timelines."""
+    rows = []
+    for each in (facts, *facts["simulated"]):
+        by = "formula" if each is facts else f"{each['model']}, {each['file']}"
+        time_s, parts = each["time_s"], each["switch"]
+        if parts is not None:
+            seconds = [parts[f"{name}_s"] for name in PARTS]
+            share = f"{sum(seconds) / time_s:.2%}" if time_s else "0%"
+            rows.append([by, f"{parts['count']:,}", *map(format_time, seconds), share])
+    columns = ("by", "switches", *(NAMES[name] for name in PARTS), "of the time")
+    return Part("Switches, all together", table=Table(columns, rows, (0,), more=DRAIN))
+
+
+def _schedules(program: Program, given: Sequence[Guarantees] | None = None) -> list[Part]:
+    """Return the distinct schedules of a program with their worst phases."""
+    users: dict[int, list[str]] = {}
+    for stage in program.stages:
+        users.setdefault(stage.schedule, []).append(stage.name)
+    parts = []
+    for index, names in list(users.items())[:DRAWN]:
+        of = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}"
+        schedule = program.schedules[index]
+        title = f"{of}: phases, and the one with the largest load"
+        parts.append(Part(title, draws=_pictures(schedule)))
+        parts += _guaranteed(schedule, guarantees(schedule) if given is None else given[index])
+    if len(users) > DRAWN:
+        parts.append(Part(f"… {count_of(len(users) - DRAWN, 'more schedule')}, not drawn"))
+    return parts
+
+
+def _stage_table(stages: Sequence[Facts], *, blocks: bool) -> Table:
+    columns = ["name", "method", "messages", "bytes", "phases"]
+    guaranteed = ["bandwidth at least", "latency at most"]
+    columns += ["contexts", "runs", "one run", "all runs", *guaranteed] if blocks else ["alone"]
+    rows = []
+    for stage in stages:
+        pattern, time_s = stage["pattern"], stage["time_s"]
+        messages, size = f"{pattern['messages']:,}", format_size(pattern["bytes"])
+        row = [stage["name"], stage["method"], messages, size, f"{stage['phases']:,}"]
+        if blocks:
+            contexts = ", ".join(map(str, stage["contexts"][:8]))
+            more = ", …" if len(stage["contexts"]) > 8 else ""
+            runs = f"{stage['repeat']:,}{', forth and back' if stage['turns'] else ''}"
+            row += [contexts + more, runs, format_time(time_s / stage["repeat"])]
+        rows.append(
+            [*row, format_time(time_s), *(_guarantee(stage["guaranteed"]) if blocks else ())]
+        )
+    return Table(columns, rows, (0, 1))
+
+
+def _stage_parts(found: FileFindings) -> list[Part]:
+    program, facts = found.noun, found.facts
+    assert isinstance(program, Program)
+    figures = facts["figures"]
+    held = f"a rank holds {format_size(figures['staging_bytes'])} for others at most"
+    what = [
+        Fact("stages", f"{figures['stages']:,}, {count_of(figures['bundles'], 'bundle')}"),
+        Fact("phases", f"{figures['phases']:,}"),
+        Fact("volume", volume_text(figures["volume"])),
+        Fact("staging", held),
+    ]
+    way: list[Draw] = [partial(picture_message, program, None)] if figures["messages"] else []
+    return [
+        Part("What it is", what),
+        Part("Stages", table=_stage_table(facts["stages"], blocks=False)),
+        _goodness(found),
+        _durations(found),
+        Part("One message's way", draws=way),
+        *_schedules(program),
+        _machine(program.schedules[0]),
+    ]
+
+
+def _timeline_parts(found: FileFindings) -> list[Part]:
+    record = found.noun
+    assert isinstance(record, Record)
+    timeline = record.timeline
+    view = TimelineView(timeline, record.machine, record.settings)
+    took = f"{format_time(timeline.time_s)} by {timeline.model}, sync {timeline.sync}"
+    facts = [Fact("took", took), *timeline_facts(view)]
+    return [Part("What happened", facts), Part(draws=[partial(picture_timeline, view)])]

@@ -1,16 +1,20 @@
-"""Markdown, and values on a rank × rank grid."""
+"""Markdown: the renderer of sections as text with tables."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from conset.base.errors import UsageError
+from conset.base.files import replacing
+from conset.report import style
+from conset.report.sections import Section, Table
+
+SUFFIX = ".md"
 
 
 def plain(text: str) -> str:
-    """Text that cannot end a cell of a table or start markup."""
+    """Return text that cannot end a cell of a table or start markup."""
     for mark in ("\\", "|", "*", "_", "`", "<"):
         text = text.replace(mark, "\\" + mark)
     return " ".join(text.split())
@@ -19,53 +23,58 @@ def plain(text: str) -> str:
 def table_markdown(
     columns: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = ()
 ) -> list[str]:
-    """Lines of a table: columns in `left` to the left, the others, numbers, to the right.
+    """Return lines of a table, numbers to the right; cells are Markdown."""
+    sides = [":--" if k in left else "--:" for k in range(len(columns))]
+    return [f"| {' | '.join(row)} |" for row in (columns, sides, *rows)]
 
-    Cells are Markdown.
+
+def table_lines(table: Table) -> list[str]:
+    """Return a table of text as lines of Markdown; what stands out is bold."""
+    strong = {*table.strong, *((row, table.key) for row in table.best)}
+    rows = [
+        [
+            f"**{plain(cell)}**" if (k, column) in strong else plain(cell)
+            for column, cell in enumerate(row)
+        ]
+        for k, row in enumerate(table.rows)
+    ]
+    return table_markdown(table.columns, rows, table.left)
+
+
+def section_markdown(section: Section) -> str:
+    """Return a title, and for each part its heading, its table, and its notes as a list."""
+    blocks = [[f"**{plain(section.title)}**"]] if section.title else []
+    for part in section.parts:
+        title = plain(part.title)
+        title = title[:1].upper() + title[1:] if section.title else f"**{title}**"
+        blocks += [[title]] if part.title else []
+        blocks += [] if part.table is None else [table_lines(part.table)]
+        blocks += [[f"- {plain(note)}" for note in part.notes]] if part.notes else []
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def check_report_path(path: Path | None) -> None:
+    """Raise UsageError unless a report can be written so.
+
+    And MissingExtraError for a picture without matplotlib.
     """
-    sides = " | ".join(":--" if k in left else "--:" for k in range(len(columns)))
-    return [_line(columns), f"| {sides} |", *(_line(row) for row in rows)]
+    if path is None or path.suffix.lower() == SUFFIX:
+        return
+    if path.suffix.lower() not in style.FORMATS:
+        known = f"{SUFFIX}, {' or '.join(style.FORMATS)}"
+        raise UsageError(f"{path}: must end in {known}, given '{path.suffix}'")
+    style.require_matplotlib()
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def write_report(path: Path, sections: Sequence[Section]) -> None:
+    """Write sections as Markdown (.md), or the first picture of them, by the suffix.
 
-
-Combine = Literal["sum", "least"]
-
-
-def block_of(ranks: int, cells: int) -> int:
-    """Ranks along the side of a block, so that at most `cells` blocks stand in a row."""
-    return max(1, -(-ranks // cells))
-
-
-def rank_grid(
-    ranks: int,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    value: NDArray[np.int64],
-    cells: int,
-    combine: Combine = "sum",
-) -> NDArray[np.float64]:
-    """shape=(blocks, blocks): `value` of everything from the row's ranks to the column's.
-
-    NaN where there is nothing.
-
-    Args:
-        ranks: number of ranks.
-        source: shape=(items): row rank.
-        target: shape=(items): column rank.
-        value: shape=(items).
-        cells: most blocks along a side.
-        combine: what a cell shows of its items: their sum or the least.
+    Raises:
+        InputError: the file cannot be written.
     """
-    block = block_of(ranks, cells)
-    side = -(-ranks // block)
-    where = (source.astype(np.int64) // block) * side + target // block
-    count = np.bincount(where, minlength=side * side)
-    if combine == "sum":
-        grid = np.bincount(where, weights=value, minlength=side * side)
-    else:
-        grid = np.full(side * side, np.inf)
-        np.minimum.at(grid, where, value.astype(np.float64))
-    return np.where(count > 0, grid, np.nan).reshape(side, side)
+    if path.suffix.lower() != SUFFIX:
+        style.save(sections[0].draws[0], path)
+        return
+    text = "\n".join(section_markdown(section) for section in sections)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,40 +1,203 @@
-"""Network drawing: nodes and links of a machine on axes.
+"""Network drawing: nodes and links of a machine on axes, bare or with the loads of a phase.
 
-With loads, every direction of a link on its own lane.
-
-Traffic drives on the right: the two directions of a link are drawn beside each other, so opposite
-loads never hide each other. A link that closes a cycle leaves the drawing as a stub on either side.
+Boxes and cubes are drawn on their coordinates, graphs by their plan (`network_layout`). Traffic
+drives on the right: the two directions of a link are drawn beside each other, so opposite loads
+never hide each other. In a box a link that closes a cycle leaves the drawing as a stub on either
+side. In a graph, widths of bare links show rates where these differ; a key below names them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of, format_rate
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.report import style
-from conset.report.layout import positions
-from conset.report.network_plan import plan_of
-from conset.report.plan_drawing import draw_plan, draw_plan_loads
+from conset.report.network_layout import Plan, plan_of, positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LABELLED = 300
 """Largest number of nodes whose numbers are written."""
-RASTER = 6000
-"""Above so many lines a vector picture would be larger than its pixels."""
-_STUB = 0.55
+STUB = 0.55
 """Length of the two pieces of a link that closes a cycle."""
-_LANE_IN = 0.055
-"""Distance of a lane from the middle of its link, at most a twelfth of the link [inch]."""
-_HEAD_IN = 0.085
+LANE_IN = 0.055
+"""Distance of a direction's lane from the middle of its link [inch], at most 1/12 of the link."""
+HEAD_IN = 0.085
 """Half the length of an arrow head [inch], at most an eighth of a link."""
+LINK = style.PALE
+SWITCH = style.SLATE
+BAND = "#f1f4f8"
+BAND_EDGE = "#dde3ea"
+NOTE_PT = 8.4
+FOOT_PT = 8.4
+"""Size of type below a drawing."""
+KEYS = 4
+"""Most rates that the key names."""
+MOST_INSIDE = 9
+"""Most letters of a switch's name that stand in its box."""
+NAMED = 80
+"""Most nodes whose names stand below them."""
+
+Floats = NDArray[np.float64]
+Key = tuple[list[Any], list[str]]
+"""Lines and the name of each."""
+
+
+def draw_network(axes: Axes, machine: Machine) -> None:
+    """Draw the bare network: thin links, arrows only where a link goes one way, numbered nodes."""
+    topology = machine.topology
+    if topology.kind == "graph":
+        _draw_plan(axes, plan_of(topology), machine.costs.link_Bps)
+        return
+    place = positions(topology)
+    frame(axes, topology, place)
+    if topology.kind == "crossbar":
+        draw_ports(axes, place, "every port\nto every port")
+    links = np.flatnonzero(topology.link_exists)
+    source, target = (end[links].astype(np.int64) for end in topology.ends)
+    one_way = ~np.isin(target * topology.nodes + source, source * topology.nodes + target)
+    curves = link_curves(topology, place, links[one_way | (source < target)], lane=0.0)
+    style.add_lines(
+        axes,
+        curves.points,
+        gid="conset-links",
+        titles=[topology.link_name(int(link)) for link in curves.link],
+        colors=style.PALE if curves.link.size < 3000 else "#b8bfc8",
+        linewidths=1.3 if topology.nodes <= 256 else 0.7 if topology.nodes <= 1500 else 0.35,
+        zorder=1,
+    )
+    arrows = curves.head & np.isin(curves.link, links[one_way])
+    if arrows.any() and topology.nodes <= LABELLED:
+        draw_heads(axes, curves.points[arrows], style.QUIET)
+    draw_nodes(axes, topology, place)
+
+
+def draw_loads(
+    axes: Axes,
+    topology: Topology,
+    links: NDArray[Any],
+    colours: Floats,
+    width_pt: Floats,
+    titles: Sequence[str],
+) -> None:
+    """Draw the network in pale, and `links` on their lanes.
+
+    Args:
+        axes: where.
+        topology: the network.
+        links: of the network; those that a plan does not draw are left out, and of several on one
+            line the widest is drawn.
+        colours: shape=(links, 4).
+        width_pt: shape=(links) [pt].
+        titles: what each link carries.
+    """
+    links = np.asarray(links, np.int64)
+    pale: Any = {"colors": style.FAINT, "linewidths": 0.7, "zorder": 1}
+    if topology.kind == "graph":
+        plan = plan_of(topology)
+        _frame_plan(axes, plan)
+        style.add_lines(axes, plan.lines[_once(plan)], **pale)
+        links, at = _on_plan(plan, links, width_pt)
+        thin = 1 if links.size <= 400 else 0.6 if links.size <= 1500 else 0.35
+        points = _lane(plan.lines[links], min(0.085, 0.05 / plan_scale(axes)))
+        width_pt, heads = width_pt * thin, np.full(links.size, links.size <= 600)
+    else:
+        place = positions(topology)
+        frame(axes, topology, place)
+        every = link_curves(topology, place, np.flatnonzero(topology.link_exists), lane=0.0)
+        style.add_lines(axes, every.points, **pale)
+        lane = min(0.085, LANE_IN / inches_per_unit(axes))
+        curves = link_curves(topology, place, links, lane=lane)
+        order = np.argsort(links)
+        at = order[np.searchsorted(links[order], curves.link)]
+        points, heads = curves.points, curves.head & (topology.nodes <= LABELLED)
+    style.add_lines(
+        axes,
+        points,
+        gid="conset-loads",
+        titles=[titles[k] for k in at.tolist()],
+        colors=colours[at],
+        linewidths=width_pt[at],
+        zorder=2,
+        capstyle="butt",
+    )
+    if heads.any():
+        per_inch = None if topology.kind != "graph" else plan_scale(axes)
+        draw_heads(axes, points[heads], colours[at][heads], per_inch)
+    if topology.kind == "graph":
+        _draw_plan_nodes(axes, plan)
+    else:
+        draw_nodes(axes, topology, place)
+
+
+def _discs(
+    axes: Axes,
+    place: Floats,
+    radius: Any,
+    *,
+    square: bool,
+    titles: Sequence[str] = (),
+    rounded: float = 0.0,
+    **look: Any,
+) -> None:
+    """Draw nodes, switches as squares; `radius` of all or of each."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+
+    patches: list[Any] = []
+    for (x, y), r in zip(place, np.broadcast_to(radius, len(place)).tolist(), strict=True):
+        if not square:
+            patches.append(Circle((x, y), r))
+        elif rounded:
+            box = f"round,pad=0,rounding_size={rounded * r:.6g}"
+            patches.append(FancyBboxPatch((x - r, y - r), 2 * r, 2 * r, boxstyle=box))
+        else:
+            patches.append(Rectangle((x - r, y - r), 2 * r, 2 * r))
+    if not patches:
+        return
+    discs = PatchCollection(patches, zorder=4, **look)
+    discs.set_rasterized(len(patches) > style.RASTER)
+    gid = "conset-switches" if square else "conset-endpoints"
+    discs.set_gid(gid)
+    axes.add_collection(discs)
+    if titles:
+        style.add_titles(axes, gid, list(titles))
+
+
+def draw_heads(axes: Axes, lines: Floats, colours: Any, per_inch: float | None = None) -> None:
+    """Draw triangles at two thirds of the way along; `per_inch` units of a plan, None: of a box."""
+    row = np.arange(len(lines))
+    if per_inch is None:
+        size, across_share = min(0.13, HEAD_IN / inches_per_unit(axes)), 0.62
+        last = lines.shape[1] - 1
+        low = min(int(0.66 * last), last - 1)
+        step = lines[:, low + 1] - lines[:, low]
+        place = lines[:, low] + (0.66 * last - low) * step
+    else:
+        size, across_share = min(0.13, 0.07 / per_inch), 0.6
+        length = np.hypot(*np.diff(lines, axis=1).transpose(2, 0, 1))
+        reach, way = np.cumsum(length, axis=1), 0.66 * length.sum(axis=1)
+        at = np.minimum((reach < way[:, None]).sum(axis=1), length.shape[1] - 1)
+        step = lines[row, at + 1] - lines[row, at]
+        share = (way - (reach[row, at] - length[row, at])) / np.maximum(length[row, at], 1e-9)
+        place = lines[row, at] + np.clip(share, 0, 1)[:, None] * step
+    along = step / np.maximum(np.hypot(*step.T), 1e-9)[:, None]
+    across = across_share * size * np.stack([along[:, 1], -along[:, 0]], axis=1)
+    back = place - 0.6 * size * along
+    corners = np.stack([place + size * along, back + across, back - across], axis=1)
+    style.add_areas(axes, corners, facecolors=colours, edgecolors="none", zorder=3)
+
+
+# Boxes and cubes
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,167 +210,45 @@ class Curves:
         head: shape=(curves): whether an arrow head belongs on it.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     link: NDArray[np.int64]
     head: NDArray[np.bool_]
 
 
-def draw_network(axes: Axes, machine: Machine) -> None:
-    """Links as thin lines, arrows only where a link goes one way, nodes with their numbers."""
-    topology = machine.topology
-    if topology.kind == "graph":
-        draw_plan(axes, plan_of(topology), machine.costs.link_Bps)
-        return
-    place = positions(topology)
-    frame(axes, topology, place)
-    if topology.kind == "crossbar":
-        draw_ports(axes, place, "every port\nto every port")
-    links = np.flatnonzero(topology.link_exists)
-    _draw_bare(axes, topology, place, links)
-    draw_nodes(axes, topology, place)
+def link_curves(topology: Topology, place: Floats, links: NDArray[np.int64], lane: float) -> Curves:
+    """Return polylines of `links`, `lane` to the right of the straight line.
 
-
-def _draw_bare(
-    axes: Axes, topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64]
-) -> None:
-    from matplotlib.collections import LineCollection
-
-    source, target = (end[links].astype(np.int64) for end in topology.ends)
-    both = np.isin(target * topology.nodes + source, source * topology.nodes + target)
-    shown = np.where(both, source < target, True)
-    curves = link_curves(topology, place, links[shown], lane=0.0)
-    colour = style.PALE if curves.link.size < 3000 else "#b8bfc8"
-    width = 1.3 if topology.nodes <= 256 else 0.7 if topology.nodes <= 1500 else 0.35
-    lines = LineCollection(curves.points, colors=colour, linewidths=width, zorder=1)  # type: ignore[arg-type]
-    lines.set_rasterized(curves.link.size > RASTER)
-    lines.set_gid("conset-links")
-    axes.add_collection(lines)
-    style.add_titles(axes, "conset-links", [topology.link_name(int(link)) for link in curves.link])
-    one_way = np.isin(curves.link, links[~both])
-    if one_way.any() and topology.nodes <= LABELLED:
-        draw_heads(axes, curves, one_way & curves.head, style.QUIET)
-
-
-def draw_loads(
-    axes: Axes,
-    topology: Topology,
-    links: NDArray[Any],
-    colours: NDArray[np.float64],
-    width_pt: NDArray[np.float64],
-    titles: Sequence[str],
-) -> None:
-    """The network in pale, and `links` on their lanes in `colours` and widths [pt].
-
-    Colours have shape=(links, 4).
-
-    `titles` say what each of `links` carries.
-    """
-    from matplotlib.collections import LineCollection
-
-    if topology.kind == "graph":
-        draw_plan_loads(axes, plan_of(topology), links, colours, width_pt, titles)
-        return
-    place = positions(topology)
-    frame(axes, topology, place)
-    lane = min(0.085, _LANE_IN / inches_per_unit(axes))
-    every = link_curves(topology, place, np.flatnonzero(topology.link_exists), lane=0.0)
-    pale = LineCollection(every.points, colors=style.FAINT, linewidths=0.7, zorder=1)  # type: ignore[arg-type]
-    pale.set_rasterized(every.link.size > RASTER)
-    axes.add_collection(pale)
-    links = np.asarray(links, np.int64)
-    curves = link_curves(topology, place, links, lane=lane)
-    order = np.argsort(links)
-    at = order[np.searchsorted(links[order], curves.link)]
-    lines = LineCollection(
-        curves.points,  # type: ignore[arg-type]
-        colors=colours[at],
-        linewidths=width_pt[at],
-        zorder=2,
-        capstyle="butt",
-    )
-    lines.set_rasterized(curves.link.size > RASTER)
-    lines.set_gid("conset-loads")
-    axes.add_collection(lines)
-    style.add_titles(axes, "conset-loads", [titles[k] for k in at.tolist()])
-    if topology.nodes <= LABELLED:
-        draw_heads(axes, curves, curves.head, colours[at])
-    draw_nodes(axes, topology, place)
-
-
-def link_curves(
-    topology: Topology, place: NDArray[np.float64], links: NDArray[np.int64], lane: float
-) -> Curves:
-    """Polylines of `links`, `lane` to the right of the straight line.
-
-    Arcs and stubs where the layout needs them.
+    With arcs and stubs where the layout needs them.
     """
     source, target = (end[links].astype(np.int64) for end in topology.ends)
-    start, end = place[source], place[target]
-    along = end - start
+    along = place[target] - place[source]
     length = np.maximum(np.hypot(*along.T), 1e-9)[:, None]
     right = np.stack([along[:, 1], -along[:, 0]], axis=1) / length
-    wraps = _wrapping(topology, links, source, target)
+    wraps = np.zeros(links.size, bool)
+    if topology.wraps and len(topology.sides) > 1:  # a ring on a circle closes by itself
+        at = topology.coordinates.astype(int)
+        wraps = (np.abs(at[source] - at[target]) > 1).any(axis=1)
     bulge = np.where(wraps, 0.0, _bulge(topology, along))
     turn = np.linspace(0, 1, 13 if bulge.any() else 2)[None, :, None]
     arc = 4 * turn * (1 - turn) * bulge[:, None, None]
-    points = start[:, None, :] + turn * along[:, None, :] + (lane + arc) * right[:, None, :]
-    straight = ~wraps
+    points = place[source][:, None, :] + turn * along[:, None, :] + (lane + arc) * right[:, None, :]
     if not wraps.any():
         return Curves(points, links, np.ones(links.size, bool))
-    out, back = _stubs(
-        topology, place, links[wraps], source[wraps], target[wraps], lane, points.shape[1]
-    )
-    heads = np.concatenate(
-        [np.ones(straight.sum(), bool), np.ones(len(out), bool), np.zeros(len(back), bool)]
-    )
-    names = np.concatenate([links[straight], links[wraps], links[wraps]])
-    return Curves(np.concatenate([points[straight], out, back]), names, heads)
-
-
-def _wrapping(
-    topology: Topology,
-    links: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Which links close a cycle of a box drawn on its coordinates.
-
-    A ring on a circle closes by itself.
-    """
-    if not topology.wraps or len(topology.sides) == 1:
-        return np.zeros(links.size, bool)
-    apart = np.abs(topology.coordinates[source].astype(int) - topology.coordinates[target])
-    return np.asarray((apart > 1).any(axis=1))
-
-
-def _stubs(
-    topology: Topology,
-    place: NDArray[np.float64],
-    links: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    lane: float,
-    points: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two short lines for each link that wraps.
-
-    Out of the source, and into the target from beyond.
-    """
-    side = np.array([topology.sides[k] for k in (links // 2) % topology.dimensions])[:, None]
-    step = (place[source] - place[target]) / (side - 1)
+    # two short lines: out of the source, and into the target from beyond
+    sides = np.array(topology.sides)[(links[wraps] // 2) % topology.dimensions][:, None]
+    step = -along[wraps] / (sides - 1)
     size = np.maximum(np.hypot(*step.T), 1e-9)[:, None]
-    right = lane * np.stack([step[:, 1], -step[:, 0]], axis=1) / size
-    reach = step * np.minimum(_STUB / size, 0.8)
-    turn = np.linspace(0, 1, points)[None, :, None]
-    out = (place[source] + right)[:, None, :] + turn * reach[:, None, :]
-    back = (place[target] + right - reach)[:, None, :] + turn * reach[:, None, :]
-    return out, back
+    beside = lane * np.stack([step[:, 1], -step[:, 0]], axis=1) / size
+    reach = step * np.minimum(STUB / size, 0.8)
+    starts = np.concatenate([place[source[wraps]] + beside, place[target[wraps]] + beside - reach])
+    stubs = starts[:, None, :] + turn * np.concatenate([reach, reach])[:, None, :]
+    names = np.concatenate([links[~wraps], links[wraps], links[wraps]])
+    heads = np.arange(names.size) < links.size
+    return Curves(np.concatenate([points[~wraps], stubs]), names, heads)
 
 
-def _bulge(topology: Topology, along: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far an arc leaves the straight line, to its right.
-
-    Links that pass other nodes on the same line.
+def _bulge(topology: Topology, along: Floats) -> Floats:
+    """Return how far arcs leave the straight line, to the right: links that pass other nodes.
 
     Both directions of a link bend to the same side of the paper, below or left, and less than half
     a row.
@@ -215,81 +256,46 @@ def _bulge(topology: Topology, along: NDArray[np.float64]) -> NDArray[np.float64
     if topology.dimensions <= (4 if topology.kind == "hypercube" else 3):
         return np.zeros(len(along))
     length = np.hypot(*along.T)
-    side = np.where((along[:, 0] > 0) | ((along[:, 0] == 0) & (along[:, 1] < 0)), 1.0, -1.0)
-    return np.where(length > 1.01, side * np.minimum(0.12 * length, 0.26 + 0.03 * length), 0.0)
+    right = (along[:, 0] > 0) | ((along[:, 0] == 0) & (along[:, 1] < 0))
+    bulge = np.where(right, 1.0, -1.0) * np.minimum(0.12 * length, 0.26 + 0.03 * length)
+    return np.where(length > 1.01, bulge, 0.0)
 
 
-def draw_heads(axes: Axes, curves: Curves, which: NDArray[np.bool_], colours: Any) -> None:
-    """Triangles at two thirds of the chosen curves, pointing along them."""
-    from matplotlib.collections import PolyCollection
-
-    size = min(0.13, _HEAD_IN / inches_per_unit(axes))
-    points = curves.points[which]
-    if not len(points):
-        return
-    last = points.shape[1] - 1
-    position = 0.66 * last
-    low = min(int(position), last - 1)
-    step = points[:, low + 1] - points[:, low]
-    at = points[:, low] + (position - low) * step
-    along = step / np.maximum(np.hypot(*step.T), 1e-9)[:, None]
-    across = np.stack([along[:, 1], -along[:, 0]], axis=1)
-    corners = np.stack(
-        [
-            at + size * along,
-            at - size * 0.6 * along + size * 0.62 * across,
-            at - size * 0.6 * along - size * 0.62 * across,
-        ],
-        axis=1,
-    )
-    chosen = colours[which] if isinstance(colours, np.ndarray) else colours
-    axes.add_collection(PolyCollection(corners, facecolors=chosen, edgecolors="none", zorder=3))  # type: ignore[arg-type]
-
-
-def frame(axes: Axes, topology: Topology, place: NDArray[np.float64]) -> None:
-    """Limits of the drawing, with room for stubs and arcs.
-
-    Sizes given in inches need them first.
-    """
+def frame(axes: Axes, topology: Topology, place: Floats) -> None:
+    """Set the limits, with room for stubs and arcs; sizes given in inches need them first."""
     style.plain(axes)
-    margin = 0.45 + (_STUB if topology.wraps and len(topology.sides) > 1 else 0.0)
+    margin = 0.45 + (STUB if topology.wraps and len(topology.sides) > 1 else 0.0)
     arcs = 0.25 if topology.dimensions > 4 else 0.0
-    low, high = place.min(axis=0), place.max(axis=0)
-    axes.set_xlim(low[0] - margin - arcs, high[0] + margin)
-    axes.set_ylim(low[1] - margin - arcs, high[1] + margin)
+    low, high = place.min(axis=0) - margin - arcs, place.max(axis=0) + margin
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
-def draw_nodes(axes: Axes, topology: Topology, place: NDArray[np.float64]) -> None:
-    """Endpoints as circles, switches as squares; numbers where they are readable."""
-    radius = node_radius(axes, place)
-    _discs(axes, place[: topology.endpoints], radius, square=False)
-    _discs(axes, place[topology.endpoints :], radius, square=True)
+def draw_nodes(axes: Axes, topology: Topology, place: Floats) -> None:
+    """Draw endpoints as circles, switches as squares; numbers where they are readable."""
+    radius, ends = node_radius(axes, place), topology.endpoints
     names = [topology.node_name(node) for node in range(topology.nodes)]
-    style.add_titles(axes, "conset-endpoints", names[: topology.endpoints])
-    style.add_titles(axes, "conset-switches", names[topology.endpoints :])
-    if topology.nodes > LABELLED:
-        return
+    for square, part in ((False, slice(0, ends)), (True, slice(ends, None))):
+        width = 0.8 if len(place[part]) <= 256 else 0.4
+        _discs(
+            axes,
+            place[part],
+            radius,
+            square=square,
+            titles=names[part],
+            linewidths=width,
+            facecolors=style.QUIET if square else style.PAPER,
+            edgecolors=style.INK,
+        )
     size = label_size(axes, radius)
-    if size >= 4:
-        for node, (x, y) in enumerate(place):
-            dark = node < topology.endpoints
-            axes.text(
-                x,
-                y,
-                str(node),
-                ha="center",
-                va="center",
-                size=size,
-                color=style.INK if dark else style.PAPER,
-                zorder=5,
-            )
+    if topology.nodes > LABELLED or size < 4:
+        return
+    for node, (x, y) in enumerate(place):
+        ink = style.INK if node < ends else style.PAPER
+        axes.text(x, y, str(node), ha="center", va="center", size=size, color=ink, zorder=5)
 
 
-def node_radius(axes: Axes, place: NDArray[np.float64]) -> float:
-    """Radius of a node's disc.
-
-    A part of the distance to its nearest neighbour, at most a quarter of an inch.
-    """
+def node_radius(axes: Axes, place: Floats) -> float:
+    """Return the radius of a disc: part of the distance to the next, at most 1/4 inch."""
     largest = min(0.3, 0.24 / inches_per_unit(axes))
     if len(place) < 2:
         return largest
@@ -301,53 +307,352 @@ def node_radius(axes: Axes, place: NDArray[np.float64]) -> float:
 
 
 def inches_per_unit(axes: Axes) -> float:
-    """The scale of the drawing, from the axes' limits and their size on paper."""
-    box = axes.get_position()
-    width, height = axes.get_figure().get_size_inches()  # type: ignore[union-attr]
+    """Return the scale of the drawing, from the axes' limits and their size on paper."""
+    box, figure = axes.get_position(), axes.get_figure()
+    width, height = figure.get_size_inches()  # type: ignore[union-attr]
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     return float(min(box.width * width / (right - left), box.height * height / (top - bottom)))
 
 
 def label_size(axes: Axes, radius: float) -> float:
-    """Size of type [pt] that fits three digits into a disc."""
+    """Return the size of type [pt] that fits three digits into a disc."""
     return float(min(10.0, 2 * radius * inches_per_unit(axes) * 72 * 0.46))
 
 
-def _discs(axes: Axes, place: NDArray[np.float64], radius: float, *, square: bool) -> None:
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Circle, Rectangle
-
-    if not len(place):
-        return
-    if square:
-        patches: list[Any] = [
-            Rectangle((x - radius, y - radius), 2 * radius, 2 * radius) for x, y in place
-        ]
-    else:
-        patches = [Circle((x, y), radius) for x, y in place]
-    face = style.QUIET if square else style.PAPER
-    discs = PatchCollection(
-        patches,
-        facecolors=face,
-        edgecolors=style.INK,
-        linewidths=0.8 if len(place) <= 256 else 0.4,
-        zorder=4,
-    )
-    discs.set_rasterized(len(place) > RASTER)
-    discs.set_gid("conset-switches" if square else "conset-endpoints")
-    axes.add_collection(discs)
-
-
-def draw_ports(axes: Axes, place: NDArray[np.float64], text: str) -> None:
-    """A crossbar: every port reaches the middle, which bears `text`."""
-    from matplotlib.collections import LineCollection
+def draw_ports(axes: Axes, place: Floats, text: str) -> None:
+    """Draw a crossbar: every port reaches the middle, which bears `text`."""
     from matplotlib.patches import Circle
 
-    inner = 0.55 * place
-    spokes = np.stack([place, inner], axis=1)
-    axes.add_collection(LineCollection(spokes, colors=style.PALE, linewidths=1.1, zorder=1))  # type: ignore[arg-type]
-    radius = float(np.hypot(*inner[0]))
+    spokes = np.stack([place, 0.55 * place], axis=1)
+    style.add_lines(axes, spokes, colors=style.PALE, linewidths=1.1, zorder=1)
     axes.add_patch(
-        Circle((0, 0), radius, facecolor="#eef1f5", edgecolor=style.QUIET, linewidth=0.8, zorder=2)
+        Circle(
+            (0, 0),
+            float(np.hypot(*spokes[0, 1])),
+            facecolor="#eef1f5",
+            edgecolor=style.QUIET,
+            linewidth=0.8,
+            zorder=2,
+        )
     )
     axes.text(0, 0, text, ha="center", va="center", color=style.QUIET, size=10, zorder=3)
+
+
+# Graphs by their plan
+
+
+def _draw_plan(axes: Axes, plan: Plan, link_Bps: float) -> None:  # noqa: N803
+    """Draw the bare network; `link_Bps` is the rate of links without one of their own."""
+    from matplotlib.colors import to_rgba
+
+    _frame_plan(axes, plan)
+    once = np.flatnonzero(_once(plan))
+    thin = 1.25 if once.size <= 300 else 0.8 if once.size <= 1200 else 0.45
+    measure, rates = _rates(plan, link_Bps)
+    rate, width = rates[once], np.full(once.size, thin)
+    key: Key = ([], [])
+    if rate.size and rate.max() > rate.min():
+        known = np.where(np.isfinite(rate), rate, 4 * rate[np.isfinite(rate)].max())
+        width = thin * np.clip(np.sqrt(known / known.min()), 1.0, 2.4)
+        key = _key(rate, width, measure)
+    far, dense = plan.far[once], once.size > 200
+    near_rgba, far_rgba = (
+        to_rgba(LINK, 0.72 if dense else 1.0),
+        to_rgba(style.ACCENT, 0.42 if dense else 0.75),
+    )
+    colour = np.where(far[:, None], far_rgba, near_rgba)
+    if once.size:
+        style.add_lines(
+            axes,
+            plan.lines[once],
+            gid="conset-links",
+            titles=[_link_title(plan, int(link), link_Bps) for link in once],
+            colors=colour,
+            linewidths=width,
+            zorder=1,
+        )
+    topology = plan.topology
+    source, target = (end.astype(np.int64) for end in (topology.link_source, topology.link_target))
+    back = target[once] * topology.nodes + source[once]
+    one_way = ~np.isin(back, source * topology.nodes + target)
+    if one_way.any() and once.size <= 600:
+        draw_heads(axes, plan.lines[once][one_way], colour[one_way], plan_scale(axes))
+    _draw_plan_nodes(axes, plan)
+    draw_foot(axes, [plan.caption], *key)
+
+
+def draw_foot(
+    axes: Axes, lines: Sequence[str], handles: Sequence[Any] = (), names: Sequence[str] = ()
+) -> None:
+    """Write below a drawing what it leaves out and what its lines mean.
+
+    Args:
+        axes: of the drawing.
+        lines: sentences, wrapped; empty ones are left out.
+        handles: lines of the key.
+        names: of each.
+    """
+    letters = max(int(_panel_in(axes)[0] * 72 / (0.56 * FOOT_PT)), 30)
+    text = "\n".join(part for line in lines if line for part in wrap(line, letters))
+    if not text and not handles:
+        return
+    legend = axes.legend(
+        list(handles),
+        list(names),
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        ncols=max(len(names), 1),
+        fontsize=FOOT_PT,
+        labelcolor=style.QUIET,
+        handlelength=2.2,
+        columnspacing=1.6,
+        borderaxespad=0.2,
+        title=text or None,
+        title_fontproperties={"size": FOOT_PT},
+        alignment="left",
+    )
+    legend.get_title().set_color(style.QUIET)
+
+
+def plan_extent(plan: Plan) -> tuple[float, float]:
+    """Return (width, height) of a plan in its own units, with room for the names of rows."""
+    left, bottom, right, top = plan.bounds
+    return right - left + 1.2, top - bottom + 1.4
+
+
+def _frame_plan(axes: Axes, plan: Plan) -> None:
+    """Set the limits, with room for the names of rows and bands, in inches; draw the bands."""
+    from matplotlib.patches import Circle, FancyBboxPatch
+
+    style.plain(axes)
+    left, bottom, right, top = plan.bounds
+    beside = [note for note in plan.notes if note.align == "right"]
+    letters = [len(line) for note in beside for line in note.text.split("\n")]
+    room = max(letters, default=0) * 0.6 * NOTE_PT / 72
+    inches, high = _panel_in(axes)
+    left = min([left, *(note.x for note in beside)])
+    outside = any(band.round for band in plan.bands)
+    # units of the drawing to an inch, as far as the panel lets it grow
+    across = (right - left) / max(inches - room - 0.6, 1.0)
+    unit = max(across, (top - bottom) / max(high - 0.9, 1.0))
+    below = 0.34 if any(band.name and not band.above for band in plan.bands) else 0.2
+    over = 0.34 if outside or any(band.above for band in plan.bands) else 0.2
+    highest = max([top, *(note.y + 0.1 * unit for note in plan.notes)])
+    lowest = min([bottom, *(note.y - 0.1 * unit for note in plan.notes)])
+    side = 0.75 if outside else 0.3
+    axes.set_xlim(left - (room + side) * unit, right + side * unit)
+    axes.set_ylim(lowest - (0.12 + below) * unit, highest + (0.1 + over) * unit)
+    look: dict[str, Any] = {
+        "facecolor": BAND,
+        "edgecolor": BAND_EDGE,
+        "linewidth": 0.8,
+        "zorder": 0,
+    }
+    for band in plan.bands:
+        size, middle = np.subtract(band.high, band.low), np.add(band.high, band.low) / 2
+        if band.round:
+            axes.add_patch(Circle((middle[0], middle[1]), size[0] / 2, **look))
+        else:
+            corner = "round,pad=0,rounding_size=0.25"
+            axes.add_patch(FancyBboxPatch(band.low, size[0], size[1], boxstyle=corner, **look))
+
+
+def _panel_in(axes: Axes) -> tuple[float, float]:
+    """Return (width, height) that a panel will have in a figure not arranged yet [inch]."""
+    figure: Any = axes.get_figure()
+    spec: Any = axes.get_subplotspec()
+    width, height = (float(size) for size in figure.get_size_inches())
+    if spec is None:
+        return width, height
+    grid = spec.get_gridspec()
+    columns, rows = grid.get_width_ratios(), grid.get_height_ratios()
+    shares = []
+    for ratios, count, span in (
+        (columns, grid.ncols, spec.colspan),
+        (rows, grid.nrows, spec.rowspan),
+    ):
+        every = ratios or [1] * count
+        shares.append(sum(every[span.start : span.stop]) / sum(every))
+    return 0.96 * shares[0] * width, shares[1] * (height - 0.9)
+
+
+def plan_scale(axes: Axes) -> float:
+    """Return the inches that a unit of the drawing will take on paper."""
+    width, height = _panel_in(axes)
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    return min(width / (right - left), height / (top - bottom))
+
+
+def _once(plan: Plan) -> NDArray[np.bool_]:
+    """Return which links are drawn, one of every two that go to and fro; shape=(links)."""
+    source, target = plan.topology.link_source, plan.topology.link_target
+    nodes = plan.topology.nodes
+    forth, back = source.astype(np.int64) * nodes + target, target.astype(np.int64) * nodes + source
+    return np.asarray(plan.drawn & ((source < target) | ~np.isin(back, forth)))
+
+
+def _link_title(plan: Plan, link: int, link_Bps: float) -> str:  # noqa: N803
+    topology = plan.topology
+    if plan.part is not None:
+        return f"{plan.count[link]} links"
+    rates, width = topology.link_rate_Bps, int(topology.widths()[link])
+    rate = link_Bps if rates is None else float(rates[link])
+    wires = f"{width} x " if width > 1 else ""
+    beside = f", {width} side by side" if width > 1 else ""
+    named = f", {wires}{format_rate(rate)}" if np.isfinite(rate) else beside
+    return f"{topology.link_name(link)}{named}"
+
+
+def _rates(plan: Plan, link_Bps: float) -> tuple[str, Floats]:  # noqa: N803
+    """Return (what tells links apart, how much of it each has); infinite: no limit.
+
+    `links` of parts, `rate` of whole links, all their width, or `wires` without a rate.
+    """
+    if plan.part is not None:
+        return "links", plan.count.astype(np.float64)
+    widths, own = plan.topology.widths().astype(np.float64), plan.topology.link_rate_Bps
+    rate = np.full(plan.topology.links, link_Bps) if own is None else own
+    finite = np.isfinite(link_Bps if own is None else own).any()
+    return ("rate", rate * widths) if finite else ("wires", widths)
+
+
+def _key(rate: Floats, width: Floats, measure: str) -> Key:
+    """Return lines and names of a few widths from the least to the largest."""
+    from matplotlib.lines import Line2D
+
+    values, first = np.unique(rate, return_index=True)
+    if values.size > KEYS:
+        pick = np.unique(np.linspace(0, values.size - 1, KEYS).round().astype(int))
+        values, first = values[pick], first[pick]
+    handles = [Line2D([], [], color=LINK, linewidth=float(width[k])) for k in first]
+    if measure != "rate":
+        return handles, [count_of(int(value), measure.removesuffix("s")) for value in values]
+    return handles, [format_rate(float(v)) if np.isfinite(v) else "no limit" for v in values]
+
+
+def _lane(lines: Floats, lane: float) -> Floats:
+    """Return polylines moved to the right of their direction."""
+    along = np.gradient(lines, axis=1)
+    length = np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
+    moved: Floats = lines + lane * np.stack([along[..., 1], -along[..., 0]], axis=-1) / length
+    return moved
+
+
+def _on_plan(
+    plan: Plan, links: NDArray[np.int64], width: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (links of the plan, positions in `links`): of several on one line the widest."""
+    if plan.part is None or plan.network is None:
+        order = np.flatnonzero(plan.drawn[links])
+        return links[order], order
+    network, nodes = plan.network, plan.topology.nodes
+    key = plan.part[network.link_source[links]] * nodes + plan.part[network.link_target[links]]
+    lines = plan.topology.link_source.astype(np.int64) * nodes + plan.topology.link_target
+    at = np.minimum(np.searchsorted(lines, key), max(0, lines.size - 1))
+    order = np.flatnonzero((links >= 0) & (lines[at] == key)) if lines.size else at[:0]
+    order = order[np.lexsort((-width[order], at[order]))]
+    _, first = np.unique(at[order], return_index=True)
+    return at[order[first]], order[first]
+
+
+def _draw_plan_nodes(axes: Axes, plan: Plan) -> None:
+    """Draw nodes with their texts, and the names of nodes, rows and bands."""
+    topology, per_inch = plan.topology, plan_scale(axes)
+    own = np.flatnonzero(plan.shown)
+    switch = own >= topology.endpoints if plan.part is None else np.ones(own.size, bool)
+    radius = np.minimum(plan.size, 0.24 / per_inch)
+    for square in (False, True):
+        nodes = own[switch == square].tolist()
+        titled = [topology.node_name(node) for node in nodes] if plan.part is None else ()
+        fill, edge = (SWITCH, SWITCH) if square else (style.PAPER, style.INK)
+        width = 0.8 if own.size <= 256 else 0.4
+        _discs(
+            axes,
+            plan.place[nodes],
+            radius[nodes],
+            square=square,
+            titles=titled,
+            rounded=0.3,
+            linewidths=width,
+            facecolors=fill,
+            edgecolors=edge,
+        )
+        if nodes:
+            _write_texts(
+                axes, plan, nodes, (2 * radius[nodes] * per_inch * 72).tolist(), square=square
+            )
+    _write_names(axes, plan, min(0.24 / per_inch, float(plan.size.max(initial=0))))
+    quiet: Any = {"color": style.QUIET, "va": "center"}
+    for note in plan.notes:
+        axes.text(note.x, note.y, note.text, ha=note.align, size=NOTE_PT, linespacing=1.25, **quiet)
+    for band in plan.bands:
+        (x, y), wide = np.add(band.low, band.high) / 2, band.high[0] - band.low[0]
+        size = min(8.4, wide * per_inch * 72 / (0.62 * max(len(band.name), 1)))
+        if band.name and band.round:
+            reach = np.hypot(x, y)
+            out = (1 + (wide / 2 + 0.55) / reach) if reach > 1e-9 else 1.0
+            align = "center" if abs(x) < 0.35 * reach else "left" if x > 0 else "right"
+            axes.text(x * out, y * out, band.name, ha=align, size=8, **quiet)
+        elif band.name and size >= 4:
+            at, va = (band.high[1] + 0.2, "bottom") if band.above else (band.low[1] - 0.18, "top")
+            axes.text(x, at, band.name, ha="center", va=va, size=size, color=style.QUIET)
+
+
+def _write_texts(
+    axes: Axes, plan: Plan, nodes: Sequence[int], rooms_pt: Sequence[float], *, square: bool
+) -> None:
+    """Write into nodes their texts, into switches their names where all fit."""
+
+    def fitting(texts: Sequence[str]) -> float:
+        """Return the size of type [pt] in which every text fits into its room."""
+        pairs = zip(texts, rooms_pt, strict=True)
+        return min(min(9.5, room / max(0.62 * len(text) + 0.35, 1.5)) for text, room in pairs)
+
+    topology = plan.topology
+    written = [plan.text[node] for node in nodes]
+    if square and plan.part is None and topology.labels and not plan.caption:
+        names = [topology.labels[node] for node in nodes]
+        if max(map(len, names)) <= MOST_INSIDE and fitting(names) >= 6:
+            written = names  # all of them, or none
+    size = fitting(written)
+    for node, text in zip(nodes, written if size >= 3.6 else [], strict=False):
+        ink = style.PAPER if square else style.INK
+        axes.text(
+            plan.place[node, 0],
+            plan.place[node, 1],
+            text,
+            size=size,
+            color=ink,
+            ha="center",
+            va="center_baseline",
+            zorder=5,
+        )
+
+
+def _write_names(axes: Axes, plan: Plan, radius: float) -> None:
+    """Write the names of nodes below them where they are the file's own."""
+    topology = plan.topology
+    if (
+        not topology.labels
+        or (topology.family is not None and topology.level is not None)
+        or plan.bands
+        or plan.notes
+        or plan.shown.sum() > NAMED
+    ):
+        return
+    behind = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+    for node in np.flatnonzero(plan.shown).tolist():
+        name, (x, y) = topology.labels[node], plan.place[node]
+        if node < topology.endpoints or len(name) > MOST_INSIDE:  # others stand in their boxes
+            short = name if len(name) <= 18 else name[:17] + "…"
+            axes.text(
+                x,
+                y - 1.35 * radius,
+                short,
+                bbox=behind,
+                ha="center",
+                va="top",
+                size=7.2,
+                color=style.QUIET,
+                zorder=3.5,
+            )

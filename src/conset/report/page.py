@@ -1,203 +1,107 @@
-"""Page: facts, tables and pictures as one HTML file that needs nothing else.
+"""HTML: the renderer of sections as a page that needs no other file, and the cards of notebooks.
 
-Its form is `page.html.jinja`.
-
-`show -o x.html` writes one with what it shows of one thing; `report`, `campaign` and `calibrate`
-write sections.
+A page has the form of `page.html.jinja`. Nouns ask for their card, `_repr_html_`, through
+`conset.base.notebook`; everything that comes from outside is escaped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from conset.report.facts import Fact
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from conset.base.errors import UsageError
+from conset.base.files import replacing
+from conset.base.notebook import register_form
+from conset.base.units import count_of, format_size, format_time
+from conset.bounds.bounds import Bounds
+from conset.bounds.stages import StageBounds
+from conset.machine.machine import Machine
+from conset.models.formula.prediction import Prediction
+from conset.models.timeline import Timeline
+from conset.models.usage import under_way
+from conset.pattern.pattern import Pattern
+from conset.report import style
+from conset.report.facts import (
+    TERM_LABELS,
+    cost_facts,
+    machine_facts,
+    pattern_facts,
+    schedule_facts,
+)
+from conset.report.outcome import bound_facts, prediction_facts, prediction_section, verified_text
+from conset.report.pattern import rank_grid
+from conset.report.sections import Draw, Fact, Part, Section, Table
+from conset.report.timeline import TimelineView, timeline_facts
+from conset.schedule.schedule import Schedule
+from conset.studies.times import Timing
+from conset.verification.verification import RULES, Verification
 
-    from conset.report.facts import Summary
-    from conset.report.terminal_schedule import Views
-    from conset.schedule.schedule import Schedule
-
-FORM = "page.html.jinja"
 SUFFIX = ".html"
-MAX_PHASES = 64
-"""Phases that a page draws one by one; a sentence says that there are more."""
-Draw = Callable[[], "Figure"]
+CELLS = 64
+"""Most cells along a side of the small matrix of a card."""
+SIDE = 160
+"""Side of a small picture, without its legend [pixels]."""
+BINS = 80
+"""Steps of the small picture of a timeline."""
+KINDS = 12
+"""Most rules that are listed of a verification."""
+STOPS = np.array([(170, 220, 50), (33, 145, 140), (68, 1, 84)])
+"""Colours of pictures from bright to dark: enough for a thumbnail without matplotlib."""
 
 
-@dataclass(frozen=True)
-class PageTable:
-    """A table; text only, escaped when it is written.
-
-    Attributes:
-        columns: heads.
-        rows: cells.
-        left: columns of words, to the left; numbers stand to the right.
-        wrapped: columns of long words, which may take several lines.
-        links: anchors of sections that the first cells of rows lead to; (): none.
-        head_links: likewise of heads; "": none.
-        more: what is said below it.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: Collection[int] = ()
-    wrapped: Collection[int] = ()
-    links: Sequence[str] = ()
-    head_links: Sequence[str] = ()
-    more: str = ""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A heading with what stands below it.
-
-    Attributes:
-        title: the heading; may be empty.
-        facts: lines of label and value.
-        table: or None.
-        draws: pictures.
-        folded: whether a reader opens it.
-        card: HTML, what came from outside escaped; may be empty.
-        text: as in the terminal, without markup; may be empty.
-    """
-
-    title: str
-    facts: Sequence[Fact] = ()
-    table: PageTable | None = None
-    draws: Sequence[Draw] = ()
-    folded: bool = False
-    card: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Section:
-    """What a page says of one file.
-
-    Attributes:
-        title: the file and what it is; "": neither heading nor verdict.
-        subtitle: in a line.
-        verified: None: it says too little to be checked.
-        violations: rules that it breaks, in words.
-        parts: in their order.
-        label: what stands beside the title in place of the verdict; "": the verdict.
-    """
-
-    title: str
-    subtitle: str
-    verified: bool | None
-    violations: Sequence[str] = ()
-    parts: Sequence[Part] = field(default=())
-    label: str = ""
-
-    @property
-    def verdict(self) -> str:
-        """Whether it is right, in words."""
-        if self.label:
-            return self.label
-        return (
-            "not checked"
-            if self.verified is None
-            else "verified"
-            if self.verified
-            else "breaks rules"
-        )
-
-    @property
-    def mark(self) -> str:
-        """The class of the verdict's style."""
-        return "unknown" if self.verified is None else "" if self.verified else "wrong"
+# Pages
 
 
 def is_page(path: Path | None) -> bool:
-    """Whether an output is a page rather than a picture."""
+    """Return whether an output is a page rather than a picture."""
     return path is not None and path.suffix.lower() == SUFFIX
 
 
 def check_page_path(path: Path) -> None:
-    """Raises UsageError unless the suffix is a page's, MissingExtraError without matplotlib."""
-    from conset.base.errors import UsageError
-    from conset.report.style import require_matplotlib
-
+    """Raise UsageError unless a page ends so, MissingExtraError without matplotlib."""
     if not is_page(path):
-        raise UsageError(
-            f"-o {path}: a report is a page and must end in {SUFFIX}, given '{path.suffix}'"
-        )
-    require_matplotlib()
+        rule = f"a report is a page and must end in {SUFFIX}"
+        raise UsageError(f"-o {path}: {rule}, given '{path.suffix}'")
+    style.require_matplotlib()
 
 
 def write_page(path: Path, title: str, card: str, text: str, draws: Sequence[Draw]) -> None:
-    """Writes a page about one thing.
+    """Write a page about one noun.
 
     Args:
         path: `.html`.
-        title: in words.
+        title: as text.
         card: HTML, escaped.
-        text: as in the terminal; markup of rich, which a page leaves out.
+        text: as in the terminal, with markup of rich, which a page leaves out.
         draws: the pictures, in order.
 
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from rich.text import Text
-
     plain = Text.from_markup(text).plain if text else ""
-    parts = [Part("", draws=draws, card=card), Part("", text=plain)]
-    write_sections(path, title, "", None, (), [Section("", "", None, parts=parts)])
-
-
-def write_schedule_page(
-    path: Path, schedule: Schedule, summary: Summary, views: Views, width: int
-) -> None:
-    """A page with the schedule's facts, its picture, those of phases asked for, and its text.
-
-    The text is `width` letters wide.
-    """
-    from functools import partial
-
-    from conset.report.html import schedule_html
-    from conset.report.picture_schedule import picture_phase, picture_schedule
-    from conset.report.terminal_schedule import views_text
-
-    phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
-    draws = [
-        partial(picture_schedule, schedule, summary),
-        *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None),
-    ]
-    text = views_text(schedule, summary, views, width)
-    if views.phase == -1 and schedule.phases > MAX_PHASES:
-        text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
-    title = f"{schedule.method} on {schedule.machine.name}"
-    write_page(path, title, schedule_html(schedule), text, draws)
-
-
-def own_ids(svg: str, number: int) -> str:
-    """A picture whose ids are those of no other on the page; what it says is left alone."""
-
-    def own(tag: re.Match[str]) -> str:
-        found = tag[0]
-        for before in (' id="', "url(#", 'xlink:href="#'):
-            found = found.replace(before, f"{before}p{number}-")
-        return found
-
-    return re.sub(r"<[^>]+>", own, svg)
+    parts = [Part(draws=draws, card=card), Part(text=plain)]
+    write_sections(path, title, "", None, (), [Section("", parts=parts)])
 
 
 def write_sections(
     path: Path,
     title: str,
     subtitle: str,
-    summary: PageTable | None,
+    summary: Table | None,
     notes: Sequence[str],
     sections: Sequence[Section],
 ) -> None:
-    """Writes a page; the same content gives the same bytes.
+    """Write a page; the same content gives the same bytes.
 
     Args:
         path: `.html`.
@@ -210,60 +114,256 @@ def write_sections(
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from importlib.resources import files
-
     from jinja2 import Environment, StrictUndefined
 
-    from conset.base.files import replacing
+    numbers = count()
+
+    def picture(draw: Draw) -> Markup:
+        svg = style.svg_text(draw)
+        return Markup(own_ids(svg[svg.index("<svg") :], next(numbers)))
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
-    form = environment.from_string(
-        files("conset.report").joinpath(FORM).read_text(encoding="utf-8")
-    )
-    numbers = iter(range(10**9))
-    bodies = [_body(section, k, numbers) for k, section in enumerate(sections)]
-    text = form.render(
-        title=title, subtitle=subtitle, summary=summary, notes=notes, sections=bodies
+    form = files("conset.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    text = environment.from_string(form).render(
+        title=title,
+        subtitle=subtitle,
+        summary=summary,
+        notes=notes,
+        sections=sections,
+        picture=picture,
+        anchor=anchor,
     )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def anchor(k: int) -> str:
-    """Of section k."""
+    """Return the anchor of section k."""
     return f"file-{k}"
 
 
-def _body(section: Section, k: int, numbers: Any) -> dict[str, Any]:
-    """A section with its pictures drawn; ids of pictures are numbered over the page."""
-    from markupsafe import Markup
+def own_ids(svg: str, number: int) -> str:
+    """Return a picture whose ids are those of no other on the page; its text is left alone."""
+    marks = (' id="', "url(#", 'xlink:href="#')
 
-    from conset.report.style import svg_text
+    def own(tag: re.Match[str]) -> str:
+        text = tag[0]
+        for mark in marks:
+            text = text.replace(mark, f"{mark}p{number}-")
+        return text
 
-    def drawn(draw: Draw) -> Markup:
-        svg = svg_text(draw)
-        return Markup(own_ids(svg[svg.index("<svg") :], next(numbers)))
+    return re.sub(r"<[^>]+>", own, svg)
 
-    parts = [
-        {
-            "title": part.title,
-            "facts": part.facts,
-            "table": part.table,
-            "folded": part.folded,
-            "card": Markup(part.card),
-            "text": part.text,
-            "pictures": [drawn(draw) for draw in part.draws],
-        }
-        for part in section.parts
+
+# Cards of notebooks
+
+
+def pattern_html(pattern: Pattern) -> str:
+    """Return facts and a thumbnail of the matrix of bytes."""
+    grid = rank_grid(pattern.ranks, pattern.source, pattern.target, pattern.size, CELLS)
+    seen = grid[np.isfinite(grid)]
+    ends = [format_size(float(each)) for each in (seen.min(), seen.max())] if seen.size else []
+    return card(
+        "Pattern", pattern.name, pattern_facts(pattern), _thumbnail(np.log(grid), "bytes", ends)
+    )
+
+
+def machine_html(machine: Machine) -> str:
+    """Return facts, and costs with their origins."""
+    return card("Machine", machine.name, [*machine_facts(machine), *cost_facts(machine.costs)])
+
+
+def schedule_html(schedule: Schedule) -> str:
+    """Return facts and a thumbnail of the matrix coloured by phase."""
+    pattern = schedule.pattern
+    source, target = pattern.source[schedule.message], pattern.target[schedule.message]
+    phase_of = schedule.phase_of.astype(np.int64)
+    grid = rank_grid(pattern.ranks, source, target, phase_of, CELLS, "least")
+    name = f"{schedule.method} on {schedule.machine.name}"
+    seen = grid[np.isfinite(grid)]
+    ends = [f"{each:.0f}" for each in (seen.min(), seen.max())] if seen.size else []
+    return card("Schedule", name, schedule_facts(schedule), _thumbnail(grid, "phase", ends))
+
+
+def bounds_html(bounds: Bounds) -> str:
+    """Return the bounds of all schedules with witness and class."""
+    tried = Fact("", f"the largest of {count_of(len(bounds.candidates), 'bound')}")
+    return card("Bounds", "what no schedule beats", [*bound_facts(bounds), tried])
+
+
+def stage_bounds_html(bounds: StageBounds) -> str:
+    """Return the bounds of programs that forward in stages."""
+    of = "any number of stages"
+    if bounds.stages is not None:
+        of = f"at most {count_of(bounds.stages, 'stage')}"
+    return card("Bounds", f"what no program of {of} beats", bound_facts(bounds))
+
+
+def prediction_html(prediction: Prediction) -> str:
+    """Return the time by formula and what it is made of."""
+    name = f"{format_time(prediction.time_s)} by formula on {prediction.machine}"
+    facts = prediction_facts(prediction, prediction.terms)
+    return card(
+        "Prediction", f"{name} under sync {prediction.sync}", facts, _terms(prediction.terms)
+    )
+
+
+def timing_html(timing: Timing) -> str:
+    """Return the time, by what, and what it is made of."""
+    section = prediction_section(timing)
+    return card("Timing", section.title, section.parts[0].facts, _terms(timing.terms))
+
+
+def verification_html(verification: Verification) -> str:
+    """Return verdict, figures, and each broken rule once, with how often and where first."""
+    violations, figures = verification.violations, verification.figures
+    first = {violation.rule: violation.text for violation in reversed(violations)}
+    counts = Counter(violation.rule for violation in violations)
+    facts = [
+        Fact(rule, f"{times:,} ×, first: {first[rule]}", RULES.get(rule, ""))
+        for rule, times in list(counts.items())[:KINDS]
     ]
-    return {
-        "anchor": anchor(k),
-        "title": section.title,
-        "subtitle": section.subtitle,
-        "verdict": section.verdict,
-        "mark": section.mark,
-        "violations": section.violations,
-        "parts": parts,
-    }
+    if len(counts) > KINDS:
+        facts.append(Fact("", f"… {count_of(len(counts) - KINDS, 'more rule')}"))
+    if figures:
+        facts.append(Fact("counted", verified_text(figures, figures.get("messages", 0))))
+    broken = count_of(len(violations), "violation")
+    return card("Verification", "every rule holds" if verification.ok else broken, facts)
+
+
+def timeline_html(timeline: Timeline) -> str:
+    """Return what happened, and a small picture: messages under way over time."""
+    by = f"by {timeline.model} on {timeline.machine}, sync {timeline.sync}"
+    if timeline.workload is None:
+        latency = Fact("mean latency", format_time(timeline.mean_latency_s))
+        facts = [Fact("messages", f"{timeline.messages:,}"), latency]
+    else:
+        facts = timeline_facts(TimelineView(timeline))
+    return card("Timeline", f"{format_time(timeline.time_s)} {by}", facts, _under_way(timeline))
+
+
+def card(kind: str, name: str, facts: Iterable[Fact], picture: str = "") -> str:
+    """Return kind and name, facts with their origins, a small picture beside them."""
+    rows = "".join(
+        f'<tr><td style="text-align:left;opacity:.65;white-space:nowrap">{escape(fact.label)}</td>'
+        f'<td style="text-align:left">{escape(fact.strong + fact.value)}</td>'
+        f'<td style="text-align:left;opacity:.65"><i>{escape(fact.origin)}</i></td></tr>'
+        for fact in facts
+    )
+    return (
+        '<div style="display:flex;gap:1.5em;align-items:flex-start;font-size:13px">'
+        f"<div><b>{escape(kind)}</b> {escape(name)}<table>{rows}</table></div>{picture}</div>"
+    )
+
+
+def _thumbnail(grid: NDArray[np.float64], what: str, ends: Sequence[str]) -> str:
+    """Return a matrix as SVG with a legend: `what` from the first of `ends` to the second.
+
+    Dark is more; NaN stays empty.
+    """
+    seen = grid[np.isfinite(grid)]
+    if not seen.size:
+        return ""
+    low, high, side = float(seen.min()), float(seen.max()), len(grid)
+    cells = []
+    for row, column in np.argwhere(np.isfinite(grid)):
+        share = (grid[row, column] - low) / (high - low) if high > low else 0.65
+        cells.append(f'<path fill="{_colour(float(share))}" d="M{column} {row}h1v1h-1z"/>')
+    matrix = (
+        f'<svg width="{SIDE}" height="{SIDE}" viewBox="0 0 {side} {side}" '
+        f'shape-rendering="crispEdges">{"".join(cells)}</svg>'
+        f'<rect x=".5" y=".5" width="{SIDE - 1}" height="{SIDE - 1}" fill="none" stroke="#9aa3af"/>'
+    )
+    about = f"{what} from row to column"
+    if low == high:
+        caption = _legend(0, f"{what} {ends[0]} in every cell")
+        return _small_picture(matrix, f"{about}: {ends[0]}", caption)
+    steps = 16
+    wide = SIDE / steps
+    scale = "".join(
+        f'<rect x="{k * wide:g}" y="{SIDE + 6}" width="{wide:g}" height="7" '
+        f'fill="{_colour(k / (steps - 1))}"/>'
+        for k in range(steps)
+    )
+    caption = (
+        _legend(0, ends[0]) + _legend(SIDE / 2, what, "middle") + _legend(SIDE, ends[1], "end")
+    )
+    return _small_picture(matrix + scale, f"{about}, {ends[0]} to {ends[1]}, dark is more", caption)
+
+
+def _terms(terms: Mapping[str, float]) -> str:
+    """Return a bar of what a time is made of, and below it each part with its time."""
+    whole = sum(terms.values())
+    if not whole:
+        return ""
+    high, y, body = SIDE - 40, 0.0, []
+    labels = [f"{TERM_LABELS[name]} {format_time(seconds)}" for name, seconds in terms.items()]
+    for k, (name, seconds) in enumerate(terms.items()):
+        part, colour, top = high * seconds / whole, style.TERM_COLOURS[name], high + 12 + 16 * k
+        body.append(f'<rect x="0" y="{y:.2f}" width="46" height="{part:.2f}" fill="{colour}"/>')
+        body.append(f'<rect x="0" y="{top}" width="9" height="9" fill="{colour}"/>')
+        body.append(_legend(14, labels[k], y=top + 9))
+        y += part
+    return _small_picture("".join(body), ", ".join(labels), "")
+
+
+def _under_way(timeline: Timeline) -> str:
+    """Return messages under way over time, with the most of them and the whole time."""
+    ended = np.isfinite(timeline.end_s)
+    start_s, end_s = timeline.start_s[ended], timeline.end_s[ended]
+    whole_s = float(end_s.max(initial=0.0))
+    if not whole_s:
+        return ""
+    change = np.repeat([1, -1], end_s.size)
+    # what ends makes room for what starts
+    order = np.lexsort((change, np.concatenate([start_s, end_s])))
+    most = int(np.cumsum(change[order]).max())
+    edges = np.linspace(0.0, whole_s, BINS + 1)
+    share = under_way(start_s, end_s, edges)[0] / max(most, 1)
+    top, high, wide = 22, SIDE - 12, SIDE / BINS
+    steps = "".join(
+        f"L{wide * k:g} {top + (high - top) * (1 - value):.2f}h{wide:g}"
+        for k, value in enumerate(share)
+    )
+    body = (
+        f'<path d="M0 {high}{steps}V{high}z" fill="{style.ACCENT}"/>'
+        f'<path d="M0 {high}H{SIDE}" stroke="{style.PALE}"/>'
+    )
+    said, end = f"{count_of(most, 'message')} under way at most", format_time(whole_s)
+    captions = _legend(0, said, y=12) + _legend(0, "0", y=high + 14)
+    captions += _legend(SIDE, end, "end", high + 14)
+    return _small_picture(body, f"{said}, over {end}", captions)
+
+
+def _small_picture(body: str, title: str, captions: str) -> str:
+    """Return a small picture as tall as its drawing and its line of captions."""
+    return (
+        f'<svg width="{SIDE}" height="{SIDE + 28}" viewBox="0 0 {SIDE} {SIDE + 28}" '
+        f'style="flex:none" role="img"><title>{escape(title)}</title>{body}{captions}</svg>'
+    )
+
+
+def _legend(x: float, text: str, anchor: str = "start", y: float = SIDE + 25) -> str:
+    """Return a caption in the colour of the page's own text, light or dark."""
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="10" font-family="sans-serif" '
+        f'fill="currentColor" text-anchor="{anchor}">{escape(text)}</text>'
+    )
+
+
+def _colour(share: float) -> str:
+    mixed = [np.interp(2 * share, (0, 1, 2), STOPS[:, k]) for k in range(3)]
+    return "#" + "".join(f"{round(float(x)):02x}" for x in mixed)
+
+
+register_form(Pattern, pattern_html)
+register_form(Machine, machine_html)
+register_form(Schedule, schedule_html)
+register_form(Bounds, bounds_html)
+register_form(StageBounds, stage_bounds_html)
+register_form(Prediction, prediction_html)
+register_form(Timing, timing_html)
+register_form(Verification, verification_html)
+register_form(Timeline, timeline_html)

@@ -1,172 +1,104 @@
-"""What scheduling at run time costs.
-
-As a table, as Markdown, and as Wang and Ranka's Figures 10 and 11.
-"""
+"""What scheduling at run time costs, and Wang and Ranka's Figures 10 and 11."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conset.base.units import count_of, format_size
 from conset.report import style
-from conset.report.markdown import table_markdown
-from conset.studies.run_time.costs import DETECT, MIN_REPEATS
+from conset.report.sections import Part, Section, Table
+from conset.studies.run_time.costs import DETECT, MIN_REPEATS, RunTimeCosts, RunTimeRow
+from conset.studies.run_time.job import RunTimeResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import RenderableType
-
-    from conset.studies.run_time.costs import BreakEven, RunTimeCosts, RunTimeRow
-    from conset.studies.run_time.job import RunTimeResult
 
 COLUMNS = (
-    "method",
-    "sync",
-    "by",
-    "phases",
-    "rows",
-    "schedule",
-    "plan",
-    "set-up",
-    "use",
-    "of naive",
-    "share",
-    "pays after",
+    *("method", "sync", "by", "phases", "rows", "schedule", "plan", "set-up", "use"),
+    *("of naive", "share", "pays after"),
 )
-LEFT = (0, 1, 2)
-"""Names to the left, numbers to the right."""
 READING = (
     "times in ms; by: every rank computes the schedule (all), or one, which scatters it; use: one "
-    "execution; share: "
-    "rows and scheduling, of these with planning and one execution",
+    "execution; share: rows and scheduling, of these with planning and one execution",
     "pays after so many uses of a schedule, against posting everything (the first row); never: "
-    "nothing is gained, or "
-    "the interval of the gain holds 0",
+    "nothing is gained, or the interval of the gain holds 0",
 )
 BASELINES = (
     "naive: everything is posted, counted without its rows: they serve to check what it knows; "
-    "learned: the same with "
-    "sources that the rows have told; detect: send, detect, receive, nothing posted and nothing "
-    "known before"
+    "learned: the same with sources that the rows have told; detect: send, detect, receive, "
+    "nothing posted and nothing known before"
 )
-_COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
+COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
 
 
-def run_time_title(costs: RunTimeCosts) -> str:
-    """What stands above a table."""
-    how = (
-        f"measured, {costs.by}"
-        if costs.is_measured
-        else f"predicted by {costs.by}, scheduling measured"
-    )
-    messages = f"{count_of(costs.messages, 'message')}, {format_size(costs.bytes)}"
-    return f"{costs.pattern} on {costs.machine}: {count_of(costs.ranks, 'rank')}, {messages}; {how}"
+def run_time_section(result: RunTimeResult) -> Section:
+    """Return a table and notes for the job and for each prediction."""
+    parts = []
+    for costs in (*([result.measured] if result.measured else []), *result.predicted):
+        how = f"predicted by {costs.by}, scheduling measured"
+        if costs.is_measured:
+            how = f"measured, {costs.by}"
+        sent = f"{count_of(costs.messages, 'message')}, {format_size(costs.bytes)}"
+        of = f"{count_of(costs.ranks, 'rank')}, {sent}; {how}"
+        posting = [k for k, row in enumerate(costs.rows) if row.is_posting]
+        rows = [run_time_cells(costs, row) for row in costs.rows]
+        text = ""
+        if costs.is_measured:
+            repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+            verdict = f"{result.mismatches:,} wrong" if result.mismatches else "all right"
+            text = f"  {repetitions}; bytes checked {result.bytes_checked:,}: {verdict}"
+        table = Table(COLUMNS, rows, (0, 1, 2), best=posting, key=-1)
+        title, notes = f"{costs.pattern} on {costs.machine}: {of}", run_time_lines(costs)
+        parts.append(Part(title, table=table, notes=notes, text=text))
+    return Section("", parts=[*parts, *([Part(notes=result.notes)] if result.notes else [])])
 
 
 def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
-    """A row as text, in the order of `COLUMNS`."""
+    """Return a row as text, in the order of `COLUMNS`; intervals of what was measured."""
     method = row.method if row.asked_method == row.method else f"{row.asked_method}: {row.method}"
     if not row.sources_known:
         method = "detect" if row.method == DETECT else "learned"
     sync = row.sync if row.asked_sync == row.sync else f"{row.asked_sync}: {row.sync}"
-    times = (
-        row.median_of(name) for name in ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s")
-    )
-    head = (method, sync, row.compute, f"{row.phases:,}", *map(format_ms, times))
+    names = ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s")
+    times = (format_ms(row.median_of(name)) for name in names)
+    head = (method, sync, row.compute, f"{row.phases:,}", *times)
     if row.is_posting:
         return *head, "1", f"{row.share:.2f}", ""
     pays = row.pays_against(costs.posting)
-    uses = format_uses(pays) if row.is_schedule else ""
-    return *head, format_ratio(pays, costs.is_measured), f"{row.share:.2f}", uses
+    ratio = f"{pays.ratio.median:.2f}"
+    if costs.is_measured:
+        ratio += f" ({pays.ratio.low:.2f}-{pays.ratio.high:.2f})"
+    # `never` where the gain is not decided too
+    uses = "never" if row.is_schedule else ""
+    if uses and pays.uses is not None and pays.least is not None and pays.most is not None:
+        ends = f" ({pays.least:,}-{pays.most:,})" if pays.least < pays.most else ""
+        uses = f"{pays.uses:,}{ends}"
+    return *head, ratio, f"{row.share:.2f}", uses
 
 
 def format_ms(time_s: float | None) -> str:
-    """`1.27`, `4,660`: three digits [ms]; a dash for what is not known."""
+    """Return `1.27`, `4,660`: three digits [ms]; a dash for what is not known."""
     if time_s is None:
         return "–"
     ms = time_s * 1e3
     return f"{ms:,.0f}" if ms >= 100 else f"{ms:#.3g}".rstrip(".") if ms else "0"
 
 
-def format_ratio(pays: BreakEven, with_interval: bool) -> str:
-    """`0.93 (0.90-0.97)`."""
-    ratio = pays.ratio
-    return f"{ratio.median:.2f}" + (f" ({ratio.low:.2f}-{ratio.high:.2f})" if with_interval else "")
-
-
-def format_uses(pays: BreakEven) -> str:
-    """`18 (15-24)`: uses with what the ends of the interval of the gain say.
-
-    `never`, where it is not decided too.
-    """
-    if pays.uses is None or pays.least is None or pays.most is None:
-        return "never"
-    return f"{pays.uses:,}" + (f" ({pays.least:,}-{pays.most:,})" if pays.least < pays.most else "")
-
-
 def run_time_lines(costs: RunTimeCosts) -> list[str]:
-    """What stands below a table."""
-    paying = [
-        (pays.uses, row)
-        for row in costs.rows
-        if row.is_schedule and (pays := row.pays_against(costs.posting)).uses
-    ]
-    lines = [*READING]
-    if costs.detecting is not None:
-        lines.append(BASELINES)
+    """Return the notes below a table."""
+    gains = [(row.pays_against(costs.posting).uses, row) for row in costs.rows if row.is_schedule]
+    paying = [(uses, row) for uses, row in gains if uses]
+    lines = [*READING, *([] if costs.detecting is None else [BASELINES])]
     if costs.is_measured and len(costs.posting.execution_s) < MIN_REPEATS:
         lines.append(f"fewer than {MIN_REPEATS} repetitions: no gain is decided")
+    first = "none pays: posting everything is as fast, or nobody has won"
     if paying:
-        uses, row = min(paying, key=lambda pair: pair[0] or 0)
-        way = f", computed by {_COMPUTED[row.compute]}" if row.compute else ""
-        lines.append(
-            f"the first to pay: {row.method} under {row.sync}{way}, after "
-            f"{count_of(uses or 0, 'use')}"
-        )
-    else:
-        lines.append("none pays: posting everything is as fast, or nobody has won")
-    return lines + [f"{method}: left out, {reason}" for method, reason in costs.skipped]
-
-
-def run_time_parts(result: RunTimeResult) -> list[RenderableType]:
-    """What the terminal shows.
-
-    A title, a table and its lines for the job and for each prediction.
-    """
-    from conset.report.terminal import fitted_table, quiet_lines, titled_parts
-
-    parts: list[RenderableType] = []
-    for costs in tables_of(result):
-        rows = [run_time_cells(costs, row) for row in costs.rows]
-        table = fitted_table(COLUMNS, rows, LEFT)
-        for row, cells in zip(costs.rows, rows, strict=True):
-            table.add_row(*cells, style="bold" if row.is_posting else None)
-        parts += titled_parts(run_time_title(costs), table, run_time_lines(costs))
-        if costs.is_measured:
-            verdict = (
-                "all right"
-                if result.mismatches == 0
-                else f"[bold red]{result.mismatches:,} wrong[/]"
-            )
-            repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
-            parts.append(f"  {repetitions}; bytes checked {result.bytes_checked:,}: {verdict}")
-    return [*parts, *quiet_lines(result.notes)]
-
-
-def run_time_markdown(result: RunTimeResult) -> str:
-    """The same as Markdown."""
-    parts = []
-    for costs in tables_of(result):
-        rows = [run_time_cells(costs, row) for row in costs.rows]
-        parts += [f"**{run_time_title(costs)}**", "", *table_markdown(COLUMNS, rows, LEFT), ""]
-        parts += [*(f"- {line}" for line in run_time_lines(costs)), ""]
-    return "\n".join([*parts, *(f"- {note}" for note in result.notes)]).rstrip("\n") + "\n"
-
-
-def tables_of(result: RunTimeResult) -> list[RunTimeCosts]:
-    """What was measured, then what is predicted."""
-    return [*([] if result.measured is None else [result.measured]), *result.predicted]
+        uses, row = min(paying, key=lambda pair: pair[0])
+        way = f", computed by {COMPUTED[row.compute]}" if row.compute else ""
+        schedule = f"{row.method} under {row.sync}{way}"
+        first = f"the first to pay: {schedule}, after {count_of(uses, 'use')}"
+    return [*lines, first, *(f"{name}: left out, {why}" for name, why in costs.skipped)]
 
 
 def picture_overhead(
@@ -176,10 +108,10 @@ def picture_overhead(
     sync: str = "none",
     compute: str = "all",
 ) -> Figure:
-    """Rows and scheduling over one execution, over the size of messages, a line for each density.
+    """Draw rows and scheduling over one execution, over the size of messages, and when it pays.
 
-    As Figures 10 and 11 of Wang and Ranka; beside it the uses after which the schedule has paid
-    against posting everything.
+    As Figures 10 and 11 of Wang and Ranka, a line for each density; beside it the uses after which
+    the schedule has paid against posting everything.
 
     Args:
         found: (messages of a rank, size [B], costs) of each point.
@@ -189,45 +121,27 @@ def picture_overhead(
     """
     figure = style.new_figure(11, 5.0)
     first = found[0][2]
-    how = (
-        f"measured, {first.by}"
-        if first.is_measured
-        else f"executions by {first.by}, scheduling measured here"
-    )
+    how = f"executions by {first.by}, scheduling measured here"
+    if first.is_measured:
+        how = f"measured, {first.by}"
     title = f"{method} at run time: what it costs, and when it has paid"
-    style.headline(
-        figure,
-        title,
-        f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {_COMPUTED[compute]}",
-    )
+    of = f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {COMPUTED[compute]}"
+    style.headline(figure, title, of)
     over, pays = figure.subplots(1, 2)
-    degrees, sizes = (
-        sorted({degree for degree, _, _ in found}),
-        sorted({size for _, size, _ in found}),
-    )
+    degrees, sizes = sorted({each[0] for each in found}), sorted({each[1] for each in found})
     for k, degree in enumerate(degrees):
         points = sorted((size, costs) for each, size, costs in found if each == degree)
-        colour = style.amount_map()(k / max(len(degrees) - 1, 1))
         rows = [(size, costs, costs.find(method, sync, compute)) for size, costs in points]
-        over.plot(
-            [size for size, _, _ in rows],
-            [row.overhead for _, _, row in rows],
-            "o-",
-            color=colour,
-            label=f"{degree} messages a rank",
-        )
+        look: Any = {"color": style.amount_map()(k / max(len(degrees) - 1, 1))}
+        own, ratios = [size for size, *_ in rows], [row.overhead for *_, row in rows]
+        over.plot(own, ratios, "o-", label=f"{degree} messages a rank", **look)
         uses = [(size, row.pays_against(costs.posting).uses) for size, costs, row in rows]
-        pays.plot(
-            [size for size, count in uses if count],
-            [count for _, count in uses if count],
-            "o-",
-            color=colour,
-        )
-    what = (
+        known = [(size, count) for size, count in uses if count]
+        pays.plot([size for size, _ in known], [count for _, count in known], "o-", **look)
+    for axes, name, unit in (
         (over, "rows and scheduling over one execution", "ratio"),
         (pays, "uses until it pays (no mark: never)", "uses"),
-    )
-    for axes, name, unit in what:
+    ):
         style.log_axis(axes, "x", "size of a message", base=2)
         style.log_axis(axes, "y", unit)
         axes.set_xticks(sizes, [format_size(size) for size in sizes])

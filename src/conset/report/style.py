@@ -85,8 +85,10 @@ RC: Any = {
     "path.simplify": True,
 }
 FORMATS = (".svg", ".png")
-MARKDOWN = ".md"
 DOTS_PER_INCH = 150
+STEPS = (1, 2, 4, 5, 10)
+RANK_STEPS = (1, 2, 4, 5, 8, 10)
+"""Distances of ticks at whole numbers, times powers of ten."""
 RASTER = 6000
 """Above so many lines a vector picture would be larger than its pixels."""
 LOG_STEPS = ((10.0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (2000.0, (1.0, 2.0, 5.0)), (inf, (1.0,)))
@@ -307,6 +309,28 @@ def plain_log_ticks(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def scale_of(low: float, high: float) -> Any:
+    """Return what a colour bar of numbers without an image shows."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(low, high), amount_map())
+
+
+def legend_above(
+    axes: Axes, columns: int, *, height: float = 0.99, column_spacing: float = 1.2
+) -> None:
+    """Add a legend above the axes, at the left."""
+    axes.legend(
+        borderaxespad=0.1,
+        handlelength=1.2,
+        columnspacing=column_spacing,
+        loc="lower left",
+        bbox_to_anchor=(-0.01, height),
+        ncols=columns,
+    )
+
+
 def colour_bar(axes: Axes, image: Any, label: str, **how: Any) -> Any:
     """Add a bar without a frame that says what the colours of an image are; return it."""
     figure: Any = axes.get_figure()
@@ -389,30 +413,3 @@ def _settle(figure: Figure) -> None:
             round(float(x) * GRID) / GRID for x in axes.get_position(original=True).bounds
         )
         axes.set_position((left, bottom, width, height))
-
-
-def check_report_path(path: Path | None) -> None:
-    """Raises UsageError unless a report can be written so.
-
-    And MissingExtraError for a picture without matplotlib.
-    """
-    if path is None or path.suffix.lower() == MARKDOWN:
-        return
-    if path.suffix.lower() not in FORMATS:
-        raise UsageError(
-            f"{path}: must end in {MARKDOWN}, {' or '.join(FORMATS)}, given '{path.suffix}'"
-        )
-    require_matplotlib()
-
-
-def write_report(path: Path, markdown: Callable[[], str], draw: Callable[[], Figure]) -> None:
-    """Writes Markdown (.md), or a picture by its suffix.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    if path.suffix.lower() != MARKDOWN:
-        save(draw, path)
-        return
-    with replacing(path) as temporary:
-        temporary.write_text(markdown(), encoding="utf-8")

@@ -1,24 +1,26 @@
-"""Network plan: how a graph is laid out on paper.
+"""Network layout: where the nodes of a network stand in a drawing, how links bend, what is written.
 
-Where its nodes stand, how its links bend, what is written beside.
+Positions are a formula of the topology, so always the same. Boxes stand on their coordinates,
+rings and crossbars on a circle, small hypercubes in projection, larger ones on a grid in Gray order
+(neighbours are near), graphs where distances on paper follow distances in links (stress
+majorization: Gansner, Koren, North 2004, doi 10.1007/978-3-540-31843-9_25).
 
-Families are known by what their topology says (`family`, `level`, `group`): trees stand in levels
-with pods as bands, dragonflies by groups on a circle, rails as hosts × rails with tracks, slim
-flies as two blocks of columns, HyperX and express meshes on their coordinates, planes side by side;
-what has places stands on its map, and any other graph where distances on paper follow distances in
-links (`layout`).
+Graphs of families are drawn by a plan of what their topology contains (`family`, `level`,
+`group`): trees stand in levels with pods as bands, dragonflies by groups on a circle, rails as
+hosts × rails with tracks, slim flies as two blocks of columns, HyperX and express meshes on their
+coordinates, planes side by side; what has places stands on its map.
 
 A drawing of thousands of nodes shows none of them. Above `ENDPOINTS` endpoints only switches are
-drawn, with how many endpoints hang on each; above `SWITCHES` of these a part of the network (a pod,
-a group) becomes one node, and the links between two parts one line. The caption says so.
+drawn, with how many endpoints hang on each; above `SWITCHES` of these a part of the network (a
+pod, a group) becomes one node, and the links between two parts one line. The caption says so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -29,9 +31,9 @@ from conset.machine.network.families import find_family
 from conset.machine.network.planes import Planes, planes_of
 from conset.machine.network.routing import is_tree
 from conset.machine.network.topology import Topology
-from conset.report.layout import positions, separated
 
 Floats = NDArray[np.float64]
+Positions = Floats
 Ints = NDArray[np.int64]
 
 ENDPOINTS = 150
@@ -40,6 +42,201 @@ SWITCHES = 420
 """Most switches that are drawn one by one."""
 MAPPED = 1500
 """Most nodes of a map that are pushed apart where they coincide."""
+_CUBE = np.array([(1.0, 0.0), (0.0, 1.0), (0.42, 0.30), (2.15, 0.62)])
+"""Steps on paper for the bits of a small hypercube; the fourth makes two cubes of it."""
+GRAPH_LIMIT = 800
+"""Largest graph whose layout is computed (memory grows with the square).
+
+Larger ones stand on a circle.
+"""
+
+
+def positions(topology: Topology) -> Positions:
+    """shape=(nodes, 2): the place of each node; neighbours stand about 1 apart, y grows upwards."""
+    if topology.kind == "hypercube":
+        return _hypercube(topology.dimensions)
+    if topology.kind == "graph":
+        return _graph(topology)
+    if topology.kind in ("ring", "crossbar") or (topology.wraps and len(topology.sides) == 1):
+        return _circle(topology.nodes)
+    return _box(topology)
+
+
+def _circle(nodes: int) -> Positions:
+    angle = np.pi / 2 - 2 * np.pi * np.arange(nodes) / nodes
+    radius = max(nodes / (2 * np.pi), 0.5)
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _box(topology: Topology) -> Positions:
+    at = topology.coordinates.astype(np.float64)
+    sides = topology.sides
+    if len(sides) == 1:
+        return np.stack([at[:, 0], np.zeros(len(at))], axis=1)
+    if len(sides) == 3:
+        depth = at[:, 0]
+        x, y = _depth_step(sides[0])
+        return np.stack([at[:, 2] + x * depth, y * depth - at[:, 1]], axis=1)
+    # planes of planes: dimensions go to x and y in turn, outer ones in wider steps
+    place = np.zeros((len(at), 2))
+    step = [1.0, 1.0]
+    for k in reversed(range(len(sides))):
+        axis = (len(sides) - 1 - k) % 2
+        place[:, axis] += step[axis] * at[:, k]
+        step[axis] *= sides[k] + 0.8
+    return place * (1, -1)
+
+
+def _depth_step(layers: int) -> tuple[float, float]:
+    """The step between layers that keeps nodes farthest from other layers' nodes and lines."""
+    step = np.arange(0.22, 0.52, 0.01)
+    x, y = (grid.ravel() for grid in np.meshgrid(step, step, indexing="ij"))
+    layer = np.arange(1, max(layers, 2))[:, None]
+    off_x, off_y = (np.abs(layer * s - np.round(layer * s)) for s in (x, y))
+    free = np.minimum(np.hypot(off_x, off_y), 2.5 * np.minimum(off_x, off_y)).min(axis=0)
+    best = int(np.argmax(np.round(free, 6)))
+    return float(x[best]), float(y[best])
+
+
+def _hypercube(bits: int) -> Positions:
+    node = np.arange(1 << bits)
+    if bits <= len(_CUBE):
+        corner: Positions = ((node[:, None] >> np.arange(bits)) & 1) @ _CUBE[:bits]
+        return corner
+    low = ceil(bits / 2)
+    row, column = node >> low, node & ((1 << low) - 1)
+    return np.stack([_gray_place(column), -_gray_place(row)], axis=1).astype(np.float64)
+
+
+def _gray_place(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The position of `code` in the Gray sequence, so that many neighbours differ in one place."""
+    place = code.copy()
+    shift = 1
+    while shift < 64:
+        place ^= place >> shift
+        shift *= 2
+    return place
+
+
+def _graph(topology: Topology) -> Positions:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
+
+    nodes = topology.nodes
+    if nodes <= 2 or nodes > GRAPH_LIMIT:
+        return _circle(nodes)
+    levels = _levels(topology)
+    if levels is not None:
+        return _layered(topology, levels)
+    ends = topology.ends
+    graph = coo_array((np.ones(ends[0].size), ends), shape=(nodes, nodes)).tocsr()
+    far = shortest_path(graph, directed=False, unweighted=True)
+    far = np.where(np.isfinite(far), far, far[np.isfinite(far)].max() + 1)
+    place = separated(_majorized(_scaled(far), far), 0.6)
+    # lying along its longer axis: pictures are wider than high
+    place = place - place.mean(axis=0)
+    turned: Positions = place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]
+    return turned * np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1, 1)
+
+
+def _levels(topology: Topology) -> NDArray[np.int64] | None:
+    """shape=(nodes): links from the nearest endpoint, where the network is a tree of switches.
+
+    Else None.
+    """
+    if topology.nodes == topology.endpoints:
+        return None
+    source, target = topology.ends
+    level = np.where(np.arange(topology.nodes) < topology.endpoints, 0, topology.nodes)
+    while True:
+        nearer = level.copy()
+        np.minimum.at(nearer, target, level[source] + 1)
+        np.minimum.at(nearer, source, level[target] + 1)
+        if np.array_equal(nearer, level):
+            break
+        level = nearer
+    if level.max() < 2 or level.max() == topology.nodes or (level[source] == level[target]).any():
+        return None
+    return level
+
+
+def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
+    """Endpoints at the bottom, switches above what they join.
+
+    In the order of its mean place.
+    """
+    source, target = topology.ends
+    place = np.zeros((topology.nodes, 2))
+    width = float(np.bincount(level).max())
+    uplink = np.full(topology.nodes, topology.nodes)
+    up = level[target] > level[source]
+    np.minimum.at(uplink, source[up], target[up])
+    for height in range(int(level.max()) + 1):
+        members = np.flatnonzero(level == height)
+        if height == 0:
+            key = uplink[members].astype(np.float64)
+        else:
+            below = (level[target] == height) & (level[source] == height - 1)
+            total = np.bincount(target[below], place[source[below], 0], topology.nodes)
+            key = total[members] / np.maximum(
+                np.bincount(target[below], minlength=topology.nodes)[members], 1
+            )
+        ordered = members[np.lexsort((members, np.round(key, 6)))]
+        place[ordered, 0] = (np.arange(members.size) + 0.5) * width / members.size
+        place[ordered, 1] = height * max(1.0, width / 6)
+    return place
+
+
+def separated(place: Positions, least: float, sweeps: int = 80) -> Positions:
+    """Pairs nearer than `least` pushed apart, as far as so many sweeps do it.
+
+    Twins otherwise lie on each other.
+
+    Memory and time of a sweep grow with the square of the nodes.
+    """
+    for _ in range(sweeps):
+        step = place[:, None, :] - place[None, :, :]
+        apart = np.hypot(step[..., 0], step[..., 1])
+        np.fill_diagonal(apart, least)
+        if apart.min() >= 0.98 * least:
+            break
+        push = np.where(apart < least, (least - apart) / 4, 0) / np.maximum(apart, 1e-6)
+        place = place + (push[..., None] * step).sum(axis=1)
+    return place
+
+
+def _scaled(far: NDArray[np.float64]) -> Positions:
+    """Classical scaling: the start; a small spiral keeps twins (equal distances to all) apart."""
+    square = far**2
+    inner = -(square - square.mean(0) - square.mean(1)[:, None] + square.mean()) / 2
+    value, vector = np.linalg.eigh(inner)
+    place = vector[:, -2:][:, ::-1] * np.sqrt(np.maximum(value[-2:][::-1], 1e-9))
+    # the sign of an eigenvector is the library's choice: make the largest entry positive
+    place *= np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])
+    turn = np.arange(len(far)) * 2.399963
+    apart: Positions = place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return apart
+
+
+def _majorized(place: Positions, far: NDArray[np.float64], sweeps: int = 120) -> Positions:
+    """Guttman transforms with weights 1 / distance².
+
+    Near pairs are so kept at their distance first.
+    """
+    nodes = len(far)
+    weight = 1 / np.where(far > 0, far, 1) ** 2
+    np.fill_diagonal(weight, 0)
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    inverse = np.linalg.inv(laplacian + 1 / nodes) - 1 / nodes
+    for _ in range(sweeps):
+        apart = np.hypot(*(place[:, None, :] - place[None, :, :]).transpose(2, 0, 1))
+        pull = weight * far / np.maximum(apart, 1e-6)
+        place = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ place
+    return place
+
+
+# Plans of graphs
+
 _STEPS = np.linspace(0, 1, 17)
 
 
@@ -123,13 +320,9 @@ class Plan:
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
 
-def plan_of(topology: Topology) -> Plan:
-    """The plan of a graph; kept for the last few."""
-    return _plan(topology)
-
-
 @lru_cache(maxsize=4)
-def _plan(topology: Topology) -> Plan:
+def plan_of(topology: Topology) -> Plan:
+    """Return the plan of a graph; the last few are kept."""
     planes = planes_of(topology)
     if planes is not None:
         return _planes_plan(topology, planes)
@@ -694,6 +887,6 @@ def _plan_of_parts(topology: Topology) -> Plan:
     return replace(_bent(plan, middle), text=tuple(numbers), caption=caption)
 
 
-def _range(counts: Sequence[int] | Ints) -> str:
+def _range(counts: Ints) -> str:
     low, high = int(np.min(counts)), int(np.max(counts))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,528 @@
+"""A schedule as text and JSON: phases, routes of one phase, partners, linkage tables, guarantees.
+
+Of a program there is a table for each block, with the context of every phase. A block that runs
+the schedule of an earlier one has the same table, and names that block instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.markup import escape
+
+from conset.base.errors import UsageError
+from conset.base.units import (
+    as_figure,
+    count_of,
+    format_load,
+    format_rate,
+    format_size,
+    format_time,
+)
+from conset.machine.network.routes import links_of_nodes, route_links, route_nodes
+from conset.report.facts import Summary, schedule_facts
+from conset.report.sections import Part, Section
+from conset.report.terminal import ROWS, bar, more, section_text, table_lines
+from conset.schedule.linkage import GATE, Guarantees, guarantees, linkage, program_guarantees
+from conset.schedule.loads import largest_sizes, loads_list, phase_loads
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+
+LINKS = 5
+"""Links with the largest loads that are listed of a phase."""
+NODES = 14
+"""Most nodes of a route that are written."""
+
+Contexts = Sequence[int] | None
+"""The context of each phase of a program's schedule; None: of a schedule alone."""
+
+
+# Routes of a phase
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseRoutes:
+    """The transfers of a phase with their routes.
+
+    Attributes:
+        phase: which.
+        transfers: their indices, as a slice of the schedule's arrays over transfers.
+        offsets: shape=(transfers + 1): nodes of route k: `nodes[offsets[k] : offsets[k + 1]]`.
+        nodes: node ids, ends included.
+        hop_link: shape=(hops): link ids of all routes, one after the other.
+        hop_transfer: shape=(hops): the transfer of each hop, counted within the phase.
+        link: shape=(links used): ids of the links used, rising.
+        load: shape=(links used): transfers on each, per unit of its width, rounded up.
+        bytes: shape=(links used): bytes on each [B].
+    """
+
+    phase: int
+    transfers: slice
+    offsets: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    hop_link: NDArray[np.int32]
+    hop_transfer: NDArray[np.int64]
+    link: NDArray[np.int32]
+    load: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """Number of transfers."""
+        return int(self.offsets.size - 1)
+
+    def route(self, k: int) -> list[int]:
+        """Return the nodes of transfer k of the phase, ends included."""
+        return [int(node) for node in self.nodes[self.offsets[k] : self.offsets[k + 1]]]
+
+
+def check_phase(schedule: Schedule, phase: int) -> int:
+    """Return `phase`, which must exist.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not 0 <= phase < schedule.phases:
+        known = f"phases 0 to {schedule.phases - 1}" if schedule.phases else "none"
+        raise UsageError(f"phase {phase}: the schedule has {known}")
+    return phase
+
+
+def phase_routes(schedule: Schedule, phase: int) -> PhaseRoutes:
+    """Return routes and link loads of phase `phase`.
+
+    Raises:
+        UsageError: no such phase.
+        InputError: a stored route goes where no link is.
+    """
+    where = schedule.phase(check_phase(schedule, phase))
+    network = schedule.machine.topology, schedule.machine.routing
+    if schedule.route_offsets is not None and schedule.route_nodes is not None:
+        bounds = schedule.route_offsets[where.start : where.stop + 1]
+        offsets, nodes = bounds - bounds[0], schedule.route_nodes[bounds[0] : bounds[-1]]
+        link_offsets, hop_link = links_of_nodes(*network, offsets, nodes)
+    else:
+        ends = schedule.source_node[where], schedule.target_node[where]
+        offsets, nodes = route_nodes(*network, *ends)
+        link_offsets, hop_link = route_links(*network, *ends)
+    hop_transfer = np.repeat(np.arange(offsets.size - 1), np.diff(link_offsets))
+    link, at, load = np.unique(hop_link, return_inverse=True, return_counts=True)
+    carried = np.zeros(link.size, np.int64)
+    np.add.at(carried, at, schedule.size[where][hop_transfer])
+    load = -(-load // schedule.machine.topology.widths()[link])
+    return PhaseRoutes(phase, where, offsets, nodes, hop_link, hop_transfer, link, load, carried)
+
+
+def largest_total_load(schedule: Schedule) -> int | float:
+    """Return the most transfers of a link over all phases, per unit of width; 0 without links."""
+    if not schedule.transfers:
+        return 0
+    at_once = replace(schedule, phase_offsets=np.array([0, schedule.transfers], np.int64))
+    return as_figure(phase_loads(at_once).link[0])
+
+
+def bytes_of_phases(schedule: Schedule) -> NDArray[np.int64]:
+    """Return the bytes of each phase, shape=(phases) [B]."""
+    ends = np.concatenate([[0], np.cumsum(schedule.size)])
+    return np.diff(ends[schedule.phase_offsets])
+
+
+# Views in the terminal
+
+
+@dataclass(frozen=True)
+class Views:
+    """What to show beyond the summary; `phase` and `linkage` are numbers, or -1 for all of them."""
+
+    phase: int | None = None
+    partners: bool = False
+    linkage: int | None = None
+    guarantees: bool = False
+
+    @property
+    def node(self) -> int | None:
+        """The node whose linkage table is shown; None: those of all nodes."""
+        return None if self.linkage is None or self.linkage < 0 else self.linkage
+
+
+def views_text(schedule: Schedule, summary: Summary, views: Views, width: int) -> str:
+    """Return each view in turn; the whole schedule where no view was asked for."""
+    texts = []
+    if views.phase is not None:
+        phases = range(schedule.phases) if views.phase == -1 else [views.phase]
+        texts += [phase_text(schedule, phase) for phase in phases]
+    if views.partners:
+        texts.append(partners_text(schedule, width=width))
+    if views.linkage is not None:
+        texts.append(linkage_text(schedule, views.node))
+    if views.guarantees:
+        texts.append(guarantees_text(schedule))
+    return "\n\n".join(texts) or schedule_text(schedule, summary)
+
+
+def phase_text(schedule: Schedule, phase: int) -> str:
+    """Return transfers of `phase` with their routes, and the links with the largest loads.
+
+    Raises:
+        UsageError: no such phase.
+    """
+    routes = phase_routes(schedule, phase)
+    size = format_size(int(schedule.size[routes.transfers].sum()))
+    of = f"of {schedule.phases:,}: {count_of(routes.count, 'transfer')}, {size}"
+    timetable = schedule.timetable
+    rows = []
+    shown = routes.count if routes.count <= ROWS else ROWS - 8
+    for k in range(shown):
+        t = routes.transfers.start + k
+        m = int(schedule.message[t])
+        nodes = [str(node) for node in routes.route(k)]
+        nodes = nodes if len(nodes) <= NODES else [*nodes[: NODES - 3], "…", *nodes[-2:]]
+        ends = f"{schedule.pattern.source[m]} → {schedule.pattern.target[m]}"
+        row = [str(m), ends, format_size(int(schedule.size[t])), " ".join(nodes)]
+        if timetable is not None:
+            row.insert(3, "{:.4g} … {:.4g} us".format(*(timetable[t] * 1e6)))
+        rows.append(row)
+    times = [] if timetable is None else ["time"]
+    columns = ["message", "ranks", "bytes", *times, "route (nodes)"]
+    rest = more(routes.count - shown, "transfers")
+    lines = table_lines(columns, rows, left=(1, len(columns) - 1), rest=rest)
+    return "\n".join([f"[bold]phase {phase}[/] {of}", "", *lines, *_link_lines(schedule, routes)])
+
+
+def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
+    if not routes.link.size:
+        return []
+    topology = schedule.machine.topology
+    order = np.lexsort((routes.link, -routes.load))[:LINKS]
+    top = int(routes.load.max())
+    rows = []
+    for k in order:
+        load, name = int(routes.load[k]), topology.link_name(int(routes.link[k]))
+        size = format_size(int(routes.bytes[k]))
+        rows.append((name.removeprefix("link "), str(load), size, bar(load, top, 12)))
+    of = f"{routes.link.size:,} of {count_of(topology.links, 'link')}"
+    names = f"  {of} in use, largest load {top}"
+    if schedule.machine.routes_unknown and schedule.route_nodes is None:
+        rule = schedule.machine.routing.rule
+        names += f": of these routes, one sample of what {rule} may do"
+    return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
+
+
+Partners = list[list[tuple[list[int], list[int]]]]
+"""`partners[rank][phase]`: (targets, sources) of the rank in the phase, rising."""
+
+
+def partners_of(
+    schedule: Schedule, ranks: int | None = None, phases: int | None = None
+) -> Partners:
+    """Return targets and sources of the first `ranks` in the first `phases`; None: of all."""
+    ranks = schedule.pattern.ranks if ranks is None else min(ranks, schedule.pattern.ranks)
+    phases = schedule.phases if phases is None else min(phases, schedule.phases)
+    table: Partners = [[([], []) for _ in range(phases)] for _ in range(ranks)]
+    source, target = schedule.pattern.source, schedule.pattern.target
+    for p in range(phases):
+        message = schedule.message[schedule.phase(p)]
+        ends = zip(source[message].tolist(), target[message].tolist(), strict=True)
+        for start, end in sorted(set(ends)):
+            if start < ranks:
+                table[start][p][0].append(end)
+            if end < ranks:
+                table[end][p][1].append(start)
+    return table
+
+
+def cell(targets: list[int], sources: list[int]) -> str:
+    """Return `↔p` for an exchange, `→t` and `←s` for what goes one way, `·` for nothing."""
+    both = set(targets) & set(sources)
+    entries = [f"↔{rank}" for rank in targets if rank in both]
+    entries += [f"→{rank}" for rank in targets if rank not in both]
+    entries += [f"←{rank}" for rank in sources if rank not in both]
+    if len(entries) > 4:
+        return f"{' '.join(entries[:3])} +{len(entries) - 3}"
+    return " ".join(entries) or "·"
+
+
+def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> str:
+    """Return as many phases as fit into `width`, at most `rows` ranks; count the rest."""
+    table = partners_of(schedule, ranks=rows, phases=width // 3)
+    label = max(len("rank"), len(str(len(table) - 1)))
+    columns: list[list[str]] = []
+    used = label + 2
+    for p in range(len(table[0])):
+        cells = [str(p), *(cell(*row[p]) for row in table)]
+        wide = max(map(len, cells))
+        if used + wide + 2 > width and columns:
+            break
+        columns.append([text.ljust(wide) for text in cells])
+        used += wide + 2
+    names = ["rank", *map(str, range(len(table)))]
+    lines = [
+        escape("  ".join([name.rjust(label), *(column[k] for column in columns)]).rstrip())
+        for k, name in enumerate(names)
+    ]
+    lines[0] = f"[dim]{lines[0]}[/]"
+    lines.append(more(schedule.pattern.ranks - len(table), "ranks"))
+    lines.append(more(schedule.phases - len(columns), "phases to the right"))
+    return "\n".join(filter(None, lines))
+
+
+def schedule_text(schedule: Schedule, summary: Summary | None = None) -> str:
+    """Return facts, then a row for each phase: transfers, loads, bytes with a bar."""
+    title = f"[bold]{schedule.method}[/] on [bold]{escape(schedule.machine.name)}[/]"
+    facts = Section("", parts=[Part(facts=schedule_facts(schedule, summary))])
+    return "\n".join([title, "", section_text(facts), "", *phase_lines(schedule)])
+
+
+def phase_lines(schedule: Schedule) -> list[str]:
+    """Return the table of phases; where there are too many, the first and the last."""
+    if not schedule.phases:
+        return ["  no phases"]
+    loads, largest, carried = (
+        phase_loads(schedule),
+        largest_sizes(schedule),
+        bytes_of_phases(schedule),
+    )
+    transfers, port = np.diff(schedule.phase_offsets), np.maximum(loads.send, loads.receive)
+    head, tail = (schedule.phases, 0) if schedule.phases <= ROWS else (ROWS - 4, 3)
+    rows = [
+        (
+            str(p),
+            f"{transfers[p]:,}",
+            format_load(loads.link[p]),
+            str(port[p]),
+            format_size(int(largest[p])),
+            format_size(int(carried[p])),
+            bar(float(carried[p]), float(carried.max())),
+        )
+        for p in (*range(head), *range(schedule.phases - tail, schedule.phases))
+    ]
+    columns = ("phase", "transfers", "link", "port", "largest", "bytes", "")
+    lines = table_lines(columns, rows, left=(6,))
+    if tail:
+        lines.insert(1 + head, more(schedule.phases - head - tail, "phases"))
+    return lines
+
+
+# Connections
+
+
+def linkage_text(schedule: Schedule, node: int | None, contexts: Contexts = None) -> str:
+    """Return the linkage tables of a node, phase by phase; of all nodes as many rows as fit.
+
+    Raises:
+        InputError: the schedule has no routes of its own, or there is no such node.
+    """
+    table = linkage(schedule, node)
+    topology, pattern = schedule.machine.topology, schedule.pattern
+    shown = min(table.phase.size, ROWS if node is None else 20 * ROWS)
+    rows = []
+    for k in range(shown):
+        message = int(schedule.message[table.transfer[k]])
+        start, end = int(table.from_node[k]), int(table.next_node[k])
+        rows.append(
+            [
+                *_place(int(table.phase[k]), contexts),
+                *([str(table.node[k])] if node is None else []),
+                str(table.channel[k]),
+                "gate" if start == GATE else f"node {start}",
+                "gate" if end == GATE else f"node {end}, channel {table.next_channel[k]}",
+                f"{message}: rank {pattern.source[message]} → {pattern.target[message]}",
+            ]
+        )
+    where = "all nodes" if node is None else escape(topology.node_name(node))
+    used = count_of(table.phase.size, "channel")
+    head = f"[bold]linkage of {where}[/]: {used} in use over {count_of(schedule.phases, 'phase')}"
+    of_all = ["node"] if node is None else []
+    columns = [*_place_names(contexts), *of_all, "channel", "from", "to", "message"]
+    left = range(len(columns) - 3, len(columns))
+    rest = more(table.phase.size - shown, "rows")
+    return "\n".join([head, "", *table_lines(columns, rows, left=left, rest=rest)])
+
+
+def guarantees_text(
+    schedule: Schedule, given: Guarantees | None = None, contexts: Contexts = None
+) -> str:
+    """Return the connections with the least guaranteed bandwidth, and what was asked for.
+
+    Args:
+        schedule: whose connections.
+        given: what they get; None: what the schedule alone gives them.
+        contexts: of each phase, in a program.
+    """
+    given = guarantees(schedule) if given is None else given
+    columns, rows = guarantee_rows(schedule, given, ROWS, contexts)
+    while_open = "phase" if contexts is None else "context"
+    connections = count_of(schedule.transfers, "connection")
+    of = f"of {connections} while their {while_open} is open, the least first"
+    rest = more(schedule.transfers - len(rows), "connections")
+    lines = table_lines(columns, rows, left=(columns.index("ranks"),), rest=rest)
+    return "\n".join([f"[bold]guarantees[/] {of}", "", *lines])
+
+
+def guarantee_rows(
+    schedule: Schedule, given: Guarantees, most: int, contexts: Contexts = None
+) -> tuple[list[str], list[list[str]]]:
+    """Return (columns, rows) of at most so many connections, the least guarantees first."""
+    rates, times = schedule.min_bandwidth_Bps, schedule.max_latency_s
+    worst = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:most]
+
+    def finite(value: float, form: Callable[[float], str]) -> str:
+        return form(value) if np.isfinite(value) else "any"
+
+    rows = []
+    for k in worst.tolist():
+        m = int(schedule.message[k])
+        row = [
+            *_place(int(schedule.phase_of[k]), contexts),
+            str(m),
+            f"{schedule.pattern.source[m]} → {schedule.pattern.target[m]}",
+            finite(float(given.bandwidth_Bps[k]), format_rate),
+        ]
+        if rates is not None:
+            row.append(format_rate(float(rates[m])) if rates[m] else "any")
+        row.append(format_time(float(given.latency_s[k])))
+        if times is not None:
+            row.append(finite(float(times[m]), format_time))
+        rows.append(row)
+    asked_rate, asked_time = (["asked for"] * (asked is not None) for asked in (rates, times))
+    columns = [*_place_names(contexts), "message", "ranks", "bandwidth", *asked_rate]
+    return [*columns, "latency at most", *asked_time], rows
+
+
+def _place(phase: int, contexts: Contexts) -> list[str]:
+    return [str(phase)] if contexts is None else [str(phase), str(contexts[phase])]
+
+
+def _place_names(contexts: Contexts) -> list[str]:
+    return ["phase"] if contexts is None else ["phase", "context"]
+
+
+def program_views_text(program: Program, views: Views) -> str:
+    """Return each view of every block in turn; "" where no view was asked for.
+
+    Raises:
+        InputError: as `linkage_text`.
+    """
+    forms: list[Callable[[int, Contexts], str]] = []
+    if views.linkage is not None:
+        forms.append(lambda k, contexts: linkage_text(program.schedules[k], views.node, contexts))
+    if views.guarantees:
+        given = program_guarantees(program)
+        forms.append(lambda k, within: guarantees_text(program.schedules[k], given[k], within))
+    texts = []
+    for form in forms:
+        first: dict[int, int] = {}
+        for k, stage in enumerate(program.stages):
+            head, shown = (
+                f"[bold]block {k}[/] {escape(stage.name)}",
+                first.setdefault(stage.schedule, k),
+            )
+            own = form(stage.schedule, program.contexts[stage.schedule]) if shown == k else ""
+            texts.append(f"{head}\n{own}" if own else f"{head}: as block {shown}")
+    return "\n\n".join(texts)
+
+
+# As objects of `--json`
+
+
+def views_object(schedule: Schedule, summary: Summary, views: Views) -> dict[str, Any]:
+    """Return the keys of `compile --json`, figures of phases, and each view asked for."""
+    loads = phase_loads(schedule)
+    per_phase = {
+        "transfers": np.diff(schedule.phase_offsets).tolist(),
+        "send": loads.send.tolist(),
+        "receive": loads.receive.tolist(),
+        "link": loads_list(loads.link),
+        "channels": loads_list(loads.channels),
+        "largest": largest_sizes(schedule).tolist(),
+        "bytes": bytes_of_phases(schedule).tolist(),
+    }
+    body: dict[str, Any] = {**summary, "per_phase": per_phase}
+    if views.phase == -1:
+        body["shown_phases"] = [phase_object(schedule, phase) for phase in range(schedule.phases)]
+    elif views.phase is not None:
+        body["shown_phase"] = phase_object(schedule, views.phase)
+    if views.partners:
+        body["partners"] = [
+            [{"to": out, "from": into} for out, into in row] for row in partners_of(schedule)
+        ]
+    if views.linkage is not None:
+        body["linkage"] = linkage(schedule, views.node).to_rows()
+    if views.guarantees:
+        body["guarantees"] = guarantees_object(schedule, guarantees(schedule))
+    return body
+
+
+def phase_object(schedule: Schedule, phase: int) -> dict[str, Any]:
+    """Return the transfers of a phase, [source, target, bytes, message], their routes, and links.
+
+    Raises:
+        UsageError: no such phase.
+    """
+    routes = phase_routes(schedule, phase)
+    where = routes.transfers
+    message = schedule.message[where]
+    ends = schedule.pattern.source[message], schedule.pattern.target[message]
+    from_node, to_node = schedule.machine.topology.ends
+    columns = (*ends, schedule.size[where], message)
+    return {
+        "phase": phase,
+        "transfers": np.stack(columns, axis=1).tolist(),
+        "routes": [routes.route(k) for k in range(routes.count)],
+        "links": [
+            {"from": int(from_node[link]), "to": int(to_node[link]), "load": load, "bytes": size}
+            for link, load, size in zip(
+                routes.link.tolist(), routes.load.tolist(), routes.bytes.tolist(), strict=True
+            )
+        ],
+    }
+
+
+def guarantees_object(schedule: Schedule, given: Guarantees) -> list[dict[str, Any]]:
+    """Return of each transfer `phase`, `message`, `bandwidth_Bps` (null: any), `latency_s`.
+
+    Where something was asked for, also `min_bandwidth_Bps` or `max_latency_s` (null: nothing of
+    this message).
+    """
+
+    def or_null(values: NDArray[np.float64]) -> list[float | None]:
+        return [value if np.isfinite(value) else None for value in values.tolist()]
+
+    columns: dict[str, list[Any]] = {
+        "phase": schedule.phase_of.tolist(),
+        "message": schedule.message.tolist(),
+        "bandwidth_Bps": or_null(given.bandwidth_Bps),
+        "latency_s": given.latency_s.tolist(),
+    }
+    if schedule.min_bandwidth_Bps is not None:
+        columns["min_bandwidth_Bps"] = schedule.min_bandwidth_Bps[schedule.message].tolist()
+    if schedule.max_latency_s is not None:
+        columns["max_latency_s"] = or_null(schedule.max_latency_s[schedule.message])
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def program_views_object(program: Program, views: Views) -> dict[str, Any]:
+    """Return the rows of each view of every block, each with `block`, `name` and `context`."""
+    found: dict[str, list[list[dict[str, Any]]]] = {}
+    if views.linkage is not None:
+        found["linkage"] = [linkage(each, views.node).to_rows() for each in program.schedules]
+    if views.guarantees:
+        pairs = zip(program.schedules, program_guarantees(program), strict=True)
+        found["guarantees"] = [guarantees_object(*pair) for pair in pairs]
+    return {
+        key: [
+            {
+                "block": k,
+                "name": stage.name,
+                "context": program.contexts[stage.schedule][row["phase"]],
+                **row,
+            }
+            for k, stage in enumerate(program.stages)
+            for row in rows[stage.schedule]
+        ]
+        for key, rows in found.items()
+    }
