@@ -1,8 +1,9 @@
-"""What no schedule can beat.
+"""Lower bounds: values that no schedule of a class beats, each with its witness.
 
-`bound(pattern, machine, limits)`, and `bound_schedule(schedule)` in its own class.
-
-Of programs that forward messages in stages: `bound_stages(pattern, machine)`.
+`bound` takes a pattern, a machine and limits; `bound_schedule` a schedule in its own class. One
+file per kind: `ports` (ports, links, channels), `cuts`, `order`, `lp` (linear programs),
+`time`; `stages` and `relays` hold for programs that forward, `programs` for programs of blocks.
+`problem` is what all of them read, `combine` picks the largest. Nothing here imports a method.
 """
 
 from conset.bounds.bounds import Bounds, Candidate

@@ -1,12 +1,7 @@
-"""Compilation: options in, a schedule out.
+"""Compilation: from a pattern, a machine and options to a schedule or program.
 
-Placed, by one method or the best of all, and what is said of it.
-
-Not called `compile`: importing a package of that name would put it in the place of the function
-`conset.compile`.
-
-`options` what a compile is asked for · `pipeline` place, limits, method · `auto` which method,
-contention and policy · below it `ranking`, `trial`, `candidates`, `search`, `verdict` · `summary`
-what `compile --json` says of a schedule. Imports go one way: pipeline → auto → verdict → search →
-candidates → trial → ranking → options.
+`options` defines every option once, `pipeline` places, limits and schedules, `summary`
+describes the result. `auto` chooses among `candidates` (`search`, `trial`, `ranking`,
+`verdict`). `combining` decides whether small messages travel together, `programs` compiles
+programs of blocks.
 """

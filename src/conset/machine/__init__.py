@@ -1,1 +1,6 @@
-"""What it costs: machines, limits, costs, presets, placement."""
+"""Machines: a network with its routing, limits and costs.
+
+`machine` holds the value types, `costs`, `limits` and `times` what transfers take, `spec` reads
+specifications such as `torus:8x8,link=1GB/s`, `presets` holds machines by name, `network`
+topologies, routing, families and graph files.
+"""

@@ -1,1 +1,6 @@
-"""How a schedule is found: one algorithm per file, one table of all."""
+"""Methods: how a schedule is found.
+
+`phases` cuts a pattern into phases under limits, one algorithm or family per file; `paths`
+combines small messages; `placements` maps ranks to nodes. Each has one table of its rows.
+Nothing here verifies, bounds or predicts.
+"""

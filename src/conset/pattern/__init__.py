@@ -1,1 +1,6 @@
-"""The Pattern, generators of named ones, readers of files, and specs that name either."""
+"""Patterns: who sends how many bytes to whom.
+
+`pattern` holds the value type, `layout` who owns what of a partitioned mesh, graph or matrix,
+`generators` the named patterns by kind, `readers` the file formats, `spec` the text that names
+either.
+"""

@@ -1,4 +1,6 @@
-"""Report: what people see of machines, patterns and schedules: terminal, pictures, notebook.
+"""Reports: what people see of patterns, machines, schedules and results.
 
-One report, one file.
+Value types give sections of facts, tables and pictures as data; renderers print them on a
+terminal, as Markdown, HTML or JSON. Pictures are drawn by subject, with the colours and axes of
+`style`.
 """

@@ -1,1 +1,7 @@
-"""The result: schedules, their files, loads and policies."""
+"""Schedules and programs: the result of a compile, and what follows from it.
+
+`schedule` and `program` hold the value types, `paths` what stages forward, `policy` the
+synchronization, `loads` and `linkage` what links and connections carry, `document` the contents
+of a file before anything in it is believed, `manifest` how it was made; `files` reads and
+writes.
+"""

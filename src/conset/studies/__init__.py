@@ -1,1 +1,5 @@
-"""Studies: compare, campaign, calibrate, and trials of scheduling at run time."""
+"""Studies: compare, campaign, calibrate, and trials of scheduling at run time.
+
+All four measure contenders (ways to send a pattern) on cases (machine, pattern, size, seed)
+through one core.
+"""
