@@ -364,7 +364,10 @@ def program_open(
         require_packets(packet_bytes, credits, timeout_s)
     require_same(comm, f"of {packet_bytes} B with {count_of(credits, 'credit')}", "packets")
     part = _part(program, comm)
-    require_same(comm, _digest(part), "program of digest")
+    digest = sha256(repr((part.ranks, part.names)).encode())  # of what all ranks must have alike
+    for name in ("node", "repeat", "turns", "block_schedule", "schedule_phases", "phase_context"):
+        digest.update(getattr(part, name).tobytes())
+    require_same(comm, digest.hexdigest()[:16], "program of digest")
     return OpenProgram(comm, part, packet_bytes, credits, timeout_s)
 
 
@@ -384,11 +387,3 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
 
     part, _ = share_parts(comm, file, make, ConnectionEntries.of_rank, "program")
     return _core.RankConnections(**part)
-
-
-def _digest(part: _core.RankConnections) -> str:
-    """Of what all ranks must have alike: sixteen digits of a hash."""
-    digest = sha256(repr((part.ranks, part.names)).encode())
-    for name in ("node", "repeat", "turns", "block_schedule", "schedule_phases", "phase_context"):
-        digest.update(getattr(part, name).tobytes())
-    return digest.hexdigest()[:16]

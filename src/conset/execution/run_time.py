@@ -154,14 +154,6 @@ class RowExchange(Exchange):
         times: what making it, or its last update, took here.
     """
 
-    recvbuf: Any
-    sources: NDArray[np.int32]
-    recvcounts: NDArray[np.int64]
-    method: str
-    sync: str
-    phases: int
-    times: SetupTimes
-
     def __init__(
         self,
         comm: MPI.Intracomm,
