@@ -29,11 +29,9 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of
 from conset.methods.phases.core import core_arguments, core_resources
 from conset.methods.phases.decreasing import STEPS, temperatures, total_length
-from conset.methods.phases.event_list import time_event_list
-from conset.methods.phases.method import ANY, PORTS
-from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.event_list import time_as, time_event_list
+from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
-from conset.methods.phases.timetables import time_as
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

@@ -21,7 +21,7 @@ import conset
 from conset.base.files import replacing
 from conset.base.units import format_time
 from conset.bounds import bound_schedule
-from conset.methods.phases.method import Method
+from conset.methods.phases.problem import Method
 from conset.methods.phases.table import table
 from conset.schedule.loads import figures
 

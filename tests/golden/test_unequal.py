@@ -18,8 +18,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.core import core_arguments, core_resources
 from conset.methods.phases.decreasing import STEPS, temperatures, total_length
 from conset.methods.phases.event_list import time_event_list
-from conset.methods.phases.method import ANY, PORTS
-from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 
 SIZES = {"uniform": "uniform(1,1000)", "logn": "lognormal(1000,1)", "fem": "log-uniform(10,2000)"}

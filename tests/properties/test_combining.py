@@ -12,9 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.machine.spec import parse_machine
-from conset.methods.paths.multiphase import factorisations, matched_cells, multiphase, radix
-from conset.methods.paths.node_aware import node_aware
-from conset.methods.paths.virtual_grid import virtual_grid
+from conset.methods.paths.multiphase import (
+    factorisations,
+    matched_cells,
+    multiphase,
+    node_aware,
+    radix,
+    virtual_grid,
+)
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths
 

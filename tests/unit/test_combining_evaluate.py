@@ -20,8 +20,7 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import evaluate
-from conset.methods.paths.multiphase import multiphase, radix
-from conset.methods.paths.node_aware import node_aware
+from conset.methods.paths.multiphase import multiphase, node_aware, radix
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

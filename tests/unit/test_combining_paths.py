@@ -21,11 +21,12 @@ from conset.methods.paths.multiphase import (
     factorisations,
     matched_cells,
     multiphase,
+    node_aware,
     radix,
+    rank_order,
+    virtual_grid,
 )
-from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.table import Combine, parse_combine, paths_of
-from conset.methods.paths.virtual_grid import rank_order, virtual_grid
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.paths import Paths, direct

@@ -20,8 +20,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.phases.lp import schedule_lp
 from conset.methods.phases.negotiated import LINKS, Assignment, fewest_slots, items_of, negotiate
+from conset.methods.phases.pairwise_exchange import schedule_lp
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern

@@ -17,8 +17,7 @@ from conset.machine.network.routes import route_nodes
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.methods.placements import PLACEMENTS, candidates, place
-from conset.methods.placements.bisection import cut_network
-from conset.methods.placements.site import PlacementProblem
+from conset.methods.placements.site import PlacementProblem, cut_network
 from conset.pattern.pattern import Pattern
 
 SEARCHES = ("bisection", "annealed", "annealed-bytes")

@@ -19,8 +19,7 @@ from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.birkhoff import schedule_birkhoff
 from conset.methods.phases.decreasing import lengths, opening_s, schedule_decreasing, total_length
-from conset.methods.phases.method import ANY, PORTS
-from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

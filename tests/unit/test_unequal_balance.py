@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of
+from conset.methods.phases.balance import (
+    balance_loads,
+    phase_lengths,
+    split_messages,
+    transfer_work_of,
+)
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.problem import Phases, Problem
-from conset.methods.phases.split import split_messages
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

@@ -20,9 +20,13 @@ from conset.machine.limits import Limits
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine, with_settings
 from conset.methods.phases.core import time_lines
-from conset.methods.phases.event_list import schedule_event_list, time_event_list
+from conset.methods.phases.event_list import (
+    add_timetable,
+    schedule_event_list,
+    time_as,
+    time_event_list,
+)
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
-from conset.methods.phases.timetables import add_timetable, time_as
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

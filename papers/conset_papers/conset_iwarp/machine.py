@@ -18,14 +18,14 @@ from conset.base.errors import NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
-from conset.methods.phases.connection_routers.sequential import (
+from conset.methods.phases.connection_routers.table import (
     build_router,
     route_sequential,
     routed,
 )
 from conset.methods.phases.connection_routers.task import Routed, Task, assemble
+from conset.methods.phases.event_list import time_as
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
-from conset.methods.phases.timetables import time_as
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 

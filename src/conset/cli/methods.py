@@ -11,9 +11,8 @@ from conset.base.errors import UsageError
 from conset.cli.options import MACHINES, METHODS, PATTERNS, JsonOption, completing
 from conset.cli.output import console, print_json
 from conset.machine.spec import parse_machine
-from conset.methods.phases.method import Method
 from conset.methods.phases.over_planes import folded
-from conset.methods.phases.problem import Problem
+from conset.methods.phases.problem import Method, Problem
 from conset.methods.phases.table import all_methods, load_method
 from conset.pattern.spec import parse_pattern
 from conset.report.catalogue import method_object, method_text

@@ -21,7 +21,7 @@ from conset.base.progress import counted
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
 from conset.machine.machine import Machine
-from conset.methods.phases.method import AutoTrial
+from conset.methods.phases.problem import AutoTrial
 from conset.methods.phases.table import LARGE, ROWS, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads

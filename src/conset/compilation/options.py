@@ -13,11 +13,16 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.paths.table import parse_combine
 from conset.methods.phases.connection_routers.table import ROUTERS, find_router
+from conset.methods.phases.event_list import TIMETABLES, find_timetable
 from conset.methods.phases.given import MethodFunction
-from conset.methods.phases.method import Method, refuse_unknown_routes
-from conset.methods.phases.problem import Objective, Routes, SearchOptions
+from conset.methods.phases.problem import (
+    Method,
+    Objective,
+    Routes,
+    SearchOptions,
+    refuse_unknown_routes,
+)
 from conset.methods.phases.table import all_methods, find_method, load_method, table
-from conset.methods.phases.timetables import TIMETABLES, find_timetable
 from conset.methods.placements.place import PLACEMENTS, require_placement
 from conset.schedule.policy import KINDS, POSTINGS, parse_sync
 

@@ -27,10 +27,10 @@ from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.machine.machine import Machine
 from conset.machine.network.planes import planes_of
+from conset.methods.phases.event_list import add_timetable
 from conset.methods.phases.over_planes import folded, schedule_over_planes
 from conset.methods.phases.problem import Phases, Problem
 from conset.methods.phases.table import find_method
-from conset.methods.phases.timetables import add_timetable
 from conset.methods.placements import PLACEMENTS, candidates, place
 from conset.models.formula import predict
 from conset.pattern.pattern import Pattern

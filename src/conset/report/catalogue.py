@@ -18,7 +18,7 @@ from conset.machine.network.families import FAMILIES, family_names, find_family
 from conset.machine.network.family import SWITCHED
 from conset.machine.network.topology import Topology
 from conset.machine.preset import TEXTS, TODAY, Preset, preset
-from conset.methods.phases.method import Method
+from conset.methods.phases.problem import Method
 from conset.pattern.generators.table import GENERATORS
 from conset.report.facts import machine_object
 from conset.report.machine import machine_remarks

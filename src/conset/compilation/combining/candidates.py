@@ -25,12 +25,12 @@ from conset.methods.paths.multiphase import (
     factorisations,
     matched_cells,
     multiphase,
+    node_aware,
     radix,
     ranks_on_nodes,
+    virtual_grid,
     written,
 )
-from conset.methods.paths.node_aware import node_aware
-from conset.methods.paths.virtual_grid import virtual_grid
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import Paths, direct
 

@@ -38,10 +38,10 @@ from conset.methods.paths.multiphase import (
     factorisations,
     matched_cells,
     multiphase,
+    node_aware,
     ranks_on_nodes,
+    virtual_grid,
 )
-from conset.methods.paths.node_aware import node_aware
-from conset.methods.paths.virtual_grid import virtual_grid
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import MAX_STAGES, Paths, direct
 

@@ -18,6 +18,38 @@ exactly the bytes that it would carry directly. A coordinate inside a dimension 
 line. Sources: S. H. Bokhari, "Multiphase complete exchange", IEEE Trans. Computers 45 (1996); J.
 Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all
 communications in multiport message-passing systems", IEEE Trans. Parallel Distrib. Syst. 8 (1997).
+
+Virtual grid: a box of ranks in an order made for the pattern or the machine.
+
+For irregular patterns.
+
+Problem: in an irregular pattern neighbours have any numbers; in a box over rank numbers nearly
+every message changes every coordinate, takes as many hops as there are stages and shares its
+bundles with few. Idea: number ranks so that those who talk to each other lie near in the box: they
+share all coordinates but one or two, and travel fewer hops. Then every rank sends at most
+sum(side - 1) bundles, however many partners it has. Orders: `identity`; `machine`, by nodes, laid
+along the network's routes where the box fits it; `gray`, by the machine's order with neighbours in
+it differing in one bit; `traffic`, reverse Cuthill-McKee on who talks to whom. Complexity:
+O(messages · stages), and O(messages log messages) for `traffic`. Sources: O. Selvitopi and C.
+Aykanat, "Regularizing irregularly sparse point-to-point communications", SC'19, for the virtual
+process topology; E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices",
+1969, for the order, which is theirs reversed (J. A. George).
+
+Node-aware: what one node sends another travels in one message.
+
+In three steps, or in one message per sending rank (two steps).
+
+Problem: with several ranks on a node every rank sends to ranks of the same other nodes, and each
+message costs overheads, injection and its share of the node's port. Idea: gather on the sending
+node what goes to one node at one rank, send it, scatter it on the receiving node. Who carries is
+spread: nodes that a node sends to, the most bytes first, are dealt to its ranks forwards and
+backwards in turns; nodes that it receives from likewise, beginning at the last rank. In two steps a
+rank itself sends what it has for a node to one rank there, and nothing is gathered. Messages inside
+a node go directly in the first stage, together with what is gathered there. Complexity: O(messages
+log messages) time, O(messages) memory. When: many ranks on a node, patterns in which pairs of nodes
+have many messages. When not: one rank on a node. Source: A. Bienz, W. D. Gropp and L. N. Olson,
+"Reducing communication in algebraic multigrid with multi-step node aware communication", Int. J.
+High Perform. Comput. Appl. 34 (2020).
 """
 
 from __future__ import annotations
@@ -25,11 +57,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
+from conset.base.errors import InputError, unknown_name
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import MAX_STAGES, Paths
@@ -307,3 +340,166 @@ def balanced_sides(ranks: int, stages: int) -> tuple[int, ...]:
             break
         sides[d] += 1
     return tuple(sides)
+
+
+Order = Literal["identity", "machine", "gray", "traffic"]
+
+
+def virtual_grid(
+    pattern: Pattern,
+    sides: Sequence[int],
+    machine: Machine,
+    placement: NDArray[np.int32] | None = None,
+    *,
+    order: Order = "traffic",
+) -> Paths:
+    """Paths through a box whose cells are filled by ranks in an order.
+
+    Args:
+        pattern: what is sent.
+        sides: of the box; their product is at least the number of ranks.
+        machine: whose network `machine` and `gray` follow.
+        placement: shape=(ranks): the node of each rank; None: rank r on node r.
+        order: how the ranks are numbered.
+
+    Raises:
+        UsageError: an unknown order.
+        InputError: a box that does not hold the ranks.
+    """
+    name = f"virtual-grid:{written(sides)}" + ("" if order == "traffic" else f":{order}")
+    matched = matched_cells(machine, placement, sides) if order == "machine" else None
+    if matched is not None:
+        return multiphase(pattern, sides, cells=matched[0], order=matched[1], name=name)
+    cells = np.empty(pattern.ranks, np.int64)
+    cells[rank_order(pattern, placement, order)] = np.arange(pattern.ranks)
+    return multiphase(pattern, sides, cells=cells, name=name)
+
+
+def rank_order(
+    pattern: Pattern, placement: NDArray[np.int32] | None, order: Order
+) -> NDArray[np.int64]:
+    """shape=(ranks): the ranks in an order.
+
+    Args:
+        pattern: who talks to whom.
+        placement: shape=(ranks): the node of each rank; None: rank r on node r.
+        order: its name.
+
+    Raises:
+        UsageError: an unknown order.
+    """
+    if order not in get_args(Order):
+        raise unknown_name("order of ranks", order, get_args(Order))
+    ranks = np.arange(pattern.ranks, dtype=np.int64)
+    if order == "identity":
+        return ranks
+    if order == "traffic":
+        return _by_traffic(pattern)
+    by_node = ranks if placement is None else np.lexsort((ranks, placement))
+    if order == "machine":
+        return by_node
+    # codes beyond the last rank are left out, which keeps the others in their order
+    bits = max(pattern.ranks - 1, 1).bit_length()
+    every = np.arange(1 << bits, dtype=np.int64)
+    code = every ^ (every >> 1)
+    return np.asarray(by_node[code[code < pattern.ranks]])
+
+
+def _by_traffic(pattern: Pattern) -> NDArray[np.int64]:
+    """Reverse Cuthill-McKee.
+
+    Breadth first from a rank at the rim, those with few partners first.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    ones = np.ones(pattern.messages, np.int8)
+    talks = csr_matrix(
+        (ones, pattern.target, pattern.offsets), shape=(pattern.ranks, pattern.ranks)
+    )
+    return np.asarray(
+        reverse_cuthill_mckee((talks + talks.T).tocsr(), symmetric_mode=True), np.int64
+    )
+
+
+def node_aware(
+    pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: Literal[2, 3] = 3
+) -> Paths:
+    """Paths by way of the nodes of a placement.
+
+    Args:
+        pattern: what is sent.
+        placement: shape=(ranks): the node of each rank; None: rank r on node r, one rank each.
+        steps: 3: gather, exchange, scatter; 2: exchange, scatter.
+
+    Raises:
+        InputError: no node holds several ranks, or a placement of another number of ranks.
+    """
+    node = np.arange(pattern.ranks) if placement is None else placement.astype(np.int64)
+    if node.shape != (pattern.ranks,):
+        raise InputError(
+            f"placement has shape {node.shape}: one node for each of {pattern.ranks} ranks required"
+        )
+    local, crowd = ranks_on_nodes(node)
+    if crowd < 2:
+        raise InputError("node-aware: nodes with 2 or more ranks required, every node has 1")
+    source, target = pattern.source.astype(np.int64), pattern.target.astype(np.int64)
+    inside = node[source] == node[target]
+    members = np.lexsort((local, node))
+    held = np.bincount(node)
+    begin = np.cumsum(held) - held
+
+    def rank_of(at: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(members[begin[at] + number])
+
+    if steps == 2:
+        carrier = rank_of(node[target], local[source] % held[node[target]])
+        middle = [np.where(inside, target, carrier)]
+    else:
+        out, into = _carriers(node[source], node[target], pattern.size, held)
+        middle = [
+            np.where(inside, target, rank_of(node[source], out)),
+            np.where(inside, target, rank_of(node[target], into)),
+        ]
+    positions = np.column_stack([source, *middle, target]).astype(np.int32)
+    return Paths(pattern, positions, name="node-aware" if steps == 3 else "node-aware:2")
+
+
+def _carriers(
+    out: NDArray[np.int64],
+    into: NDArray[np.int64],
+    size: NDArray[np.int64],
+    held: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each message the numbers of the ranks that carry it.
+
+    On the node it leaves and on the one it enters.
+    """
+    nodes = held.size
+    pairs, pair = np.unique(out * nodes + into, return_inverse=True)
+    total = np.zeros(pairs.size, np.int64)
+    np.add.at(total, pair, size)
+    left, entered = pairs // nodes, pairs % nodes
+    total[left == entered] = -1  # stays inside: dealt last, to nobody's harm
+    sends = _dealt(left, total, entered, held)
+    takes = held[entered] - 1 - _dealt(entered, total, left, held)
+    return sends[pair], takes[pair]
+
+
+def _dealt(
+    node: NDArray[np.int64],
+    total: NDArray[np.int64],
+    other: NDArray[np.int64],
+    held: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The rank of its node that each pair of nodes falls to.
+
+    0 … n - 1, n - 1 … 0, and so on, the most bytes first.
+    """
+    order = np.lexsort((other, -total, node))
+    place = ranks_on_nodes(node[order])[0]
+    ranks = held[node[order]]
+    turn, number = place // ranks, place % ranks
+    dealt = np.empty(node.size, np.int64)
+    dealt[order] = np.where(turn % 2 == 0, number, ranks - 1 - number)
+    return dealt

@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError, UsageError, shortened, unknown_name
 from conset.machine.machine import Machine
 from conset.machine.network.family import read_sizes
-from conset.methods.paths.multiphase import matched_cells, multiphase, radices_of, radix, written
-from conset.methods.paths.node_aware import node_aware
-from conset.methods.paths.virtual_grid import Order, virtual_grid
+from conset.methods.paths.multiphase import (
+    Order,
+    matched_cells,
+    multiphase,
+    node_aware,
+    radices_of,
+    radix,
+    virtual_grid,
+    written,
+)
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import MAX_STAGES, Paths, direct
 

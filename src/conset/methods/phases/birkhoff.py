@@ -33,8 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset import _core
-from conset.methods.phases.method import refuse_limits, refuse_order, require
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order, require
 
 
 def applies_birkhoff(problem: Problem) -> str | None:

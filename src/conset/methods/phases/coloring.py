@@ -28,8 +28,7 @@ n) time in regular bipartite graphs (doi:10.1145/1806689.1806697).
 from __future__ import annotations
 
 from conset import _core
-from conset.methods.phases.method import refuse_limits, refuse_order, require
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order, require
 
 
 def applies_coloring(problem: Problem) -> str | None:

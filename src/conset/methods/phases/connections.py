@@ -42,7 +42,7 @@ from conset import _core
 from conset.base.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
-from conset.methods.phases.balance import balance_loads, regroup
+from conset.methods.phases.balance import balance_loads, regroup, split_messages
 from conset.methods.phases.connection_routers.demands import (
     broken,
     by_limits,
@@ -53,9 +53,7 @@ from conset.methods.phases.connection_routers.demands import (
 from conset.methods.phases.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.phases.connection_routers.task import Score, Task, assemble, best_score, score
 from conset.methods.phases.event_list import time_event_list
-from conset.methods.phases.method import require
-from conset.methods.phases.problem import Phases, Problem, Routes
-from conset.methods.phases.split import split_messages
+from conset.methods.phases.problem import Phases, Problem, Routes, require
 from conset.schedule.linkage import number_channels
 
 CHANNELS = 12
@@ -90,7 +88,13 @@ def schedule_connections(problem: Problem) -> Phases:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     refuse_impossible(Task(problem))
     task = Task(plain(problem))
-    _check_count(task)
+    # raises `NoScheduleError` where there are too few or too many connections for the phases
+    asked, transfers = task.problem.search.phases, task.problem.pattern.messages
+    if asked is not None and not task.least_phases <= asked <= transfers:
+        raise NoScheduleError(
+            f"phases {asked}: {transfers:,} connections need at least {task.least_phases:,} and "
+            f"at most {transfers:,}"
+        )
     if problem.search.router is None:
         found, listed = _best(task)
     else:
@@ -101,16 +105,6 @@ def schedule_connections(problem: Problem) -> Phases:
     if wrong is not None:
         raise NoScheduleError(wrong.text(problem))
     return found
-
-
-def _check_count(task: Task) -> None:
-    """Raises `NoScheduleError` where there are too few or too many connections for the phases."""
-    asked, transfers = task.problem.search.phases, task.problem.pattern.messages
-    if asked is not None and not task.least_phases <= asked <= transfers:
-        raise NoScheduleError(
-            f"phases {asked}: {transfers:,} connections need at least {task.least_phases:,} and "
-            f"at most {transfers:,}"
-        )
 
 
 def _counted(task: Task, phases: Phases) -> Phases:

@@ -26,8 +26,15 @@ import numpy as np
 from conset.base.errors import ConsetError, InputError, UsageError, python_interface
 from conset.base.files import require_file
 from conset.machine.limits import Limits
-from conset.methods.phases.method import ANY, Method, applies_anywhere, refuse_order, require
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import (
+    ANY,
+    Method,
+    Phases,
+    Problem,
+    applies_anywhere,
+    refuse_order,
+    require,
+)
 
 MethodFunction = Callable[[Problem], Phases]
 GROUP = "conset.methods"

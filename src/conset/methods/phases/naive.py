@@ -20,8 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.methods.phases.method import refuse_limits, require
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
 from conset.pattern.pattern import find_cycle
 from conset.schedule.policy import depths, order_messages
 

@@ -46,8 +46,7 @@ from numpy.typing import NDArray
 
 from conset.machine.network.planes import Planes, base_routing, planes_of
 from conset.machine.network.routes import plane_routes, route_links
-from conset.methods.phases.method import Method
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import Method, Phases, Problem
 
 Ints = NDArray[np.int64]
 

@@ -33,8 +33,7 @@ core.
 from __future__ import annotations
 
 from conset.methods.phases.core import schedule_random
-from conset.methods.phases.method import refuse_limits, require
-from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
 
 
 def applies_rs_n(problem: Problem) -> str | None:

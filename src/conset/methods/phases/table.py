@@ -10,7 +10,12 @@ from __future__ import annotations
 from conset.base.errors import UsageError, shortened, unknown_name
 from conset.machine.limits import Limits
 from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
-from conset.methods.phases.bounded import applies_bounded, schedule_bounded
+from conset.methods.phases.bounded import (
+    applies_bounded,
+    applies_scott,
+    schedule_bounded,
+    schedule_scott,
+)
 from conset.methods.phases.coloring import applies_coloring, schedule_coloring
 from conset.methods.phases.connections import (
     applies_connections,
@@ -28,28 +33,33 @@ from conset.methods.phases.given import (
     method_of,
     name_of,
 )
-from conset.methods.phases.half_duplex import limits_half_duplex, schedule_half_duplex
-from conset.methods.phases.lp import applies_lp, limits_lp, schedule_lp
-from conset.methods.phases.method import ANY, PORTS, AutoTrial, Method, applies_anywhere
 from conset.methods.phases.naive import applies_naive, schedule_naive
-from conset.methods.phases.negotiated import applies_negotiated, schedule_negotiated
+from conset.methods.phases.negotiated import (
+    applies_negotiated,
+    limits_half_duplex,
+    schedule_half_duplex,
+    schedule_negotiated,
+)
 from conset.methods.phases.pairwise_exchange import (
     applies_gen,
+    applies_lp,
     applies_pex,
     applies_pex_gen,
     applies_pex_gen_shift,
+    limits_lp,
     schedule_gen,
+    schedule_lp,
     schedule_pex,
     schedule_pex_gen,
     schedule_pex_gen_shift,
 )
+from conset.methods.phases.problem import ANY, PORTS, AutoTrial, Method, applies_anywhere
 from conset.methods.phases.random_schedule import (
     applies_rs_n,
     applies_rs_nl,
     schedule_rs_n,
     schedule_rs_nl,
 )
-from conset.methods.phases.scott import applies_scott, schedule_scott
 
 WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
 THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"

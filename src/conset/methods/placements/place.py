@@ -19,10 +19,11 @@ from conset.base.files import require_file, whole_number
 from conset.base.units import count_of
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.methods.placements.annealed import place_annealed, place_annealed_bytes
-from conset.methods.placements.bisection import place_bisection
 from conset.methods.placements.site import (
     PlacementProblem,
+    place_annealed,
+    place_annealed_bytes,
+    place_bisection,
     place_gray,
     place_identity,
     place_random,

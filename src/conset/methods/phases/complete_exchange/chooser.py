@@ -18,14 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conset.methods.phases.complete_exchange.box import Box
-from conset.methods.phases.complete_exchange.product import schedule_product
-from conset.methods.phases.complete_exchange.search import mend_phases, search_phases
-from conset.methods.phases.complete_exchange.squares import (
+from conset.methods.phases.complete_exchange.box import Box, mend_phases, search_phases
+from conset.methods.phases.complete_exchange.product import (
     applies_square_4m,
     applies_square_4m2,
     applies_square_4m3,
     applies_stored,
+    schedule_product,
     schedule_square_4m,
     schedule_square_4m2,
     schedule_square_4m3,

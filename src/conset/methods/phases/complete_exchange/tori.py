@@ -55,16 +55,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.phases.complete_exchange.box import Box, empty
+from conset.methods.phases.complete_exchange.box import Box, absorb_leftovers, empty
 from conset.methods.phases.complete_exchange.families import (
     Factors,
     Family,
     build_factors,
     families_of,
 )
-from conset.methods.phases.complete_exchange.product import merge_steps, reflected
-from conset.methods.phases.complete_exchange.search import absorb_leftovers
-from conset.methods.phases.complete_exchange.squares import block_of
+from conset.methods.phases.complete_exchange.product import block_of, merge_steps, reflected
 from conset.methods.phases.problem import Phases
 
 

@@ -1,16 +1,257 @@
-"""The table of routers: what `--router` names, in the order in which they are tried."""
+"""The table of routers, in the order in which they are tried, and the two that do not search.
+
+closed-form: the complete exchange as slots without contention, slots grouped into phases.
+
+Problem: a complete exchange with the least ΣL, L_p being the largest load of a link or port in
+phase p. Idea: `bounded` at contention 1 cuts it into slots in which no link carries two messages
+and no node sends or receives two; on a torus n × n with 4 | n there are n³/8 of them, which fill
+every link in every slot: nothing is less. A slot takes at most one channel of a node for each of
+its links and one for its own message, so several slots fit into one phase; consecutive slots are
+grouped as long as the channels suffice. Invariant: L_p is at most the number of slots of phase p;
+ΣL at most the number of slots. Inside a phase transfers are listed slot by slot: whoever works
+through its list runs without contention. Guarantee: torus n × n, 4 | n: ΣL = n³/8, the link bound;
+8 × 8 with 12 channels: 64 slots in 32 phases, at most 10 channels. Complexity: O(messages + Σ
+hops). When to use it: large messages (time is ΣL then). Domain: complete exchange, one rank a node,
+any mesh, torus or ring; exactness is that of `bounded`. On a machine with other ties the routes are
+still those of ties by parity. Reference: Hinrichs, Kosak, O'Hallaron, Stricker, Take: An
+architecture for optimal all-to-all personalized communication (SPAA 1994),
+doi:10.1145/181014.181028, have 64 such slots on iWarp; the slots here are those of `bounded`.
+
+sequential: one connection after the other over the cheapest path in all phases (the text's APR).
+
+Problem: connections into the fewest phases, a route taking one channel in every node it visits,
+both ends included. Idea: every phase is a copy of the network; a node of a copy with u channels in
+use costs 1 + u, a full one is closed. Each connection takes the cheapest path over all copies. If
+some find none: rounds that rip up a tenth of the routes at random, route first what stayed out,
+then what was removed. If that fails too, one more copy. It starts at the lower bound. Invariant: no
+limit is exceeded at any time; a round may leave more out than it found. Complexity: one best-first
+search over all copies for a connection, in the core; memory O(phases · (nodes + links)). When to
+use it: any network, any limits on ports, links and channels, an order, any demands; always an
+answer. Detours come by themselves: a full node is walked around. Measured: complete exchange, 12
+channels: 8 × 8 torus 28 phases in 0.3 s, ΣL 179 (bound 27; the text 30); 16 × 16 torus 199 phases
+in 2 minutes (bound 192). Departures: the text leaves the order of connections, the number of rounds
+and the share ripped up open: longest first with random ties and random order in turn, 10 rounds per
+unit of effort, a tenth. Rip-up gains one phase from a bad order, none from a good one. Copies among
+equals take turns from a random one. An order between connections is kept inside phases and across
+them: none stands in an earlier phase than its predecessors, and one with b messages before it on
+its longest chain of n takes the first (b + 1) / n of the phases, so that there is room for those
+behind; without rip-up then. Demands: a resource is shared evenly, so a connection enters only where
+rate / (users + 1) is enough for itself and for everyone there, and where nobody waits longer than
+is demanded (`demand_ledger.hpp`); without rip-up then. Reference: Feldmann, Stricker, Warfel:
+Supporting Sets of Arbitrary Connections on iWarp Through Communication Context Switches, Section
+4.4.1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from conset.base.errors import unknown_name
-from conset.methods.phases.connection_routers.closed_form import route_closed_form
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.base.errors import InputError, NoScheduleError, unknown_name
+from conset.base.units import count_of
+from conset.machine.limits import Limits
+from conset.machine.network.routes import route_nodes
+from conset.machine.network.routing import Routing
+from conset.methods.phases.bounded import schedule_bounded
+from conset.methods.phases.connection_routers.demands import link_rates
 from conset.methods.phases.connection_routers.negotiated import route_negotiated
 from conset.methods.phases.connection_routers.orbits import route_orbits
-from conset.methods.phases.connection_routers.sequential import route_sequential
 from conset.methods.phases.connection_routers.task import Routed, Task
+
+
+def route_closed_form(task: Task) -> Routed:
+    """Slots of the complete exchange, grouped.
+
+    Raises:
+        InputError: no complete exchange of all nodes of a mesh, torus or ring, or limits that slots
+            cannot keep.
+    """
+    problem = task.problem
+    if not task.topology.is_box:
+        raise InputError(
+            f"router closed-form requires a mesh or torus, given a {task.topology.kind}"
+        )
+    machine = replace(problem.machine, routing=Routing(problem.machine.routing.rule, tie="parity"))
+    slots = Limits(send=1, receive=1, link=1)
+    try:
+        phases = schedule_bounded(
+            replace(
+                problem, machine=machine, limits=slots, search=replace(problem.search, effort=0)
+            )
+        )
+    except InputError as error:
+        raise InputError(str(error).replace("method bounded", "router closed-form")) from None
+    slot = np.empty(problem.pattern.messages, np.int32)
+    slot[phases.message] = np.repeat(
+        np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets)
+    )
+    offsets, nodes = route_nodes(task.topology, machine.routing, task.source, task.target)
+    phase = _group(task, slot, offsets, nodes)
+    return Routed("closed-form", phase[slot], offsets, nodes, slot)
+
+
+def _group(
+    task: Task, slot: NDArray[np.int32], offsets: NDArray[np.int64], nodes: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """shape=(slots): the phase of each slot; consecutive ones share a phase while limits hold.
+
+    Raises:
+        InputError: one slot alone needs more channels than a node has.
+    """
+    limits, count = task.problem.limits, int(slot.max(initial=-1)) + 1
+    together = min(
+        (limit for limit in (limits.send, limits.receive, limits.link) if limit is not None),
+        default=count,
+    )
+    use = np.zeros((count, task.topology.nodes), np.int32)
+    np.add.at(use, (np.repeat(slot, np.diff(offsets)), nodes), 1)
+    phase = np.zeros(count, np.int32)
+    taken, p, held = np.zeros(task.topology.nodes, np.int64), 0, 0
+    for k in range(count):
+        if use[k].max() > task.channels:
+            raise InputError(
+                f"router closed-form requires {use[k].max()} channels a node, given {task.channels}"
+            )
+        if held == together or (taken + use[k]).max() > task.channels:
+            taken, p, held = np.zeros_like(taken), p + 1, 0
+        taken, held = taken + use[k], held + 1
+        phase[k] = p
+    return phase
+
+
+SHARE = 0.1
+ROUNDS = 10
+HOPELESS = 0.05
+"""More left out than this share of the connections is never mended by rip-up."""
+
+_INTS, _RATES = np.zeros(0, np.int32), np.zeros(0, np.float64)
+
+
+def route_sequential(task: Task) -> Routed:
+    """Routes in the fewest phases this router finds.
+
+    Raises:
+        NoScheduleError: no path joins the ends of a connection, or not all find one in as many
+            phases as are asked for.
+    """
+    asked = task.problem.search.phases
+    phases = max(task.least_phases, 1) if asked is None else asked
+    demanding = task.problem.min_bandwidth is not None or task.problem.max_latency is not None
+    fixed = task.problem.pattern.before is not None or demanding
+    rounds = 0 if fixed else ROUNDS * task.problem.search.effort
+    while True:
+        fewest = task.source.size
+        for order, seed in _orders(task):
+            router = build_router(task, phases, seed)
+            out = router.route(order)
+            if 0 < out <= HOPELESS * task.source.size:
+                out = router.rip_up(rounds, SHARE)
+            if out == 0:
+                return routed(router, stopped_early=_core.stop_asked())
+            fewest = min(fewest, out)
+        if asked is not None:
+            raise NoScheduleError(
+                f"{count_of(asked, 'phase')}: {count_of(fewest, 'connection')} find no path"
+            )
+        if phases > task.source.size:
+            lost = int(np.flatnonzero(router.phase() < 0)[0])
+            raise NoScheduleError(f"message {lost}: {_ends(task, lost)}: no route joins its ends")
+        supply = task.channels * task.topology.nodes
+        if _core.stop_asked():
+            phases *= 2  # an answer soon
+        more = int(fewest * float(task.hops.mean() + 1)) // supply
+        if demanding:  # most of the phases that those outside need at the rate of those inside
+            more = max(more, fewest * phases // (2 * (task.source.size - fewest + 1)))
+        phases += max(1, more)
+
+
+def _orders(task: Task) -> Iterator[tuple[NDArray[np.int32], int]]:
+    """Longest first with random ties, and at random, in turn; twice with each unit of effort."""
+    for k in range(task.problem.search.effort):
+        if k > 0 and _core.stop_asked():
+            return
+        rng = np.random.default_rng((task.problem.search.seed % 2**64, k))
+        noise = rng.random(task.source.size)
+        for keys in ((noise, -task.hops), (noise,)):
+            yield np.lexsort(keys).astype(np.int32), (task.problem.search.seed + k) % 2**64
+
+
+def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:
+    """The core's router of `phases` copies under the limits of the task."""
+    limits, topology = task.problem.limits, task.topology
+    source, target = task.links
+    width = np.ones(source.size, np.int32) if topology.kind == "crossbar" else topology.widths()
+    link = (
+        _INTS
+        if limits.link is None or topology.kind == "crossbar"
+        else (limits.link * width).astype(np.int32)
+    )
+    channels, send, receive = (
+        _INTS if limit is None else np.full(topology.nodes, limit, np.int32)
+        for limit in (limits.channels, limits.send, limits.receive)
+    )
+    return _core.SequentialRouter(
+        _core.Wiring(topology.nodes, source, target),
+        task.connections,
+        _core.RouterLimits(channels=channels, send=send, receive=receive, link=link),
+        _demands(task),
+        phases=phases,
+        weight=1,
+        seed=seed,
+    )
+
+
+def routed(router: _core.SequentialRouter, *, stopped_early: bool = False) -> Routed:
+    """Phases and routes of all connections, where none stays out."""
+    paths = router.paths()
+    return Routed(
+        "sequential", router.phase(), paths.offsets, paths.nodes, stopped_early=stopped_early
+    )
+
+
+def _demands(task: Task) -> _core.RouterDemands:
+    """What connections demand of the rates of ports and links.
+
+    Nothing where nothing is demanded.
+    """
+    costs, nodes, count = (
+        task.problem.machine.costs_for("connections"),
+        task.topology.nodes,
+        task.source.size,
+    )
+    rates, times = task.problem.min_bandwidth, task.problem.max_latency
+    if rates is None and times is None:
+        return _core.RouterDemands(
+            bandwidth=_RATES,
+            latency=_RATES,
+            send_rate=_RATES,
+            receive_rate=_RATES,
+            node_rate=_RATES,
+            link_rate=_RATES,
+            hop=0.0,
+            flit=0.0,
+        )
+    return _core.RouterDemands(
+        bandwidth=np.zeros(count) if rates is None else np.ascontiguousarray(rates, np.float64),
+        latency=np.full(count, np.inf)
+        if times is None
+        else np.ascontiguousarray(times, np.float64),
+        send_rate=np.full(nodes, costs.port_out_Bps, np.float64),
+        receive_rate=np.full(nodes, costs.port_in_Bps, np.float64),
+        node_rate=np.full(nodes, costs.node_Bps, np.float64),
+        link_rate=link_rates(task),
+        hop=0.0 if task.topology.kind == "crossbar" else float(costs.hop.at(costs.flit_B)),
+        flit=float(costs.flit_B),
+    )
+
+
+def _ends(task: Task, message: int) -> str:
+    names = (task.topology.node_name(int(end[message])) for end in (task.source, task.target))
+    return " → ".join(names)
 
 
 @dataclass(frozen=True)
