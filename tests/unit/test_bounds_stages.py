@@ -219,5 +219,5 @@ def test_the_command_refuses_other_words(word: str) -> None:
 
 
 def test_the_command_refuses_what_schedules_have() -> None:
-    with pytest.raises(UsageError, match="--sync: --stages 2 is about any schedules"):
+    with pytest.raises(UsageError, match="--sync none: --stages 2 is about any schedules"):
         invoke("alltoall", "--on", "mesh:4x4", "--stages", "2", "--sync", "none")

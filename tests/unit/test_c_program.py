@@ -241,7 +241,7 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["--c"], "--c: -o x.c says where to write"),
         (["--c", "-o", "x.plan"], "a C source ends in .c"),
-        (["--c", "-o", "x.c", "--sync", "local"], "--sync: is of the plan, which --c leaves out"),
+        (["--c", "-o", "x.c", "--sync", "local"], "is of the plan, which --c leaves out"),
         (
             ["--connections", "-o", "x.c"],
             "--connections: is of the plan, a C source has nothing else",

@@ -249,7 +249,7 @@ def test_command(
     assert run("--connections", "-o", "z.plan") == 0
     assert read_flat("z.plan", PLAN_FILE)["block_repeat"].tolist() == [4, 2, 2**24]  # type: ignore[union-attr]
     assert run("--connections", "--sync", "none", "-o", "z.plan") == UsageError.exit_code
-    assert "--sync: is of the plan, which --connections leaves out" in said
+    assert "--sync none: is of the plan, which --connections leaves out" in said
 
 
 def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> None:

@@ -28,22 +28,12 @@ from conset.base.errors import InputError, shortened
 if TYPE_CHECKING:  # the command line begins with this module
     from numpy.typing import NDArray
 
-_half_written: set[Path] = set()
 _written: list[Path] = []
 
 
 def written() -> tuple[Path, ...]:
-    """The files that this process has written and not removed, in order.
-
-    What a command that is interrupted has to say.
-    """
-    return tuple(path for path in _written if path.exists())
-
-
-def remove_half_written() -> None:
-    """Removes what `replacing` has begun; for a process that ends at once."""
-    for path in tuple(_half_written):
-        path.unlink(missing_ok=True)
+    """The files that this process has written, in order, removed ones among them."""
+    return tuple(_written)
 
 
 @contextmanager
@@ -65,7 +55,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     temporary = Path(name)
-    _half_written.add(temporary)
     try:
         os.close(handle)
         yield temporary
@@ -81,8 +70,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
-    finally:
-        _half_written.discard(temporary)
 
 
 def require_replaceable(path: Path) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
 from conset.base.errors import UsageError, shortened
 from conset.bounds import Bounds, bound, bound_stages
 from conset.bounds.stages import StageBounds
@@ -19,6 +17,7 @@ from conset.cli.options import (
     MachineOption,
     PatternArgument,
     expanded,
+    opt,
     option_of,
     refuse,
 )
@@ -44,16 +43,13 @@ def command(
     routes: Annotated[str, option_of(CompileOptions, "routes")] = FIXED,
     lp: Annotated[
         bool,
-        typer.Option(
-            "--lp", help="With --routes free: linear programs too, which take seconds (HiGHS)."
-        ),
+        opt("--lp", "With --routes free: linear programs too, which take seconds (HiGHS)."),
     ] = False,
     stages: Annotated[
         str | None,
-        typer.Option(
-            "--stages",
-            metavar="K|any|K1xK2…",
-            help="Of programs that forward: in K stages, in any number, or with at most K1-1, "
+        opt(
+            "--stages K|any|K1xK2…",
+            "Of programs that forward: in K stages, in any number, or with at most K1-1, "
             "K2-1, … bundles a rank.",
         ),
     ] = None,

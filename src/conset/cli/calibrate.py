@@ -15,7 +15,7 @@ from conset.base.errors import ConsetError, UsageError
 from conset.base.files import require_replaceable
 from conset.base.units import parse_time
 from conset.cli.inputs import refuse_ranks
-from conset.cli.options import JsonOption, MpiexecOption, SeedOption, spelled
+from conset.cli.options import JsonOption, MpiexecOption, SeedOption, opt, spelled
 from conset.cli.output import print_json, print_sections, progress
 from conset.execution.launcher import find_job
 from conset.inputs import load_machine
@@ -31,71 +31,45 @@ SCHEMA = "conset/calibrate@1"
 def command(
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on",
-            metavar="NETWORK",
-            help=(
-                "The network as you know it (mesh:4x4, a family, a file); its costs are "
-                "measured. Default: crossbar."
-            ),
+        opt(
+            "--on NETWORK",
+            "The network as you know it (mesh:4x4, a family, a file); its costs are "
+            "measured. Default: crossbar.",
         ),
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option(
-            "--ranks",
-            metavar="N",
-            help="Ranks to start, rank r on node r; default: one on every endpoint.",
-        ),
+        opt("--ranks N", "Ranks to start, rank r on node r; default: one on every endpoint."),
     ] = None,
     mpiexec: MpiexecOption = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes and repetitions: half a minute.")
-    ] = False,
+    quick: Annotated[bool, opt("--quick", "Fewer sizes and repetitions: half a minute.")] = False,
     time: Annotated[
         str | None,
-        typer.Option(
-            "--time",
-            metavar="T",
-            help="Time of all repetitions: 3min, 40s. Default 90s, with --quick 20s.",
-        ),
+        opt("--time T", "Time of all repetitions: 3min, 40s. Default 90s, with --quick 20s."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data",
-            metavar="FILE.json",
-            help=(
-                "Keep the measured times there; where the file exists they are read, and nothing "
-                "is executed."
-            ),
+        opt(
+            "--data FILE.json",
+            "Keep the measured times there; where the file exists they are read, and nothing "
+            "is executed.",
         ),
     ] = None,
     emulate: Annotated[
         str | None,
-        typer.Option(
-            "--emulate",
-            metavar="MACHINE",
-            help="Ask this machine's simulation, with noise, instead of a job over MPI.",
+        opt(
+            "--emulate MACHINE",
+            "Ask this machine's simulation, with noise, instead of a job over MPI.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(
-            "--page",
-            metavar="FILE.html",
-            help="A report: plots of measured against fitted, all figures.",
-        ),
+        opt("--page FILE.html", "A report: plots of measured against fitted, all figures."),
     ] = None,
     seed: SeedOption = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="machine.toml",
-            help="The machine file; without it none is written.",
-        ),
+        opt("-o/--output machine.toml", "The machine file; without it none is written."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

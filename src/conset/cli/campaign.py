@@ -16,7 +16,7 @@ from conset.base.errors import MissingExtraError, UsageError, unknown_name
 from conset.base.files import replacing, require_replaceable
 from conset.base.stopping import STOPPED, Ended
 from conset.base.units import parse_time
-from conset.cli.options import JsonOption, refuse
+from conset.cli.options import JsonOption, opt, refuse
 from conset.cli.output import print_json, print_sections, progress
 from conset.report.campaign import campaign_markdown, campaign_section, write_campaign_page
 from conset.report.sections import Part, Section, Table
@@ -42,58 +42,34 @@ def command(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Keeps every case; the same command goes on where it ended.",
-        ),
+        opt("-o/--output DIR", "Keeps every case; the same command goes on where it ended."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="CASE",
-            help="Cases by name, '*' for anything: 'credit/*'; may be repeated.",
-        ),
+        opt("--only CASE", "Cases by name, '*' for anything: 'credit/*'; may be repeated."),
     ] = None,
     again: Annotated[
         list[str] | None,
-        typer.Option(
-            "--again", metavar="CASE", help="Cases to do again though they are done; as --only."
-        ),
+        opt("--again CASE", "Cases to do again though they are done; as --only."),
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="List the cases and which are done; run nothing.")
+        bool, opt("--list", "List the cases and which are done; run nothing.")
     ] = False,
     stop_after: Annotated[
         str | None,
-        typer.Option(
-            "--stop-after",
-            metavar="TIME",
-            help="Begin no case that is likely to end later, as 25min.",
-        ),
+        opt("--stop-after TIME", "Begin no case that is likely to end later, as 25min."),
     ] = None,
     workers: Annotated[
         int,
-        typer.Option(
-            "--workers",
-            metavar="N",
-            help="Processes that simulate; measured cases run one by one.",
-            min=1,
-        ),
+        opt("--workers N", "Processes that simulate; measured cases run one by one.", least=1),
     ] = 1,
     executor: Annotated[
         str,
-        typer.Option(
-            "--executor",
-            metavar="E",
-            help="Of simulated cases: processes, or mpi (mpi4py.futures).",
-        ),
+        opt("--executor E", "Of simulated cases: processes, or mpi (mpi4py.futures)."),
     ] = PROCESSES,
     markdown: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR."),
+        opt("--markdown FILE.md", "Where decision.md goes besides DIR."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

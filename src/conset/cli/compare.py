@@ -34,6 +34,7 @@ from conset.cli.options import (
     allow,
     completing,
     expanded,
+    opt,
 )
 from conset.cli.output import print_json, print_sections, progress
 from conset.compilation.options import AUTO, FORMULA, POLICIES, CompileOptions, method_names
@@ -95,31 +96,27 @@ def command(
     ],
     on: Annotated[
         list[str],
-        typer.Option(
-            "--on",
-            metavar="MACHINE",
-            autocompletion=completing(*MACHINES),
-            help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be "
-            "repeated.",
+        opt(
+            "--on MACHINE",
+            "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be repeated.",
+            complete=completing(*MACHINES),
         ),
     ],
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods",
-            metavar="A,B,…",
-            autocompletion=completing(*METHODS, also=(AUTO,), several=True),
-            help="Methods to compare; without it all that apply.",
+        opt(
+            "--methods A,B,…",
+            "Methods to compare; without it all that apply.",
+            complete=completing(*METHODS, also=(AUTO,), several=True),
         ),
     ] = None,
     sync: Annotated[
         str | None,
-        typer.Option(
-            "--sync",
-            metavar="S",
-            autocompletion=completing(*SYNCS, also=(AUTO,), several=True),
-            help="Policies with commas, a row for each; naive=none: of one method. "
+        opt(
+            "--sync S",
+            "Policies with commas, a row for each; naive=none: of one method. "
             f"{POLICIES}; auto: the fastest.",
+            complete=completing(*SYNCS, also=(AUTO,), several=True),
         ),
     ] = None,
     *,
@@ -127,93 +124,67 @@ def command(
     reading: Reading,
     curve: Annotated[
         bool,
-        typer.Option(
-            "--curve",
-            help="Time of a complete exchange over contention and phases between barriers.",
-        ),
+        opt("--curve", "Time of a complete exchange over contention and phases between barriers."),
     ] = False,
     map_: Annotated[
         bool,
-        typer.Option(
+        opt(
             "--map",
-            help="Regions: the best method over message size and density (random) or machines "
+            "Regions: the best method over message size and density (random) or machines "
             "(alltoall).",
         ),
     ] = False,
     reuse: Annotated[
         str,
-        typer.Option(
-            "--reuse",
-            metavar="R",
-            help="With --map: uses of a schedule before the next compile.",
-        ),
+        opt("--reuse R", "With --map: uses of a schedule before the next compile."),
     ] = "inf",
     sizes: Annotated[
         str | None,
-        typer.Option(
-            "--sizes",
-            metavar="S,S,…",
-            help="With --curve, --map, --stages: sizes, as 1KiB,16KiB.",
-        ),
+        opt("--sizes S,S,…", "With --curve, --map, --stages: sizes, as 1KiB,16KiB."),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            metavar="BY",
-            autocompletion=completing(*RANKINGS),
-            help="What gives times: flow, wormhole, circuit, packet, formula; default: the "
-            "machine's.",
+        opt(
+            "--by BY",
+            "What gives times: flow, wormhole, circuit, packet, formula; default: the machine's.",
+            complete=completing(*RANKINGS),
         ),
     ] = None,
     simulate: Annotated[
         bool,
-        typer.Option(
-            "--simulate",
-            help="Add simulated times to the predicted: by flow, and wormhole or circuit.",
+        opt(
+            "--simulate", "Add simulated times to the predicted: by flow, and wormhole or circuit."
         ),
     ] = False,
     models: Annotated[
         str | None,
-        typer.Option(
-            "--models",
-            metavar="A,B,…",
-            autocompletion=completing(*MODELS, several=True),
-            help="The models of --simulate: flow,wormhole,circuit,packet,flit,connections.",
+        opt(
+            "--models A,B,…",
+            "The models of --simulate: flow,wormhole,circuit,packet,flit,connections.",
+            complete=completing(*MODELS, several=True),
         ),
     ] = None,
     measure: Annotated[
         bool,
-        typer.Option(
+        opt(
             "--measure",
-            help="Run each schedule over MPI on this host, which is not the machine modelled.",
+            "Run each schedule over MPI on this host, which is not the machine modelled.",
         ),
     ] = False,
     combine: Annotated[
         str | None,
-        typer.Option(
-            "--combine",
-            metavar="A,B,…",
-            help="Programs of stages beside them: auto, 8x8, radix:2, mixed, ….",
-        ),
+        opt("--combine A,B,…", "Programs of stages beside them: auto, 8x8, radix:2, mixed, …."),
     ] = None,
     stages: Annotated[
         bool,
-        typer.Option(
-            "--stages",
-            help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound.",
-        ),
+        opt("--stages", "Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound."),
     ] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the table as Markdown.")
-    ] = False,
+    markdown: Annotated[bool, opt("--markdown", "Print the table as Markdown.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png).",
+        opt(
+            "-o/--output FILE",
+            "A table (.md; .csv, .parquet for programs) or a picture (.svg, .png).",
         ),
     ] = None,
     json: JsonOption = False,

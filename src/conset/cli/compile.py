@@ -15,7 +15,7 @@ from conset.base.errors import UsageError, VerificationError
 from conset.base.files import require_replaceable
 from conset.base.stopping import STOPPED, interruptible
 from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
-from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded
+from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded, opt
 from conset.cli.output import console, print_json, progress
 from conset.compilation.combining.choose import compile_combined
 from conset.compilation.combining.summary import summarize_combination
@@ -76,17 +76,14 @@ def command(
     reading: Reading,
     layout: Annotated[
         Path | None,
-        typer.Option(
-            "--layout",
-            metavar="FILE.npz",
-            help="Where to write who owns what of a mesh, graph or matrix, for applications.",
+        opt(
+            "--layout FILE.npz",
+            "Where to write who owns what of a mesh, graph or matrix, for applications.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write; without it nothing is written."
-        ),
+        opt("-o/--output FILE", "Where to write; without it nothing is written."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

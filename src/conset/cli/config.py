@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import conset
 from conset.base import VERSION
 from conset.base.errors import UsageError
-from conset.cli.options import JsonOption
+from conset.cli.options import JsonOption, opt
 from conset.cli.output import print_json, print_plain
 from conset.schedule.manifest import Manifest
 
@@ -25,20 +23,18 @@ SCHEMA = "conset/config@1"
 
 
 def command(
-    cflags: Annotated[bool, typer.Option("--cflags", help="Options to compile with.")] = False,
+    cflags: Annotated[bool, opt("--cflags", "Options to compile with.")] = False,
     libs: Annotated[
-        bool, typer.Option("--libs", help="Options to link with, the library's place among them.")
+        bool, opt("--libs", "Options to link with, the library's place among them.")
     ] = False,
-    prefix: Annotated[
-        bool, typer.Option("--prefix", help="The folder with include and lib.")
-    ] = False,
+    prefix: Annotated[bool, opt("--prefix", "The folder with include and lib.")] = False,
     cmake: Annotated[
-        bool, typer.Option("--cmake", help="The folder of the CMake package, for conset_DIR.")
+        bool, opt("--cmake", "The folder of the CMake package, for conset_DIR.")
     ] = False,
     pkg_config: Annotated[
-        bool, typer.Option("--pkg-config", help="The folder of conset.pc, for PKG_CONFIG_PATH.")
+        bool, opt("--pkg-config", "The folder of conset.pc, for PKG_CONFIG_PATH.")
     ] = False,
-    version: Annotated[bool, typer.Option("--version", help="The version of the library.")] = False,
+    version: Annotated[bool, opt("--version", "The version of the library.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Print how to compile and link a C, C++ or Fortran program with conset."""

@@ -11,10 +11,8 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from conset.base.errors import ConsetError
-from conset.cli.options import JsonOption
+from conset.cli.options import JsonOption, opt
 from conset.cli.output import console, print_json, progress
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 from conset.report.catalogue import checks_text
@@ -66,14 +64,10 @@ class Check:
 
 
 def command(
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Import every library, which takes seconds.")
-    ] = False,
+    deep: Annotated[bool, opt("--deep", "Import every library, which takes seconds.")] = False,
     mpiexec: Annotated[
         str | None,
-        typer.Option(
-            "--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."
-        ),
+        opt("--mpiexec CMD", "Another launcher of the ranks than the wheel's."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

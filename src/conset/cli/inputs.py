@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import ValidationError
 
 from conset.base.errors import ConsetError, UsageError, VerificationError
 from conset.base.options import option
 from conset.base.units import count_of, parse_size
-from conset.cli.options import SYNCS, completing, spelled
+from conset.cli.options import SYNCS, completing, opt, spelled
 from conset.cli.output import progress
 from conset.compilation import options
 from conset.inputs import load_machine, load_pattern, partition
@@ -34,12 +33,7 @@ from conset.verification import verify
 
 SyncOption = Annotated[
     str | None,
-    typer.Option(
-        "--sync",
-        metavar="S",
-        autocompletion=completing(*SYNCS),
-        help=f"{options.POLICIES}.",
-    ),
+    opt("--sync S", f"{options.POLICIES}.", complete=completing(*SYNCS)),
 ]
 
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from conset.base.errors import UsageError
-from conset.cli.options import MACHINES, JsonOption, completing
+from conset.cli.options import MACHINES, JsonOption, completing, opt
 from conset.cli.output import console, print_json
 from conset.machine.flat_file import write_machine
 from conset.machine.machine import Machine
@@ -48,12 +48,7 @@ def command(
     as_json: JsonOption = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The machine for programs without Python: x.machine.",
-        ),
+        opt("-o/--output FILE", "The machine for programs without Python: x.machine."),
     ] = None,
 ) -> None:
     """List the machines, or one: every number with its unit, its tag and its source."""

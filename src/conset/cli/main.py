@@ -170,7 +170,7 @@ def run(arguments: Sequence[str]) -> int:
         what = f"{type(error).__name__}: {error}"
         return _report(f"internal error: {what} (CONSET_DEBUG=1 shows where)", 1, as_json)
     if code == INTERRUPTED:
-        names = ", ".join(str(path) for path in written()[before:])
+        names = ", ".join(str(path) for path in written()[before:] if path.exists())
         line = f"{names} is written" if names else "nothing written"
         return _report(f"interrupted, {line}", INTERRUPTED, as_json)
     return code if isinstance(code, int) else 0

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from conset.base.errors import UsageError
-from conset.cli.options import MACHINES, METHODS, PATTERNS, JsonOption, completing
+from conset.cli.options import MACHINES, METHODS, PATTERNS, JsonOption, completing, opt
 from conset.cli.output import console, print_json
 from conset.machine.spec import parse_machine
 from conset.methods.phases.over_planes import folded
@@ -32,20 +32,18 @@ def command(
     ] = None,
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on",
-            metavar="MACHINE",
-            autocompletion=completing(*MACHINES),
-            help="Say of each method whether it applies on this machine.",
+        opt(
+            "--on MACHINE",
+            "Say of each method whether it applies on this machine.",
+            complete=completing(*MACHINES),
         ),
     ] = None,
     pattern: Annotated[
         str | None,
-        typer.Option(
-            "--pattern",
-            metavar="PATTERN",
-            autocompletion=completing(*PATTERNS),
-            help="With --on: what is sent, a spec or a file; default: alltoall.",
+        opt(
+            "--pattern PATTERN",
+            "With --on: what is sent, a spec or a file; default: alltoall.",
+            complete=completing(*PATTERNS),
         ),
     ] = None,
     json: JsonOption = False,

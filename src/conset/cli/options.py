@@ -43,6 +43,28 @@ def completing(
     return complete
 
 
+def opt(
+    spec: str,
+    help: str,
+    *,
+    complete: Callable[[str], list[str]] | None = None,
+    least: int | None = None,
+) -> Any:
+    """An option as its help has it: names apart by `/`, then what stands for its value.
+
+    Args:
+        spec: as `-o/--output FILE`, `--json`.
+        help: one line.
+        complete: what a shell completes of its value.
+        least: smallest number.
+    """
+    names, _, metavar = spec.partition(" ")
+    shown = metavar or None
+    return typer.Option(
+        *names.split("/"), metavar=shown, help=help, autocompletion=complete, min=least
+    )
+
+
 PATTERNS = ("conset.pattern.generators.table:GENERATORS",)
 MACHINES = ("conset.machine.spec:machine_names",)
 METHODS = ("conset.methods.phases.table:table",)
@@ -61,12 +83,11 @@ PatternArgument = Annotated[
 ]
 MachineOption = Annotated[
     str,
-    typer.Option(
-        "--on",
-        metavar="MACHINE",
-        autocompletion=completing(*MACHINES),
-        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
+    opt(
+        "--on MACHINE",
+        "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
         ".graphml, edge list).",
+        complete=completing(*MACHINES),
     ),
 ]
 FileArgument = Annotated[
@@ -74,37 +95,26 @@ FileArgument = Annotated[
 ]
 InFlightOption = Annotated[
     str | None,
-    typer.Option(
-        "--in-flight",
-        metavar="N",
-        help="Sends a rank keeps open at once, or all. Default: the schedule's, else its "
+    opt(
+        "--in-flight N",
+        "Sends a rank keeps open at once, or all. Default: the schedule's, else its "
         "machine's, else all.",
     ),
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")
-]
+SeedOption = Annotated[int, opt("--seed N", "Seed of every random choice.")]
 SetOption = Annotated[
     str | None,
-    typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…"),
+    opt("--set WORDS", "What if: synchronization=0,overhead=2us,…"),
 ]
 ModeOption = Annotated[
     str | None,
-    typer.Option(
-        "--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, …."
-    ),
+    opt("--mode MODE", "A transfer mode of the machine: iwarp has spooling, …."),
 ]
 MpiexecOption = Annotated[
     str | None,
-    typer.Option(
-        "--mpiexec",
-        metavar="CMD",
-        help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun.",
-    ),
+    opt("--mpiexec CMD", "Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."),
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON object on stdout, text on stderr.")
-]
+JsonOption = Annotated[bool, opt("--json", "One JSON object on stdout, text on stderr.")]
 
 
 def expanded(

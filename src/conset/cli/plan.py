@@ -15,7 +15,7 @@ from conset.base import VERSION
 from conset.base.errors import InputError, UsageError
 from conset.base.flat import FlatValue
 from conset.cli.inputs import SyncOption, read_verified
-from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, refuse
+from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, opt, refuse
 from conset.cli.output import print_json, print_outcome, progress
 from conset.execution.c_program import SUFFIX, CProgramHead, require_c_path, write_c_program
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
@@ -39,44 +39,29 @@ def command(
     in_flight: InFlightOption = None,
     layout: Annotated[
         Path | None,
-        typer.Option(
-            "--layout",
-            metavar="FILE.npz",
-            help="Where items lie in the application's arrays (of compile).",
-        ),
+        opt("--layout FILE.npz", "Where items lie in the application's arrays (of compile)."),
     ] = None,
     element: Annotated[
         str | None,
-        typer.Option(
-            "--element",
-            metavar="T",
-            help="What these arrays are made of: float64, int32 … Default: by the word's size.",
+        opt(
+            "--element T",
+            "What these arrays are made of: float64, int32 … Default: by the word's size.",
         ),
     ] = None,
     connections: Annotated[
         bool,
-        typer.Option(
+        opt(
             "--connections",
-            help=(
-                "Write only what is opened: of programs with more repetitions than a plan can list."
-            ),
+            "Write only what is opened: of programs with more repetitions than a plan can list.",
         ),
     ] = False,
     c_text: Annotated[
         bool,
-        typer.Option(
-            "--c",
-            help="Write the communication as a C source for people to read and programs to use.",
-        ),
+        opt("--c", "Write the communication as a C source for people to read and programs to use."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="x.plan|x.c",
-            help="Where to write the plan for C programs; or C.",
-        ),
+        opt("-o/--output x.plan|x.c", "Where to write the plan for C programs; or C."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

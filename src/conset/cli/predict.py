@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from conset.base.errors import UsageError
 from conset.cli.inputs import SyncOption
 from conset.cli.options import (
@@ -21,6 +19,7 @@ from conset.cli.options import (
     SetOption,
     completing,
     manifest_of_file,
+    opt,
 )
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation.options import FORMULA
@@ -38,11 +37,10 @@ def command(
     file: FileArgument,
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on",
-            metavar="MACHINE",
-            autocompletion=completing(*MACHINES),
-            help="Another machine than the schedule's own.",
+        opt(
+            "--on MACHINE",
+            "Another machine than the schedule's own.",
+            complete=completing(*MACHINES),
         ),
     ] = None,
     sync: SyncOption = None,
@@ -50,11 +48,10 @@ def command(
     settings: SetOption = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            metavar="BY",
-            autocompletion=completing(*RANKINGS),
-            help="formula, or a model: flow, wormhole, circuit, packet; default: the machine's.",
+        opt(
+            "--by BY",
+            "formula, or a model: flow, wormhole, circuit, packet; default: the machine's.",
+            complete=completing(*RANKINGS),
         ),
     ] = None,
     json: JsonOption = False,

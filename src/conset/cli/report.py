@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conset.cli.options import JsonOption
+from conset.cli.options import JsonOption, opt
 from conset.cli.output import print_json, print_parts, progress
 from conset.report.files import files_parts, write_files_page
 from conset.report.page import check_page_path
@@ -26,9 +26,7 @@ def command(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE.html", help="The page; without it nothing is written."
-        ),
+        opt("-o/--output FILE.html", "The page; without it nothing is written."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

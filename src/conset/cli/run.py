@@ -21,6 +21,7 @@ from conset.cli.options import (
     MpiexecOption,
     expanded,
     manifest_of_file,
+    opt,
     refuse,
 )
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
@@ -44,62 +45,43 @@ def command(
     ],
     sync: SyncOption = None,
     in_flight: InFlightOption = None,
-    repeat: Annotated[
-        int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)
-    ] = 20,
+    repeat: Annotated[int, opt("--repeat R", "Repetitions that are timed.", least=1)] = 20,
     mpiexec: MpiexecOption = None,
     at_run_time: Annotated[
         bool,
-        typer.Option(
+        opt(
             "--at-run-time",
-            help="FILE is a pattern, scheduled by the ranks themselves: what it costs and gains.",
+            "FILE is a pattern, scheduled by the ranks themselves: what it costs and gains.",
         ),
     ] = False,
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on", metavar="MACHINE", help="With --at-run-time: what schedules are made for."
-        ),
+        opt("--on MACHINE", "With --at-run-time: what schedules are made for."),
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods",
-            metavar="A,B,…",
-            help="With --at-run-time: methods beside posting everything.",
-        ),
+        opt("--methods A,B,…", "With --at-run-time: methods beside posting everything."),
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option(
-            "--ranks",
-            metavar="N",
-            help="With --at-run-time: ranks to start; default: the machine's.",
-        ),
+        opt("--ranks N", "With --at-run-time: ranks to start; default: the machine's."),
     ] = None,
     predict: Annotated[
         str | None,
-        typer.Option(
-            "--predict",
-            metavar="N,N,…",
-            help="With --at-run-time: for so many ranks by model; no job without --ranks.",
+        opt(
+            "--predict N,N,…",
+            "With --at-run-time: for so many ranks by model; no job without --ranks.",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed",
-            metavar="N",
-            help="With --at-run-time: seed of every random choice; default 0.",
-        ),
+        opt("--seed N", "With --at-run-time: seed of every random choice; default 0."),
     ] = None,
     *,
     reading: Reading,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE.md", help="With --at-run-time: writes the tables."
-        ),
+        opt("-o/--output FILE.md", "With --at-run-time: writes the tables."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

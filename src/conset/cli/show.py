@@ -22,6 +22,7 @@ from conset.cli.options import (
     allow,
     completing,
     expanded,
+    opt,
     option_of,
     refuse,
 )
@@ -111,47 +112,31 @@ def command(
     ],
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on",
-            metavar="MACHINE",
-            autocompletion=completing(*MACHINES),
-            help="The machine a pattern takes its ranks and network from.",
+        opt(
+            "--on MACHINE",
+            "The machine a pattern takes its ranks and network from.",
+            complete=completing(*MACHINES),
         ),
     ] = None,
     phase: Annotated[
         str | None,
-        typer.Option(
-            "--phase",
-            metavar="P|all",
-            help="One phase of a schedule, or each: its transfers and their routes.",
-        ),
+        opt("--phase P|all", "One phase of a schedule, or each: its transfers and their routes."),
     ] = None,
     partners: Annotated[
         bool,
-        typer.Option(
-            "--partners",
-            help="Who exchanges with whom: a row for each rank, a column for each phase.",
-        ),
+        opt("--partners", "Who exchanges with whom: a row for each rank, a column for each phase."),
     ] = False,
     linkage: Annotated[
         str | None,
-        typer.Option(
-            "--linkage",
-            metavar="NODE",
-            help="What a node is loaded with in each phase; `all` for every node.",
-        ),
+        opt("--linkage NODE", "What a node is loaded with in each phase; `all` for every node."),
     ] = None,
     guarantees: Annotated[
         bool,
-        typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection."),
+        opt("--guarantees", "Least bandwidth and worst latency of every connection."),
     ] = False,
     message: Annotated[
         int | None,
-        typer.Option(
-            "--message",
-            metavar="M",
-            help="With -o, of a program: the message whose way through is drawn.",
-        ),
+        opt("--message M", "With -o, of a program: the message whose way through is drawn."),
     ] = None,
     *,
     reading: Reading,
@@ -159,17 +144,15 @@ def command(
     seed: SeedOption = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="A picture: .svg or .png; a page: .html."
-        ),
+        opt("-o/--output FILE", "A picture: .svg or .png; a page: .html."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Draw a machine, pattern, schedule, program or timeline in the terminal or as a picture."""
     kind = kind_of(thing, of_pattern=on is not None)
-    count = None if ranks_per_node == 1 else ranks_per_node
     asked = {"phase": phase, "partners": partners, "linkage": linkage, "guarantees": guarantees}
-    of_patterns = {"on": on, **reading.given(), "ranks_per_node": count, "seed": seed or None}
+    of_patterns = {"on": on, **reading.given(), "seed": seed or None}
+    of_patterns["ranks_per_node"] = None if ranks_per_node == 1 else ranks_per_node
     given = {**asked, "message": message, **of_patterns}
     allow(given, TAKEN_BY, kind, f"is for a {{takers}}, '{thing}' is a {kind}")
     if output is not None:
@@ -179,22 +162,15 @@ def command(
         require_matplotlib()
     elif message is not None:
         raise UsageError("--message: says what -o draws, which is not given")
-    views = Views(
-        _number_or_all("--phase", phase, "a whole number or all is required"),
-        partners,
-        _number_or_all("--linkage", linkage, "a node or `all` required"),
-        guarantees,
-    )
+    chosen = _number_or_all("--phase", phase, "a whole number or all is required")
+    node = _number_or_all("--linkage", linkage, "a node or `all` required")
+    views = Views(chosen, partners, node, guarantees)
     if kind == "pattern":
         shown = _shown_pattern(thing, on, reading, ranks_per_node, seed)
     elif kind == "machine":
         shown = _shown_machine(thing)
-    elif kind == "timeline":
-        shown = _shown_timeline(Path(thing))
-    elif kind == "program":
-        shown = _shown_program(Path(thing), views, message)
     else:
-        shown = _shown_schedule(Path(thing), views, output)
+        shown = _shown_file(kind, Path(thing), views, message, output)
     if output is not None:
         with progress("drawing"):
             shown.draw(output)
@@ -283,6 +259,16 @@ def _drawing(
             save(draw, output)
 
     return write
+
+
+def _shown_file(
+    kind: Kind, path: Path, views: Views, message: int | None, output: Path | None
+) -> _Shown:
+    if kind == "timeline":
+        return _shown_timeline(path)
+    if kind == "program":
+        return _shown_program(path, views, message)
+    return _shown_schedule(path, views, output)
 
 
 def _shown_pattern(

@@ -28,6 +28,7 @@ from conset.cli.options import (
     completing,
     expanded,
     manifest_of_file,
+    opt,
     refuse,
 )
 from conset.cli.options import MODELS as MODEL_TABLE
@@ -121,64 +122,45 @@ def command(
     ],
     on: Annotated[
         str | None,
-        typer.Option(
-            "--on",
-            metavar="MACHINE",
-            autocompletion=completing(*MACHINES),
-            help="Another machine than the schedule's own.",
+        opt(
+            "--on MACHINE",
+            "Another machine than the schedule's own.",
+            complete=completing(*MACHINES),
         ),
     ] = None,
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
-            metavar="M",
-            autocompletion=completing(*MODEL_TABLE),
-            help="flow, wormhole, circuit, packet, flit or connections.",
+        opt(
+            "--model M",
+            "flow, wormhole, circuit, packet, flit or connections.",
+            complete=completing(*MODEL_TABLE),
         ),
     ] = "flow",
     *,
     execution: Execution,
     load: Annotated[
         str | None,
-        typer.Option(
-            "--load",
-            metavar="A:B",
-            help="flit: latency over load of random packets, FILE a pattern (random …).",
-        ),
+        opt("--load A:B", "flit: latency over load of random packets, FILE a pattern (random …)."),
     ] = None,
     packet: Annotated[
         str | None,
-        typer.Option(
-            "--packet",
-            metavar="SIZE",
-            help="flit: longer messages travel as worms of this size.",
-        ),
+        opt("--packet SIZE", "flit: longer messages travel as worms of this size."),
     ] = None,
     cycles: Annotated[
         int | None,
-        typer.Option(
-            "--cycles",
-            metavar="N",
-            help="--load: cycles measured, after half as many to warm up.",
-        ),
+        opt("--cycles N", "--load: cycles measured, after half as many to warm up."),
     ] = None,
     mode: ModeOption = None,
     seed: SeedOption = 0,
     settings: SetOption = None,
     check: Annotated[
         bool,
-        typer.Option(
-            "--check", help="Check the timeline by code that shares nothing with the simulators."
-        ),
+        opt("--check", "Check the timeline by code that shares nothing with the simulators."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The timeline: .json .npz, drawn: .svg .png; with --load also .md.",
+        opt(
+            "-o/--output FILE", "The timeline: .json .npz, drawn: .svg .png; with --load also .md."
         ),
     ] = None,
     json: JsonOption = False,

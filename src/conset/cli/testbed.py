@@ -14,7 +14,7 @@ from conset.base.errors import ConsetError, UsageError
 from conset.base.options import option
 from conset.base.units import parse_time
 from conset.cli.examples import examples_text
-from conset.cli.options import JsonOption, expanded
+from conset.cli.options import JsonOption, expanded, opt
 from conset.cli.output import print_json, print_plain, progress
 from conset.schedule.manifest import Manifest
 from conset_testbed import access, beds
@@ -155,7 +155,7 @@ def up(
 @_command()
 def down(
     name: NameArgument = DEFAULT,
-    every: Annotated[bool, typer.Option("--all", help="All testbeds of this user.")] = False,
+    every: Annotated[bool, opt("--all", "All testbeds of this user.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Remove a testbed with all that runs on it."""
@@ -201,7 +201,7 @@ def with_bed(
     command: Annotated[
         list[str], typer.Argument(metavar="COMMAND…", help="Any; the testbed is its environment's.")
     ],
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Of the testbed.")] = DEFAULT,
+    name: Annotated[str, opt("--name NAME", "Of the testbed.")] = DEFAULT,
     *,
     bed: Bed,
 ) -> None:
@@ -215,9 +215,7 @@ def with_bed(
 @_command()
 def stats(
     name: NameArgument = DEFAULT,
-    most: Annotated[
-        int, typer.Option("--links", metavar="N", help="Busiest links shown.", min=0)
-    ] = 12,
+    most: Annotated[int, opt("--links N", "Busiest links shown.", least=0)] = 12,
     json: JsonOption = False,
 ) -> None:
     """Show bytes, packets and drops of every link since the testbed was built."""

@@ -9,7 +9,7 @@ import typer
 
 from conset.base.errors import InputError, VerificationError
 from conset.base.units import count_of
-from conset.cli.options import FileArgument, JsonOption, refuse
+from conset.cli.options import FileArgument, JsonOption, opt, refuse
 from conset.cli.output import print_json, progress
 from conset.models.timeline_file import Record, read_record
 from conset.report.outcome import check_object, check_text, verified_text, violation_lines
@@ -28,9 +28,7 @@ def command(
     file: FileArgument,
     window: Annotated[
         int | None,
-        typer.Option(
-            "--window", metavar="W", help="Any W consecutive phases together keep the limits."
-        ),
+        opt("--window W", "Any W consecutive phases together keep the limits."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
