@@ -237,6 +237,20 @@ def test_one_call_of_pytest_tests_a_method(mine: Path) -> None:
     assert "no function 'nothing' in mine.py" in said
 
 
+def test_the_example_of_contributing_runs(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    source = text.partition("```python\n")[2].partition("```")[0]
+    mine.write_text(source)
+    command = next(part for part in text.split("`") if part.startswith("conset compare alltoall"))
+    assert run([*command.split()[1:], "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["method"]: row["phases"] for row in rows} == {
+        "mine.py:shifts": 15,
+        "coloring": 15,
+    }
+    assert all(row["verified"] for row in rows)
+
+
 def test_packages_register_methods(
     mine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
