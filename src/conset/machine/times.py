@@ -78,11 +78,6 @@ class Work:
     tolerance: float
     blocking: float
 
-    @property
-    def uniform_link(self) -> bool:
-        """Whether all links cost the same."""
-        return self.link.size <= 1
-
 
 def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     """The work of messages on `machine` under a policy of the kind `sync`.

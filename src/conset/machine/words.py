@@ -112,11 +112,6 @@ def read_steps(value: Any, what: str) -> Steps:
     return Steps(tuple(time for _, time in rows), limits)
 
 
-def read_steps_or_none(value: Any, what: str) -> Steps | None:
-    """As `read_steps`; `none` where nothing changes with the size."""
-    return None if value == "none" else read_steps(value, what)
-
-
 def read_half(value: Any, what: str) -> Steps:
     """An overhead for both ends together: half is paid at each (no text has the split)."""
     both = read_steps(value, what)
@@ -173,27 +168,26 @@ def read_choice(*choices: str) -> Callable[[Any, str], str]:
     return read
 
 
-def read_count_or_all(value: Any, what: str) -> int | None:
-    """A whole number of at least 1; `all` or `none` for no limit."""
-    return None if value in ("all", "none") else read_count(value, what)
+def read_bytes(value: Any, what: str) -> float:
+    """A size [B]."""
+    return float(parse_size(read_plain(value, what), what))
 
 
-def read_size_or(
-    nothing: float | None, everything: float | None = None
-) -> Callable[[Any, str], float | None]:
-    """A reader of sizes.
+def or_named(
+    read: Callable[[Any, str], Any], names: Mapping[str, Any]
+) -> Callable[[Any, str], Any]:
+    """A reader that also knows names: `none` for no limit, `all` for what holds for every size."""
 
-    `none` is what no limit is, `all` (where there is one) what holds for every size.
-    """
+    def read_or_name(value: Any, what: str) -> Any:
+        return names[value] if isinstance(value, str) and value in names else read(value, what)
 
-    def read(value: Any, what: str) -> float | None:
-        if value == "none":
-            return nothing
-        if value == "all" and everything is not None:
-            return everything
-        return float(parse_size(read_plain(value, what), what))
+    return read_or_name
 
-    return read
+
+read_steps_or_none = or_named(read_steps, {"none": None})
+read_count_or_all = or_named(read_count, {"all": None, "none": None})
+read_size_or_none = or_named(read_bytes, {"none": inf})
+read_threshold = or_named(read_bytes, {"none": None, "all": inf})
 
 
 def read_flit(value: Any, what: str) -> int:
@@ -349,7 +343,10 @@ GROUPS: dict[str, dict[str, Word]] = {
         "eject": Word(("eject",), read_steps, write_steps, "s per message"),
         "hop": Word(("hop_s",), read_time, format_time, "s per link"),
         "hop_by_size": Word(
-            ("hop_by_size",), read_steps_or_none, write_steps_or_none, "s per link"
+            ("hop_by_size",),
+            read_steps_or_none,
+            write_steps_or_none,
+            "s per link",
         ),
         "per_transfer": Word(("per_transfer_s",), read_time, format_time, "s per transfer"),
     },
@@ -373,9 +370,9 @@ GROUPS: dict[str, dict[str, Word]] = {
     "slots": {
         "in_flight": Word(("in_flight",), read_count_or_all, write_count, "messages per rank"),
         "lanes": Word(("lanes",), read_count, write_plain, "per link"),
-        "packet": Word(("packet_B",), read_size_or(inf), write_size, "B"),
-        "link_buffers": Word(("link_buffers_B",), read_size_or(inf), write_size, "B per link"),
-        "window": Word(("window_B",), read_size_or(inf), write_size, "B per message"),
+        "packet": Word(("packet_B",), read_size_or_none, write_size, "B"),
+        "link_buffers": Word(("link_buffers_B",), read_size_or_none, write_size, "B per link"),
+        "window": Word(("window_B",), read_size_or_none, write_size, "B per message"),
     },
     "receiving": {
         "receive": Word(
@@ -385,9 +382,9 @@ GROUPS: dict[str, dict[str, Word]] = {
         "outstanding_receives": Word(
             ("outstanding_receives",), read_count_or_all, write_count, "per rank"
         ),
-        "eager": Word(("eager_B",), read_size_or(None, inf), write_threshold, "B"),
+        "eager": Word(("eager_B",), read_threshold, write_threshold, "B"),
         "copy": Word(("copy_Bps",), read_rate, write_rate, "B/s"),
-        "buffers": Word(("buffers_B",), read_size_or(inf), write_size, "B per rank"),
+        "buffers": Word(("buffers_B",), read_size_or_none, write_size, "B per rank"),
     },
     "policies": {
         "setup": Word(("setup_s",), read_time, format_time, "s per phase"),

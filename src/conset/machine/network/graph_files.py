@@ -207,10 +207,11 @@ def _parse_graphml(text: str, name: str) -> _GraphMLElements:
         )
 
     def declaration(version: str, encoding: str | None, standalone: int) -> None:
-        if encoding is not None and not _is_known_encoding(encoding):
-            raise InputError(
-                f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'"
-            )
+        try:
+            codecs.lookup(encoding or "utf-8")
+        except (LookupError, ValueError):
+            where = f"{name}:{parser.CurrentLineNumber}"
+            raise InputError(f"{where}: unknown encoding '{shortened(encoding)}'") from None
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
@@ -300,14 +301,6 @@ class _GraphMLElements:
             word: value for (which, word), value in self.defaults.items() if which in (kind, "all")
         }
         return given | own
-
-
-def _is_known_encoding(encoding: str) -> bool:
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, ValueError):
-        return False
-    return True
 
 
 def read_graph(path: str | Path) -> Graph:
