@@ -39,9 +39,10 @@ def option(
 
 def check_option(field: Field[Any], value: Any) -> None:
     """Raises `UsageError` for a number out of range or an unknown word."""
-    least, most, known, check = (field.metadata[key] for key in ("least", "most", "known", "check"))
     if value is None:
         return
+    about = field.metadata
+    least, most, known, check = about["least"], about["most"], about["known"], about["check"]
     if least is not None and value < least:
         raise UsageError(f"{field.name} {value}: must be at least {least}", options=[field.name])
     if most is not None and value > most:

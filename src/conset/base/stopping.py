@@ -55,9 +55,7 @@ def stopped_by(*numbers: signal.Signals) -> Iterator[None]:
     for the main one; nor where somebody listens for this search already.
     """
     search = _core.this_search()
-    if threading.current_thread() is not threading.main_thread() or any(
-        search is other for other in _listened
-    ):
+    if threading.current_thread() is not threading.main_thread() or search in _listened:
         yield
         return
     wakes, woken = socket.socketpair()

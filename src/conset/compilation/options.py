@@ -227,26 +227,24 @@ class CompileOptions:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            check_option(each, getattr(self, each.name))
+            if (value := getattr(self, each.name)) != each.default:
+                check_option(each, value)
         self.user_limits(Limits())
-        self._check_connections()
-        self._check_posting()
-        self._check_free_routes()
-        self._check_ranking()
+        self._check_together()
 
     def changed(self, changes: Mapping[str, Any]) -> CompileOptions:
         """These options with some changed, as Python gives them; raises as the class."""
-        texts = {
-            name: value.to_text() if isinstance(value, Limits) else str(value)
-            for name, value in changes.items()
-            if isinstance(value, Limits | Path)
-        }
+        texts: dict[str, str] = {}
+        for name, value in changes.items():
+            if isinstance(value, Limits | Path):
+                texts[name] = value.to_text() if isinstance(value, Limits) else str(value)
         if "method" in changes:
             texts["method"] = method_name(changes["method"])
         return replace(self, **{**changes, **texts})
 
-    def _check_connections(self) -> None:
-        """Options of `connections` with another method."""
+    def _check_together(self) -> None:
+        """Options that go with one method, or with a choice, alone."""
+        method = self.chosen_method
         for name in OF_CONNECTIONS:
             value = getattr(self, name)
             if value is not None and self.method not in (AUTO, "connections"):
@@ -254,28 +252,20 @@ class CompileOptions:
                     f"{name} {value}: is for method connections, given {self.method}",
                     options=[name],
                 )
-
-    def _check_posting(self) -> None:
-        if self.posting != POSTINGS[0] and self.chosen_method != "naive":
+        if self.posting != POSTINGS[0] and method != "naive":
             raise UsageError(
-                f"posting {self.posting}: is for method naive, given {self.chosen_method}",
-                options=["posting"],
+                f"posting {self.posting}: is for method naive, given {method}", options=["posting"]
             )
-
-    def _check_free_routes(self) -> None:
-        if self.routes == "free" and not find_method(self.chosen_method).free_routes:
-            able = " and ".join(name for name, method in table().items() if method.free_routes)
+        if self.routes == "free" and not find_method(method).free_routes:
+            able = " and ".join(name for name, row in table().items() if row.free_routes)
             raise UsageError(
-                f"routes free: is for methods {able}, given {self.chosen_method}, which keeps "
-                "the machine's",
+                f"routes free: is for methods {able}, given {method}, which keeps the machine's",
                 options=["routes"],
             )
-
-    def _check_ranking(self) -> None:
-        if self.rank_by not in (None, FORMULA) and AUTO not in (self.chosen_method, self.sync):
+        if self.rank_by not in (None, FORMULA) and AUTO not in (method, self.sync):
             raise UsageError(
                 f"rank_by {self.rank_by}: goes with method auto or sync auto, given method "
-                f"{self.chosen_method}",
+                f"{method}",
                 options=["rank_by", "method", "sync"],
             )
 

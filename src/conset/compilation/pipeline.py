@@ -26,7 +26,6 @@ from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_
 from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.machine.machine import Machine
-from conset.machine.network.planes import planes_of
 from conset.methods.phases.event_list import add_timetable
 from conset.methods.phases.over_planes import folded, schedule_over_planes
 from conset.methods.phases.problem import Phases, Problem
@@ -182,10 +181,8 @@ def compile_by(
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
     start = time.perf_counter()
     method = find_method(name)
-    if planes_of(machine.topology) is None:
-        phases = method.schedule(problem)
-    else:
-        phases = schedule_over_planes(method, problem)
+    over_planes = machine.routing.rule == "planes"
+    phases = schedule_over_planes(method, problem) if over_planes else method.schedule(problem)
     if options.timetable is not None:
         phases = add_timetable(problem, phases, options.timetable, method=name)
     report = CompileReport(time.perf_counter() - start, phases.stopped_early, note=phases.note)

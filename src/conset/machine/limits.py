@@ -51,8 +51,8 @@ class Limits(ValueObject):
         """The stricter of both, limit by limit; the same object where nothing is stricter."""
         both: dict[str, Any] = {}
         for name in ("send", "receive", "link", "channels"):
-            given = [v for v in (getattr(self, name), getattr(other, name)) if v is not None]
-            both[name] = min(given, default=None)
+            one, two = getattr(self, name), getattr(other, name)
+            both[name] = two if one is None else one if two is None else min(one, two)
         both["duplex"] = "exchange" if "exchange" in (self.duplex, other.duplex) else "full"
         return self if both == vars(self) else Limits(**both)
 

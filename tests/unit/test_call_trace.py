@@ -1,0 +1,49 @@
+"""The way of a compile through the package: how many functions it passes, and how deep it goes.
+
+Reading the parameters of a plain compile must stay small beside the compile itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+
+import conset
+
+ROOT = str(Path(conset.__file__).parent)
+MAX_FUNCTIONS, MAX_FILES, MAX_DEPTH = 80, 25, 12
+
+
+def compile_again() -> conset.Schedule:
+    return conset.compile("alltoall", "mesh:4x4", method="first-fit")
+
+
+def traced(call: Callable[[], object]) -> tuple[set[CodeType], int]:
+    """Functions of the package that a call passes through, comprehensions too, and its depth."""
+    passed: set[CodeType] = set()
+    depth = deepest = 0
+
+    def look(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal depth, deepest
+        if event in ("call", "return") and frame.f_code.co_filename.startswith(ROOT):
+            passed.add(frame.f_code)
+            depth += 1 if event == "call" else -1
+            deepest = max(deepest, depth)
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return passed, deepest
+
+
+def test_a_plain_compile_passes_through_few_functions() -> None:
+    compile_again()
+    passed, depth = traced(compile_again)
+    assert 20 < len(passed) <= MAX_FUNCTIONS
+    assert len({code.co_filename for code in passed}) <= MAX_FILES
+    assert 5 < depth <= MAX_DEPTH
