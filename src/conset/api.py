@@ -22,13 +22,21 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.base.errors import UsageError, python_interface, with_fields
+from conset.base.errors import UsageError
+from conset.base.options import python_interface, with_fields
 from conset.base.stopping import keyboard_interrupts
 from conset.bounds import Bounds, bound_schedule
 from conset.bounds import bound as bound_pattern
 from conset.bounds.problem import OrderKept, Routes
 from conset.compilation.combining.choose import compile_combined
-from conset.compilation.options import AUTO, BOUNDED_BY, DIRECT, CompileOptions, effective_limits
+from conset.compilation.options import (
+    AUTO,
+    BOUNDED_BY,
+    DEFAULTS,
+    DIRECT,
+    CompileOptions,
+    effective_limits,
+)
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.exchange import CommPlan, plan_on
 from conset.execution.plan import Plan
@@ -126,7 +134,7 @@ def compile(
         NoScheduleError: none exists, or none was found, within the limits.
     """
     stages = {} if combine == DIRECT else {"combine": combine}
-    options = (options or CompileOptions()).changed(changes | stages)
+    options = (options or DEFAULTS).changed(changes | stages)
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target, options.ranks_per_node, options.seed)
     if options.combine == DIRECT:

@@ -2,17 +2,13 @@
 
 Every message is one line that says what, where (file, line, index), the rule, and both numbers.
 The command line prints the line and ends with `exit_code`; a library user catches `ConsetError`.
-Nothing here ends the process. `python_interface` names the nearest argument of an unknown one.
+Nothing here ends the process.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import fields
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterable
 
 
 class ConsetError(Exception):
@@ -119,57 +115,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
     return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def python_interface(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with checked arguments, for callers that no type checker has looked at.
-
-    Its signature stays visible to `inspect.signature` and to type checkers.
-
-    Raises:
-        ArgumentError: from the function: an argument that it does not have.
-    """
-    names = tuple(signature(function).parameters)
-
-    @wraps(function)
-    def checked(*args: P.args, **named: P.kwargs) -> R:
-        for name in named:
-            if name not in names:
-                raise unknown_argument(function.__name__, name, names)
-        return function(*args, **named)
-
-    return checked
-
-
-def with_fields(record: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Lists the fields of a dataclass as arguments of a function that takes `**changes`.
-
-    They are in its signature, as `metadata["python"]` or their type, and in its documentation in
-    place of `**changes: {changes}`.
-    """
-
-    def listed(function: Callable[P, R]) -> Callable[P, R]:
-        own = signature(function)
-        plain = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        changes = [
-            Parameter(
-                field.name,
-                Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field.metadata.get("python", field.type),
-            )
-            for field in fields(record)
-            if field.name not in own.parameters
-        ]
-        function.__signature__ = own.replace(parameters=plain + changes)  # type: ignore[attr-defined]
-        described = (record.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-        function.__doc__ = (function.__doc__ or "").replace(
-            "**changes: {changes}", described.strip()
-        )
-        return function
-
-    return listed

@@ -1,12 +1,20 @@
-"""Options as fields of dataclasses, from which checks, command line, help and completion follow."""
+"""Options as fields of dataclasses, and arguments of functions.
+
+From a field follow its checks, the command line, help, completion and the signatures of Python.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import Field, field
-from typing import Any
+from dataclasses import Field, field, fields
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, ParamSpec, TypeVar
 
-from conset.base.errors import UsageError, unknown_name
+from conset.base.errors import UsageError, unknown_argument, unknown_name
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def option(
@@ -51,3 +59,53 @@ def check_option(field: Field[Any], value: Any) -> None:
         check(value)
     elif known is not None and value not in (words := tuple(known())):
         raise unknown_name(field.name, value, words)
+
+
+def python_interface(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with checked arguments, for callers that no type checker has looked at.
+
+    Its signature stays visible to `inspect.signature` and to type checkers.
+
+    Raises:
+        ArgumentError: from the function: an argument that it does not have.
+    """
+    names = tuple(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            if name not in names:
+                raise unknown_argument(function.__name__, name, names)
+        return function(*args, **named)
+
+    return checked
+
+
+def with_fields(record: type[Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Lists the fields of a dataclass as arguments of a function that takes `**changes`.
+
+    They are in its signature, as `metadata["python"]` or their type, and in its documentation in
+    place of `**changes: {changes}`.
+    """
+
+    def listed(function: Callable[P, R]) -> Callable[P, R]:
+        own = signature(function)
+        plain = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        changes = [
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.metadata.get("python", field.type),
+            )
+            for field in fields(record)
+            if field.name not in own.parameters
+        ]
+        function.__signature__ = own.replace(parameters=plain + changes)  # type: ignore[attr-defined]
+        described = (record.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+        function.__doc__ = (function.__doc__ or "").replace(
+            "**changes: {changes}", described.strip()
+        )
+        return function
+
+    return listed

@@ -324,6 +324,9 @@ class CompileOptions:
         }
 
 
+DEFAULTS = CompileOptions()
+
+
 def effective_limits(
     method: Method, machine: Machine, options: CompileOptions, contention: int | None = None
 ) -> tuple[Limits, bool]:

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
-from conset.base.errors import ExecutionError, UsageError, python_interface, unknown_name
+from conset.base.errors import ExecutionError, UsageError, unknown_name
+from conset.base.options import python_interface
 from conset.execution.agreement import Attempt
 from conset.execution.binding import NativeExecutor, by_handle, library
 from conset.execution.exchange import Exchange
