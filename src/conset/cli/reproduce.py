@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import conset
-from conset.base.errors import UnavailableError
+from conset import _core
+from conset.base.errors import UnavailableError, UsageError
+from conset.base.progress import counted
+from conset.base.stopping import STOPPED, interruptible
 from conset.cli import options as o
+from conset.cli.output import print_json, print_parts, progress
+from conset.report.style import require_matplotlib
+from conset.schedule.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,10 +57,6 @@ def command(
 
     Every table and figure from the pipeline, with the error of each cell.
     """
-    from conset.base.stopping import STOPPED
-    from conset.cli.output import print_json, print_parts
-    from conset.schedule.manifest import Manifest
-
     find_papers()
     from conset_papers import find_rows
     from conset_papers.write import items_parts
@@ -96,10 +98,6 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
     Raises:
         KeyboardInterrupt: Ctrl-C before the first was made.
     """
-    from conset import _core
-    from conset.base.progress import counted
-    from conset.base.stopping import interruptible
-    from conset.cli.output import progress
     from conset_papers.write import write_index, write_item
 
     items: list[Item] = []
@@ -124,9 +122,6 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
 
 def _check_folder(folder: Path) -> None:
     """Before anything is computed: a folder that can be made, and a library that can draw."""
-    from conset.base.errors import UsageError
-    from conset.report.style import require_matplotlib
-
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"-o {folder}: must be a folder, is a file")
     require_matplotlib()
