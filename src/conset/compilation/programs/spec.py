@@ -117,17 +117,19 @@ def _block(
         raise InputError(f"{where}: repeat = {repeat}: {rule}")
     try:
         own = replace(
-            options, **{key: _beside(key, table[key], folder) for key in COMPILING if key in table}
+            options,
+            **{
+                key: str(folder / table[key])  # files of demands are beside the program
+                if key in FILES and Path(table[key]).suffix.lower() == ".csv"
+                else table[key]
+                for key in COMPILING
+                if key in table
+            },
         )
         pattern = _pattern(table, folder, machine, own)
     except ConsetError as error:
         raise InputError(f"{where}: {error}", options=error.options) from None
     return BlockSpec(table.get("name", pattern.name), pattern, repeat, own)
-
-
-def _beside(key: str, value: Any, folder: Path) -> Any:
-    """The value of a key; files of demands are beside the program."""
-    return str(folder / value) if key in FILES and Path(value).suffix.lower() == ".csv" else value
 
 
 def _pattern(

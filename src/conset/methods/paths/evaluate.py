@@ -108,7 +108,9 @@ def evaluate(
             f"placement has shape {node.shape}: one node for each of {ranks} ranks required"
         )
     clock = _Clock(machine, node, part_s)
-    last = _last_moves(paths.positions)
+    last = np.full(paths.positions.shape[0], -1, np.int64)  # the last stage each part moves in
+    for stage in range(paths.stages):
+        last[paths.positions[:, stage] != paths.positions[:, stage + 1]] = stage
     ends = []
     for stage in range(paths.stages):
         clock.run(paths.bundles(stage), last > stage)
@@ -123,14 +125,6 @@ def evaluate(
         clock.bundles,
         clock.bytes,
     )
-
-
-def _last_moves(positions: NDArray[np.int32]) -> Ints:
-    """shape=(parts): the last stage in which each part moves, -1 for none."""
-    last = np.full(positions.shape[0], -1, np.int64)
-    for stage in range(positions.shape[1] - 1):
-        last[positions[:, stage] != positions[:, stage + 1]] = stage
-    return last
 
 
 @dataclass(eq=False)

@@ -92,22 +92,17 @@ def schedule_bounded(problem: Problem) -> Phases:
     """
     require(applies_bounded(problem))
     if problem.machine.topology.kind == "graph":
-        return _around_holes(problem)
+        # a box with dead nodes or links has no construction: search, and say so
+        small = problem.pattern.messages <= SEARCHED
+        searched = (schedule_negotiated if small else schedule_first_fit)(problem)
+        found = "negotiated" if small else "first-fit"
+        note = f"bounded has no construction for a network with holes: {found} instead"
+        return replace(searched, note=note)
     box = box_of(problem)
     if box.nodes == 1:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     phases = choose_exchange(box, effort=problem.search.effort, seed=problem.search.seed).phases
     return phases if problem.placement is None else _placed(problem, phases)
-
-
-def _around_holes(problem: Problem) -> Phases:
-    """A box with dead nodes or links has no construction: search, and say so."""
-    small = problem.pattern.messages <= SEARCHED
-    phases = (schedule_negotiated if small else schedule_first_fit)(problem)
-    found = "negotiated" if small else "first-fit"
-    return replace(
-        phases, note=f"bounded has no construction for a network with holes: {found} instead"
-    )
 
 
 def box_of(problem: Problem) -> Box:

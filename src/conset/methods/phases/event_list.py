@@ -97,7 +97,14 @@ def schedule_event_list(problem: Problem) -> Phases:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     together = Phases(np.array([0, messages], np.int64), np.arange(messages, dtype=np.int32))
     timing = time_lines(problem, together, method="event-list")
-    found = [_event_list(problem, together, timing)]
+    try:
+        found = [time_event_list(problem, together, method="event-list")]
+    except _core.Interrupted:
+        if problem.pattern.before is not None:
+            raise
+        # the longest message first, which takes no time
+        longest = np.argsort(-timing.duration, kind="stable").astype(np.int32)
+        found = [_in_order(timing, longest)]
     # the most work of a port [s]
     source, target = timing.source, timing.target
     least = max(
@@ -114,19 +121,6 @@ def schedule_event_list(problem: Problem) -> Phases:
     return Phases(
         together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True)
     )
-
-
-def _event_list(problem: Problem, together: Phases, timing: Timing) -> NDArray[np.float64]:
-    """The event list; where its first run is to stop half way, the longest message first.
-
-    Which takes no time.
-    """
-    try:
-        return time_event_list(problem, together, method="event-list")
-    except _core.Interrupted:
-        if problem.pattern.before is not None:
-            raise
-        return _in_order(timing, np.argsort(-timing.duration, kind="stable").astype(np.int32))
 
 
 def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
@@ -167,21 +161,17 @@ def time_event_list(
         method: whose costs, where a machine runs methods in several ways.
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
-    count = _restarts(timing, problem.search.effort) if restarts is None else restarts
+    if restarts is None:
+        ends, effort = (timing.source, timing.target), problem.search.effort
+        degree = max((int(np.bincount(end).max(initial=1)) for end in ends if end.size), default=1)
+        probes = MAX_PROBES * effort // max(1, timing.source.size * degree)
+        restarts = min(RESTARTS * effort, probes, 2**31 - 1)
     return np.stack(
         _core.time_event_list(
-            timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64
+            timing.lines, timing.offsets, restarts, NOISE, problem.search.seed % 2**64
         ),
         axis=1,
     )
-
-
-def _restarts(timing: Timing, effort: int) -> int:
-    source, target = timing.source, timing.target
-    degree = (
-        max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
-    )
-    return min(RESTARTS * effort, MAX_PROBES * effort // max(1, source.size * degree), 2**31 - 1)
 
 
 def time_as(

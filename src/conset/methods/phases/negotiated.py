@@ -387,10 +387,7 @@ def limits_half_duplex(topology: Topology) -> Limits:
 def schedule_half_duplex(problem: Problem) -> Phases:
     """The fewest phases of exchanges and lone messages that negotiation, first-fit and lp find."""
     pairs = replace(problem, limits=replace(problem.limits, send=1, receive=1, duplex="exchange"))
-    plain = [schedule_first_fit(pairs), *_linear(pairs)]
+    plain = [schedule_first_fit(pairs)]
+    if applies_lp(pairs) is None:
+        plain.append(schedule_lp(pairs))
     return improve(pairs, min(plain, key=lambda phases: phases.offsets.size), exchange=True)
-
-
-def _linear(problem: Problem) -> list[Phases]:
-    """What lp finds where its domain is this problem's."""
-    return [schedule_lp(problem)] if applies_lp(problem) is None else []

@@ -51,12 +51,10 @@ TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
 
 def require_placement(name_or_file: str) -> None:
     """Raises `UsageError` where a word is neither a name nor a file of node ids."""
-    if name_or_file not in (*PLACEMENTS, AUTO) and not _is_file(name_or_file):
+    if name_or_file in (*PLACEMENTS, AUTO):
+        return
+    if not (Path(name_or_file).suffix or os.path.exists(name_or_file) or "/" in name_or_file):
         raise unknown_name("placement", name_or_file, (*PLACEMENTS, AUTO))
-
-
-def _is_file(name: str) -> bool:
-    return bool(Path(name).suffix) or os.path.exists(name) or "/" in name
 
 
 def place(

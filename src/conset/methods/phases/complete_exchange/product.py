@@ -226,7 +226,11 @@ def _walk(plan: Plan) -> Iterator[tuple[int, tuple[int, ...], int]]:
     """
     lead = plan.families[-1][0]
     back, forth = 0, True
-    for leading in _leading_blocks(plan, lead):
+    blocks: list[list[int]] = []  # by factors; apart where its permutations choose variants
+    for permutations in _by_factor(lead):
+        variants = np.unique(plan.variant[permutations])
+        blocks.extend([p for p in permutations if plan.variant[p] == v] for v in variants)
+    for leading in blocks:
         v = int(plan.variant[leading[0]])
         inner = [_by_factor(families[v]) for families in plan.families[:-1]]
         indices = list(reflected([len(factors) for factors in inner]))
@@ -239,18 +243,6 @@ def _walk(plan: Plan) -> Iterator[tuple[int, tuple[int, ...], int]]:
             for chosen in tuples(*choices):
                 yield v, chosen, back
         forth = not forth
-
-
-def _leading_blocks(plan: Plan, lead: Family) -> list[list[int]]:
-    """The leading family by factors.
-
-    Permutations of one factor are apart where they choose different variants.
-    """
-    blocks: list[list[int]] = []
-    for permutations in _by_factor(lead):
-        variants = np.unique(plan.variant[permutations])
-        blocks.extend([p for p in permutations if plan.variant[p] == v] for v in variants)
-    return blocks
 
 
 def _by_factor(family: Family) -> list[list[int]]:
