@@ -61,7 +61,7 @@ test-openmpi: $(READY) $(WHEEL) ## jobs of several ranks once more, with Open MP
 	$(OPENMPI)/bin/python -m pytest -m openmpi
 
 fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
-	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 28000 --seed 0
+	PYTHONPATH=tests $(BIN)/python -m support.fuzz_readers 28000 --seed 0
 
 setup: $(READY) ## the environment alone
 

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 
 from conset.verification import verify
 from conset.verification.timeline.check import check_timeline
-from make_mutants import Mutant, program_mutants, schedule_mutants, timeline_mutants
-from slow_verifier import broken_rule
+from support.make_mutants import Mutant, program_mutants, schedule_mutants, timeline_mutants
+from support.slow_verifier import broken_rule
 
 SHOWN = 5
 

@@ -32,8 +32,8 @@ from conset.models.table import find_model
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from hand_made import graph_of
-from slow_networks import slow
+from support.hand_made import graph_of
+from support.slow_networks import slow
 
 US, MB = 1e-6, 1e6
 SLOW = ["slow flow", "slow wormhole", "slow circuit"]

@@ -24,7 +24,7 @@ import pytest
 from conset.models import Workload
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
-from hand_made_workloads import cycles_machine
+from support.hand_made_workloads import cycles_machine
 
 SLOW = {("W4", "all")}
 """Seven seconds; `benchmarks/bench_flow.py` checks it."""

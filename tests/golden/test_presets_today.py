@@ -21,7 +21,7 @@ from conset.base.errors import UsageError
 from conset.machine.preset import TODAY, preset
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.machine.words import WORDS
-from hand_made import same_machine
+from support.hand_made import same_machine
 
 DOCS = Path(__file__).parents[2] / "docs" / "machines.md"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from c_programs import compile_program, find_compiler, run_program
+from support.c_programs import compile_program, find_compiler, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import conset
-from c_programs import compile_program, run_program
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program as compile_blocks
 from conset.compilation.programs.spec import BlockSpec
@@ -24,6 +23,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
+from support.c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

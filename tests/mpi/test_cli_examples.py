@@ -19,7 +19,7 @@ from conset.base.errors import ConsetError
 from conset.cli.examples import EXAMPLES
 from conset.cli.main import run
 from conset_testbed import beds
-from example_inputs import write_inputs
+from support.example_inputs import write_inputs
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

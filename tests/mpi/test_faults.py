@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from c_programs import compile_program, run_program
 from conset.execution.launcher import JobEnd, find_launcher, noted_files, start_job
+from support.c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

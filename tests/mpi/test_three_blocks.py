@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from c_programs import compile_program, run_program
 from conset.cli.main import run
 from conset.execution.launcher import find_launcher, start_job
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.program import Program
+from support.c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import random_machines
 from conset.bounds import bound_schedule
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
@@ -28,7 +27,8 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule
-from random_machines import MB, POLICIES, SIZES_B
+from support import random_machines
+from support.random_machines import MB, POLICIES, SIZES_B
 
 
 def triangle() -> Topology:

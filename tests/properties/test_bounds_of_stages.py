@@ -32,7 +32,7 @@ from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
-from random_machines import POLICIES, machines, patterns
+from support.random_machines import POLICIES, machines, patterns
 
 CLOSE = 1e-9
 """Relative: simulated clocks add up nanoseconds in another order."""

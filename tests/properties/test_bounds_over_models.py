@@ -24,7 +24,7 @@ from conset.models.table import MODELS
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from random_machines import POLICIES, machines, patterns
+from support.random_machines import POLICIES, machines, patterns
 
 METHODS = (
     "naive",

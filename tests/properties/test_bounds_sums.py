@@ -16,8 +16,8 @@ from conset.machine.limits import Limits
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import parse_sync
-from random_machines import MB, POLICIES, SIZES_B, TOPOLOGIES, machines
-from slow_sums import slow_sums
+from support.random_machines import MB, POLICIES, SIZES_B, TOPOLOGIES, machines
+from support.slow_sums import slow_sums
 
 LEADS = ("sending", "receiving", "holding", "leaving", "entering", "passing", "links")
 NUMBERS = (

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from block_programs import program_of_blocks, split_schedule
 from conset import _core
 from conset.base.errors import InputError
 from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.open_program import read_part
 from conset.execution.plan_file import write_plan_file
-from malformed import spoiled
+from support.block_programs import program_of_blocks, split_schedule
+from support.malformed import spoiled
 
 SPOILED = 400
 

@@ -24,7 +24,7 @@ from conset.models.connections import simulate_connections
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.verification.timeline.check import check_timeline
-from slow_connections import Slow
+from support.slow_connections import Slow
 
 US, MB = 1e-6, 1e6
 TOPOLOGIES = (

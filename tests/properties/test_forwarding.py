@@ -19,9 +19,9 @@ from conset.machine.spec import parse_machine
 from conset.schedule.files.compiled import document_of, to_program, write_compiled
 from conset.schedule.files.documents import read_document
 from conset.verification import verify
-from forwarding import forwarding, forwarding_mutants, paths_of, program_of
-from make_mutants import Mutant
-from slow_verifier import broken_rule
+from support.forwarding import forwarding, forwarding_mutants, paths_of, program_of
+from support.make_mutants import Mutant
+from support.slow_verifier import broken_rule
 
 COUNT = 700
 CROSSBAR = parse_machine("crossbar:6")

@@ -37,7 +37,7 @@ from conset.schedule.document import machine_of
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document
 from conset.verification import verify
-from hand_made import machine_on, same_machine
+from support.hand_made import machine_on, same_machine
 
 GRAPH = {
     "name": "a graph",

@@ -25,7 +25,7 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.schedule.paths import direct
 from conset.schedule.policy import parse_sync
-from malformed import spoiled
+from support.malformed import spoiled
 
 FUNCTIONS = [name for name in dir(_core) if type(getattr(_core, name)) is type(_core.count_loads)]
 CLASSES = (

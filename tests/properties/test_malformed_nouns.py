@@ -31,7 +31,7 @@ from conset.schedule.files.compiled import document_of
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from malformed import NUMBERS, spoiled
+from support.malformed import NUMBERS, spoiled
 
 MACHINES = ["mesh:4x4", "torus:3x3,lanes=2", "crossbar:9", "hypercube:3", "iwarp:4x4"]
 

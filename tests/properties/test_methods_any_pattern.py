@@ -23,7 +23,7 @@ from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from splitmix import Splitmix
+from support.splitmix import Splitmix
 
 MACHINES = {
     spec: parse_machine(spec)

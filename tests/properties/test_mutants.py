@@ -16,7 +16,7 @@ import conset.verification.schedule.check as schedule_check
 import conset.verification.timeline.check as timeline_check
 from conset.verification import verify
 from conset.verification.timeline.check import check_timeline
-from make_mutants import (
+from support.make_mutants import (
     Mutant,
     program_mutants,
     programs,
@@ -25,7 +25,7 @@ from make_mutants import (
     timeline_mutants,
     timelines,
 )
-from slow_verifier import broken_rule
+from support.slow_verifier import broken_rule
 
 COUNT = {"schedules": 1200, "programs": 480, "timelines": 800}
 

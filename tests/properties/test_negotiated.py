@@ -15,7 +15,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.negotiated import FIXED, items_of, negotiate
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
-from splitmix import MASK, Splitmix
+from support.splitmix import MASK, Splitmix
 
 MACHINES = tuple(map(parse_machine, ("mesh:4x3", "hypercube:4", "ring:9", "crossbar:11")))
 LIMITS = (

@@ -22,8 +22,8 @@ from conset.execution.check import check_plan
 from conset.execution.plan import Plan, RankPlan
 from conset.execution.plan_file import read_plan_file, write_plan_file
 from conset.execution.planner import make_plan
-from hand_made_orders import ordered_schedule
-from hand_made_programs import forwarding, random_paths, random_pattern
+from support.hand_made_orders import ordered_schedule
+from support.hand_made_programs import forwarding, random_paths, random_pattern
 
 POLICIES = ["none", "local", "ready", "barrier", "barrier:3"]
 FILES = examples(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -20,8 +20,8 @@ from conset.execution.plan import Plan
 from conset.execution.planner import make_plan, plan_baseline
 from conset.pattern.pattern import Pattern
 from conset.schedule.program import Program
-from hand_made_programs import forwarding, random_paths, random_pattern
-from slow_exchange import buffers_of, slow_exchange
+from support.hand_made_programs import forwarding, random_paths, random_pattern
+from support.slow_exchange import buffers_of, slow_exchange
 
 POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
 

@@ -22,9 +22,9 @@ from conset.machine.network.topology import Topology
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload
-from hand_made import graph_of
-from random_machines import TOPOLOGIES, machines
-from slow_networks import slow
+from support.hand_made import graph_of
+from support.random_machines import TOPOLOGIES, machines
+from support.slow_networks import slow
 
 POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
 NETWORKS = (

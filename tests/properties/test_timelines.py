@@ -23,7 +23,7 @@ from conset.models.needs import partners
 from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.verification.timeline.check import check_timeline
-from hand_made import graph_of
+from support.hand_made import graph_of
 
 MACHINES = {
     spec: parse_machine(spec)

@@ -18,7 +18,7 @@ from conset.machine.network.topology import Topology
 from conset.verification import verify
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.walks import BoxWalk, CubeWalk
-from hand_made import document, figures, graph_of, greedy, loads, machine_on, route
+from support.hand_made import document, figures, graph_of, greedy, loads, machine_on, route
 
 SIDES = st.lists(st.integers(1, 5), min_size=1, max_size=3).filter(
     lambda sides: 1 < _product(sides) <= 40

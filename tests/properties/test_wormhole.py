@@ -22,7 +22,7 @@ from conset.machine.spec import parse_machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.models.wormhole import simulate_wormhole
-from slow_networks import slow
+from support.slow_networks import slow
 
 US, MB = 1e-6, 1e6
 COSTS = Costs(

@@ -34,7 +34,7 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.manifest import Manifest
 from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Schedule
-from grid_programs import alltoall, rows_then_columns
+from support.grid_programs import alltoall, rows_then_columns
 
 US = 1e-6
 CONNECTIONS = CompileOptions("connections")

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import conset
-from c_programs import find_compiler
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
@@ -28,6 +27,7 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.document import MAX_REPEAT
 from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.program import Program
+from support.c_programs import find_compiler
 
 HEAD = CProgramHead("p.json", "conset plan p.json --c -o p.c", "1.0", "mesh:2x2", 3)
 HEADER = Path(__file__).resolve().parents[2] / "cpp" / "capi"

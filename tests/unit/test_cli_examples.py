@@ -14,7 +14,7 @@ from conset.cli import testbed
 from conset.cli.config import LIBRARY
 from conset.cli.examples import EXAMPLES
 from conset.cli.main import COMMANDS, run
-from example_inputs import write_inputs
+from support.example_inputs import write_inputs
 
 OF_JOBS = ("run", "calibrate")
 """Commands whose examples start jobs of several ranks, or a network."""

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from block_programs import MESH, program_of_blocks, split_schedule
 from conset.base.errors import InputError, UsageError
 from conset.base.flat import PLAN_FILE, read_flat
 from conset.cli import main as conset_main
@@ -29,7 +28,8 @@ from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program, Stage
 from conset.schedule.schedule import Schedule
-from hand_made_programs import forwarding, random_paths, random_pattern
+from support.block_programs import MESH, program_of_blocks, split_schedule
+from support.hand_made_programs import forwarding, random_paths, random_pattern
 
 
 def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from block_programs import program_of_blocks, split_schedule
 from conset import _core
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import make_plan
+from support.block_programs import program_of_blocks, split_schedule
 
 ARRAYS = (
     "node",

@@ -24,7 +24,7 @@ from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.report.catalogue import families_object
 from conset.verification.timeline.check import check_timeline
-from hand_made import same_machine
+from support.hand_made import same_machine
 
 SMALL = (
     "fat-tree:k=4",

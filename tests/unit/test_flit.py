@@ -17,7 +17,7 @@ from conset.machine.spec import parse_machine
 from conset.models import Timeline, Workload
 from conset.models.flit import simulate_flit
 from conset.models.settings import Settings
-from slow_flit import slow_flit
+from support.slow_flit import slow_flit
 
 BARE = ",tie=plus,link=16GB/s,flit=16"
 

@@ -37,8 +37,8 @@ from conset.schedule.linkage import guarantees, number_channels, program_guarant
 from conset.schedule.program import Program, Stage, chained
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from hand_made import graph_of
-from slow_guarantees import slow_guarantees
+from support.hand_made import graph_of
+from support.slow_guarantees import slow_guarantees
 
 IWARP = parse_machine("iwarp:4x4")
 # 0 → 1 → 3 is wide, 0 → 2 → 3 narrow; 3 → 0 leads back

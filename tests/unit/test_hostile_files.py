@@ -34,8 +34,8 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import Sniffed, sniff
-from fuzz_readers import BROKEN, COPIES, ODD, SOUND, fuzz, outcome, seeds
-from reading import messages, read, refused
+from support.fuzz_readers import BROKEN, COPIES, ODD, SOUND, fuzz, outcome, seeds
+from support.reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"
 MESH = ["--on", "mesh:2x2"]
@@ -805,7 +805,7 @@ def test_every_reader_is_fuzzed(tmp_path: Path, capfd: pytest.CaptureFixture[str
 def test_mutants_are_read_or_refused(
     tmp_path: Path, seed: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A few hundred; `python -m fuzz_readers 100000` makes more."""
+    """A few hundred; `python -m support.fuzz_readers 100000` makes more."""
     tally, failures = fuzz(900, seed, tmp_path)
     capfd.readouterr()  # what meshio remarks of the files it writes
     assert [(failure.name, failure.number, failure.error) for failure in failures] == []
@@ -819,7 +819,7 @@ def test_a_fuzz_finds_a_reader_that_fails(tmp_path: Path, monkeypatch: pytest.Mo
             raise IndexError("of a reader")
         return parse_pattern("alltoall:ranks=4")
 
-    monkeypatch.setattr("fuzz_readers.read_trace", broken)
+    monkeypatch.setattr("support.fuzz_readers.read_trace", broken)
     _, failures = fuzz(60, 0, tmp_path, only="trace")
     assert {failure.error for failure in failures} == {"IndexError: of a reader"}
     again, same = tmp_path / "again", tmp_path / "same"

@@ -18,7 +18,7 @@ from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.execution.plan_file import plan_items, write_plan_file
 from conset.execution.planner import make_plan
-from reading import PACK
+from support.reading import PACK
 
 GRID = 6
 

@@ -29,8 +29,8 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.sniff import sniff
-from fuzz_readers import TEXTS, mutant
-from hand_made import same_machine
+from support.fuzz_readers import TEXTS, mutant
+from support.hand_made import same_machine
 
 NODE_LINK: dict[str, Any] = {
     "directed": False,

@@ -22,7 +22,7 @@ from conset.report.machine import picture_machine
 from conset.report.network_layout import ENDPOINTS, Plan, plan_of
 from conset.report.schedule_pictures import picture_phase
 from conset.report.style import svg_text
-from vector_pictures import texts, titles
+from support.vector_pictures import texts, titles
 
 SMALL = (
     "fat-tree:k=4",

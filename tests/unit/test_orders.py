@@ -25,8 +25,8 @@ from conset.schedule.files.compiled import document_of
 from conset.schedule.policy import depths, order_messages, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from hand_made import document, machine_on
-from slow_verifier import broken_rule
+from support.hand_made import document, machine_on
+from support.slow_verifier import broken_rule
 
 Pairs = list[tuple[int, int]]
 ACYCLIC = st.lists(

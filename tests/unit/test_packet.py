@@ -18,7 +18,7 @@ from conset.models.table import find_model
 from conset.models.workload import Workload
 from conset.schedule.loads import phase_loads
 from conset.verification.timeline.check import check_timeline
-from hand_made import graph_of
+from support.hand_made import graph_of
 
 US = 1e-6
 

@@ -48,7 +48,7 @@ from conset.schedule.schedule import Schedule
 from conset.studies.compare import chart_regions, trace_curve
 from conset.studies.compare.regions import Cell, Regions
 from conset.studies.compare.stages import compare_stages
-from vector_pictures import drawn, texts, titles
+from support.vector_pictures import drawn, texts, titles
 
 NAIVE = CompileOptions(method="naive")
 FAMILIES = (

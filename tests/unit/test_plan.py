@@ -21,8 +21,8 @@ from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from hand_made_orders import ordered_schedule
-from slow_exchange import buffers_of, slow_exchange
+from support.hand_made_orders import ordered_schedule
+from support.slow_exchange import buffers_of, slow_exchange
 
 
 def schedule_of(

@@ -26,7 +26,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.paths import Paths, direct
 from conset.schedule.program import Program, chained
-from hand_made_programs import box, forwarding, in_one_phase, random_paths, random_pattern
+from support.hand_made_programs import box, forwarding, in_one_phase, random_paths, random_pattern
 
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2")
 

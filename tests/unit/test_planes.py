@@ -26,7 +26,7 @@ from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification.schedule.check import formula_walk
-from hand_made import same_machine
+from support.hand_made import same_machine
 
 
 def test_two_meshes_have_every_link_twice_and_a_way_up_and_down() -> None:

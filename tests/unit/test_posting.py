@@ -25,7 +25,7 @@ from conset.schedule.files.documents import read_document
 from conset.schedule.policy import ORDERS, POSTINGS, order_messages
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
-from hand_made import machine_on
+from support.hand_made import machine_on
 
 MESH = machine_on(Topology.mesh(2, 3), "mesh:2x3")
 PATTERN = Pattern.from_messages(

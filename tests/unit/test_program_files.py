@@ -34,7 +34,7 @@ from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
 from conset.verification import PROGRAM_RULES, verify
-from forwarding import bundles_of_rows, rows_of, with_rows
+from support.forwarding import bundles_of_rows, rows_of, with_rows
 
 LINE = parse_machine("mesh:1x4")
 

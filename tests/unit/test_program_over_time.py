@@ -27,7 +27,7 @@ from conset.models.formula.evaluate import predict_program
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import program_guarantees
 from conset.schedule.program import Program
-from grid_programs import rows_then_columns
+from support.grid_programs import rows_then_columns
 
 
 def blocks(machine: str, *named: tuple[str, str, int, str]) -> Program:
@@ -157,7 +157,7 @@ def test_what_forwards_has_no_switches() -> None:
 def test_blocks_are_drawn_with_their_switches() -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
     from conset.report.program_pictures import picture_blocks
-    from vector_pictures import drawn
+    from support.vector_pictures import drawn
 
     program = blocks(
         "iwarp:4x4",

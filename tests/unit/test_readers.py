@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import UsageError
-from reading import messages, read, refused
+from support.reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"
 

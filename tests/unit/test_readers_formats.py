@@ -14,8 +14,8 @@ import pytest
 from conset.base.errors import MissingExtraError
 from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.spec import parse_pattern
-from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
-from reading import refused
+from support.mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
+from support.reading import refused
 
 meshio = pytest.importorskip("meshio", reason="meshio is not installed: pip install 'conset[mesh]'")
 pytest.importorskip("pymetis", reason="METIS is not installed: pip install 'conset[mesh]'")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reading import PACK, messages, read, refused
+from support.reading import PACK, messages, read, refused
 
 
 def test_pack(tmp_path: Path) -> None:

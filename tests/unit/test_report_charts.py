@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.report.charts import Bars, Heat, Line, Panel, colours_of, picture_charts
-from vector_pictures import drawn
+from support.vector_pictures import drawn
 
 OURS = Line("ours", [1, 2, 4], [1.0, 2.0, 9.0])
 PUBLISHED = Line("published", [1, 2, 4], [1.1, 2.1, 9.5], "rings")

@@ -25,7 +25,7 @@ from conset.report.pattern import picture_pattern
 from conset.report.schedule_pictures import picture_phase, picture_schedule
 from conset.report.style import save
 from conset.schedule.schedule import Schedule
-from vector_pictures import drawn, texts
+from support.vector_pictures import drawn, texts
 
 BOUND = {"phases": 3, "phases_witness": "rank 0 sends 3 messages", "time_s": 1e-5}
 

@@ -31,8 +31,8 @@ from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
 from conset.studies.compare.stages import StageRow, compare_stages, with_largest
-from grid_programs import alltoall, rows_then_columns
-from vector_pictures import drawn
+from support.grid_programs import alltoall, rows_then_columns
+from support.vector_pictures import drawn
 
 NAIVE = CompileOptions(method="naive")
 

@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conset
-import slow_spread
 from conset import _core
 from conset.base.errors import InputError, UsageError
 from conset.bounds import bound, bound_schedule
@@ -45,9 +44,10 @@ from conset.verification import verify
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.spread_walks import SpreadWalk
 from conset.verification.timeline.check import check_timeline
-from hand_made import same_machine
-from hand_made_workloads import trace
-from slow_networks import slow
+from support import slow_spread
+from support.hand_made import same_machine
+from support.hand_made_workloads import trace
+from support.slow_networks import slow
 
 UNKNOWN = ("ecmp", "valiant", "adaptive")
 TREE = "leaf-spine:leaves=2,spines=3,hosts=3"

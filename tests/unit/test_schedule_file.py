@@ -23,7 +23,7 @@ from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
 from conset.schedule.files.compiled import read_compiled, to_schedule, write_compiled
 from conset.schedule.files.documents import read_document
-from hand_made import ANY, all_to_all, document, greedy, machine_on
+from support.hand_made import ANY, all_to_all, document, greedy, machine_on
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
 

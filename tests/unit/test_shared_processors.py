@@ -20,7 +20,7 @@ from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern
 from conset.schedule.paths import direct
 from conset.verification.timeline.check import check_timeline
-from hand_made_timelines import by_hand
+from support.hand_made_timelines import by_hand
 
 ON = "crossbar:2,send_overhead=1us,receive_overhead=2us,inject=0,eject=0,port=1TB/s"
 

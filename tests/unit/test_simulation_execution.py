@@ -16,7 +16,7 @@ from conset.machine.spec import parse_machine
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings, parse_count
 from conset.verification.timeline.check import check_timeline
-from hand_made_workloads import Triple, phased, row_of_nodes, trace
+from support.hand_made_workloads import Triple, phased, row_of_nodes, trace
 
 ONE: list[list[Triple]] = [[(0, 2, 100), (1, 3, 100), (0, 1, 100)]]
 TURNED: list[list[Triple]] = [[(0, 1, 100), (0, 2, 100), (1, 3, 100)]]

@@ -17,7 +17,7 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS, find_model
 from conset.models.timeline_file import read_timeline, write_timeline
 from conset.models.trace import read_trace
-from hand_made_workloads import cycles_machine
+from support.hand_made_workloads import cycles_machine
 
 TRACE = "id,time,src,dst,bytes,deps\n10,0,0,3,160,\n11,2.5,1,2,320,10\n12,0,2,2,64,10;11\n"
 MACHINE = cycles_machine("mesh:4x4")

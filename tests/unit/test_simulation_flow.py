@@ -19,7 +19,7 @@ from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
 from conset.models.timeline import resource_name
 from conset.verification.timeline.check import check_timeline
-from hand_made_workloads import Triple, cycles_machine, trace
+from support.hand_made_workloads import Triple, cycles_machine, trace
 
 
 def play(workload: Workload, machine: Machine, **words: Any) -> Timeline:

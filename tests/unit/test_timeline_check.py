@@ -18,7 +18,7 @@ from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
 from conset.models.timeline import Rates
 from conset.verification.timeline.check import check_timeline
-from hand_made_workloads import phased, row_of_nodes, trace
+from support.hand_made_workloads import phased, row_of_nodes, trace
 
 PHASES = [[(0, 2, 100), (1, 3, 50)], [(0, 1, 100), (3, 2, 100), (1, 0, 100)]]
 MACHINE = row_of_nodes(4)

@@ -17,8 +17,8 @@ from conset.models import Timeline, Workload
 from conset.models.settings import Settings
 from conset.models.usage import least_time
 from conset.verification.timeline.check import check_timeline
-from hand_made_timelines import by_hand, changed
-from hand_made_workloads import phased, trace
+from support.hand_made_timelines import by_hand, changed
+from support.hand_made_workloads import phased, trace
 
 COSTS = (
     "link=1MB/s",

@@ -20,7 +20,7 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.verification.timeline.check import check_timeline
-from hand_made_workloads import phased, trace
+from support.hand_made_workloads import phased, trace
 
 ROW = parse_machine(
     "mesh:4,link=2MB/s,port=1MB/s,inject=10us,eject=5us,hop=1us,synchronization=50us,signal=20us"

@@ -25,8 +25,8 @@ from conset.models.wormhole import simulate_wormhole
 from conset.report.style import save
 from conset.report.timeline import TimelineView, picture_timeline, timeline_text, tracks_of
 from conset.schedule.files.sniff import Sniffed, sniff
-from hand_made_timelines import by_hand
-from hand_made_workloads import phased, row_of_nodes, trace
+from support.hand_made_timelines import by_hand
+from support.hand_made_workloads import phased, row_of_nodes, trace
 
 ROW = row_of_nodes(4)
 WORK = trace([(0, 2, 100), (1, 3, 50), (0, 1, 100)], 4)

@@ -23,7 +23,7 @@ from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
 from conset.verification import RULES, Verification, verify
 from conset.verification.schedule.messages import exact_sum
-from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
+from support.hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
 # 0 - 1 - 2 - 3 in a line, written in both directions; the first three may hold ranks

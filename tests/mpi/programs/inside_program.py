@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import conset
 from conset.execution.run import run_compiled
 from conset.schedule.program import Program
-from hand_made_programs import forwarding, random_paths, random_pattern
+from support.hand_made_programs import forwarding, random_paths, random_pattern
 
 if __name__ == "__main__":
     rng = np.random.default_rng(7)

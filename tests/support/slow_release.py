@@ -19,9 +19,9 @@ from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.schedule.policy import parse_sync
-from hand_made import route
-from slow_max_min import max_min, most_alone
-from splitmix import MASK
+from support.hand_made import route
+from support.slow_max_min import max_min, most_alone
+from support.splitmix import MASK
 
 ENDED, GATE, SIGNAL, RECEIVED, COPIED, HEADER, ARRIVED, STREAM, IDLE = range(9)
 """What happens, in the order in which it does at one time."""

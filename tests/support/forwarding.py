@@ -22,8 +22,8 @@ from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
 from conset.verification.program import true_program_figures
-from make_mutants import Mutant, Rng, mutate_schedule, near
-from slow_verifier import bundle_rows
+from support.make_mutants import Mutant, Rng, mutate_schedule, near
+from support.slow_verifier import bundle_rows
 
 MACHINES = ("mesh:2x3", "crossbar:5", "ring:6", "hypercube:3")
 Rows = list[list[Any]]

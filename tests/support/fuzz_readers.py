@@ -2,7 +2,7 @@
 
 What comes out is a result or a `ConsetError`, and soon.
 
-    PYTHONPATH=tests python -m fuzz_readers 20000 --seed 7 --only .mtx
+    PYTHONPATH=tests python -m support.fuzz_readers 20000 --seed 7 --only .mtx
 
 Files that are written by hand lie in `corpus/sound`, the others the product itself writes. A file
 is read as its name says (`read`), those of `corpus/odd` and `corpus/broken` as what stands behind
@@ -70,7 +70,7 @@ from conset.schedule.program import Program
 from conset.studies.calibrate.measurements import read_measurements
 from conset.studies.campaign.campaign import read_campaign
 from conset.verification import verify
-from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
+from support.mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 
 Found = TypeVar("Found")
 MESH = parse_machine("mesh:2x2")
@@ -78,7 +78,7 @@ SOON_S = 20
 """A mutant takes milliseconds; what takes that long does not end."""
 EXITS = (2, 3)
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 SOUND, ODD, BROKEN = (CORPUS / name for name in ("sound", "odd", "broken"))
 """Small files that mutants are made of; some that are right and look wrong.
 

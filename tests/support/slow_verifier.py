@@ -13,7 +13,7 @@ from typing import Any
 
 from conset.machine.machine import Machine
 from conset.schedule.document import Document, ProgramDocument
-from hand_made import figures, loads, route
+from support.hand_made import figures, loads, route
 
 MAX_BYTES = 2**62
 Rows = list[list[int]]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-import slow_spread
-from hand_made import edges
+from support import slow_spread
+from support.hand_made import edges
 
 if TYPE_CHECKING:
     from conset.machine.machine import Machine
-    from slow_release import Release
+    from support.slow_release import Release
 
 
 def max_min(run: Release) -> dict[int, float]:

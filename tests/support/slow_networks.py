@@ -12,8 +12,8 @@ from typing import Any
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from slow_max_min import link_width
-from slow_release import ENDED, HEADER, IDLE, Release
+from support.slow_max_min import link_width
+from support.slow_release import ENDED, HEADER, IDLE, Release
 
 
 def slow(

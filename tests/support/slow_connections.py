@@ -21,7 +21,7 @@ import numpy as np
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from hand_made import route
+from support.hand_made import route
 
 Time = Fraction
 
