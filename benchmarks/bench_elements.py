@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
 }
-"""
+"""  # noqa: E501
 
 
 def times(folder: Path) -> dict[int, np.ndarray]:
