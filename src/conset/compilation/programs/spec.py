@@ -27,6 +27,7 @@ from conset.base.units import parse_size
 from conset.compilation.options import CompileOptions
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+from conset.pattern.spec import input_path, parse_pattern
 from conset.schedule.document import MAX_REPEAT
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
@@ -116,16 +117,11 @@ def _block(
         rule = "must be at least 1" if repeat < 1 else f"must be at most {MAX_REPEAT}"
         raise InputError(f"{where}: repeat = {repeat}: {rule}")
     try:
-        own = replace(
-            options,
-            **{
-                key: str(folder / table[key])  # files of demands are beside the program
-                if key in FILES and Path(table[key]).suffix.lower() == ".csv"
-                else table[key]
-                for key in COMPILING
-                if key in table
-            },
-        )
+        asked: dict[str, Any] = {key: table[key] for key in COMPILING if key in table}
+        for key in FILES:  # which are beside the program
+            if key in asked and Path(asked[key]).suffix.lower() == ".csv":
+                asked[key] = str(folder / asked[key])
+        own = replace(options, **asked)
         pattern = _pattern(table, folder, machine, own)
     except ConsetError as error:
         raise InputError(f"{where}: {error}", options=error.options) from None
@@ -135,8 +131,6 @@ def _block(
 def _pattern(
     table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions
 ) -> Pattern:
-    from conset.pattern.spec import input_path, parse_pattern
-
     given = table["pattern"]
     if is_file(folder / given) or input_path(given) is not None:
         given = str(folder / given)
