@@ -260,8 +260,7 @@ def _first_groups(
         high = np.where(high < 0, groups, high)
         over = (low >= 0) & (low < high)
         starts = np.bincount(low[over], weight[over], groups + 1)
-        stops = np.bincount(high[over], weight[over], groups + 1)
-        return np.cumsum(starts - stops)[: groups - 1]
+        return np.cumsum(starts - np.bincount(high[over], weight[over], groups + 1))[: groups - 1]
 
     def name(k: int) -> str:
         return f"groups 0 to {k}" if k else _group_name(topology, group, 0)

@@ -54,8 +54,7 @@ def longest_chain(
         before: shape=(pairs, 2): messages that must follow one another; without cycles.
         weight: shape=(messages).
     """
-    order = np.argsort(before[:, 1], kind="stable")
-    first, second = before[order].T
+    first, second = before[np.argsort(before[:, 1], kind="stable")].T
     later, starts = np.unique(second, return_index=True)
     length = _lengths(first, later, starts, np.asarray(weight, np.float64))
     messages = np.unique(before)
@@ -103,5 +102,4 @@ def _lengths(
 def name_chain(chain: list[int]) -> str:
     """`0 before 2 before 3`, the middle left out where it is long."""
     names = [str(m) for m in chain]
-    shown = names if len(names) <= SHOWN else [*names[: SHOWN - 1], "…", names[-1]]
-    return " before ".join(shown)
+    return " before ".join(names if len(names) <= SHOWN else [*names[: SHOWN - 1], "…", names[-1]])

@@ -160,8 +160,10 @@ def bound_partners(problem: BoundProblem) -> BoundValue | None:
     most = int(partners.argmax())
     at_once = None if None in limits else max(limit for limit in limits if limit is not None)
     if at_once is not None and -(-int(partners[most]) // at_once) >= 2:
-        witness = f"{name(most)} has {partners[most]} partners, {at_once} a phase"
-        return BoundValue(-(-int(partners[most]) // at_once), witness)
+        return BoundValue(
+            -(-int(partners[most]) // at_once),
+            f"{name(most)} has {partners[most]} partners, {at_once} a phase",
+        )
     torn = np.flatnonzero((problem.sends > 0) & (problem.receives > 0) & (partners > 1))
     if torn.size:
         return BoundValue(
@@ -219,8 +221,7 @@ def bound_port_time(problem: BoundProblem, phases: int) -> BoundValue:
     if "receives" in verb:
         mine |= problem.target == node
     sent = f"{count_of(int(mine.sum()), 'message')}, {problem.size[mine].sum():,} B"
-    witness = f"{problem.topology.node_name(node)} {verb} {sent}"
-    return BoundValue(float(time[verb][node]), witness)
+    return BoundValue(float(time[verb][node]), f"{problem.topology.node_name(node)} {verb} {sent}")
 
 
 def bound_link_load(problem: BoundProblem) -> BoundValue | None:
@@ -235,8 +236,10 @@ def bound_link_load(problem: BoundProblem) -> BoundValue | None:
     phases = -(-problem.link_messages // at_once)
     link = int(phases.argmax())
     name, count = problem.topology.link_name(link), problem.link_messages[link]
-    witness = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
-    return BoundValue(int(phases[link]), witness)
+    return BoundValue(
+        int(phases[link]),
+        f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase",
+    )
 
 
 def bound_link_sum(problem: BoundProblem) -> BoundValue | None:
@@ -290,8 +293,10 @@ def bound_expected_link_time(problem: BoundProblem, phases: int) -> BoundValue |
     link = int(time.argmax())
     messages, size = problem.expected.messages[link], problem.expected.bytes[link]
     name = problem.topology.link_name(link)
-    witness = f"{name} carries {_expected(float(messages))}, {size:,.0f} B"
-    return BoundValue(problem.all_bytes(float(time[link]), phases), witness)
+    return BoundValue(
+        problem.all_bytes(float(time[link]), phases),
+        f"{name} carries {_expected(float(messages))}, {size:,.0f} B",
+    )
 
 
 def bound_link_supply(problem: BoundProblem) -> BoundValue | None:
@@ -302,8 +307,10 @@ def bound_link_supply(problem: BoundProblem) -> BoundValue | None:
         return None
     hops = int(problem.least_hops.sum(dtype=np.int64))
     supply = limit * int(topology.widths()[topology.link_exists].sum(dtype=np.int64))
-    witness = f"{count_of(hops, 'hop')} at least, all {topology.links} links take {supply} a phase"
-    return BoundValue(-(-hops // supply), witness)
+    return BoundValue(
+        -(-hops // supply),
+        f"{count_of(hops, 'hop')} at least, all {topology.links} links take {supply} a phase",
+    )
 
 
 def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
@@ -335,10 +342,10 @@ def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | N
         return None
     carried = float((problem.size * problem.least_hops.astype(np.float64)).sum())
     rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())
-    witness = (
-        f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
+    return BoundValue(
+        problem.all_bytes(carried / rate, phases),
+        f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}",
     )
-    return BoundValue(problem.all_bytes(carried / rate, phases), witness)
 
 
 def bound_channel_ends(problem: BoundProblem) -> BoundValue | None:
@@ -351,11 +358,11 @@ def bound_channel_ends(problem: BoundProblem) -> BoundValue | None:
         return None
     own = problem.sends + problem.receives
     node = int(own.argmax())
-    witness = (
+    return BoundValue(
+        -(-int(own[node]) // limit),
         f"{problem.topology.node_name(node)} is an end of {count_of(int(own[node]), 'message')}, "
-        f"{limit} at once"
+        f"{limit} at once",
     )
-    return BoundValue(-(-int(own[node]) // limit), witness)
 
 
 def bound_channel_supply(problem: BoundProblem) -> BoundValue | None:
@@ -366,11 +373,11 @@ def bound_channel_supply(problem: BoundProblem) -> BoundValue | None:
     messages = problem.source.size
     hops = int(problem.least_hops.sum(dtype=np.int64)) if problem.topology.link_slots else messages
     supply = limit * problem.topology.nodes
-    witness = (
+    return BoundValue(
+        -(-(hops + messages) // supply),
         f"routes take {count_of(hops + messages, 'channel')} at least, "
-        f"all {problem.topology.nodes} nodes have {supply} a phase"
+        f"all {problem.topology.nodes} nodes have {supply} a phase",
     )
-    return BoundValue(-(-(hops + messages) // supply), witness)
 
 
 def bound_channels(problem: BoundProblem) -> BoundValue | None:
@@ -380,11 +387,11 @@ def bound_channels(problem: BoundProblem) -> BoundValue | None:
         return None
     visits = count_visits(problem)
     node = int(visits.argmax())
-    witness = (
+    return BoundValue(
+        -(-int(visits[node]) // limit),
         f"{problem.topology.node_name(node)} is visited by "
-        f"{count_of(int(visits[node]), 'route')}, {limit} at once"
+        f"{count_of(int(visits[node]), 'route')}, {limit} at once",
     )
-    return BoundValue(-(-int(visits[node]) // limit), witness)
 
 
 def count_visits(problem: BoundProblem) -> NDArray[np.int64]:
@@ -417,11 +424,11 @@ def bound_channel_sum(problem: BoundProblem) -> BoundValue | None:
     total = -(-needed // per_load)
     if total > phases * full and rest:
         total = phases * full + -(-(needed - phases * full * per_load) // rest)
-    witness = (
+    return BoundValue(
+        total,
         f"routes take {needed} channels, a load of 1 carries {per_load}, each of "
-        f"{count_of(phases, 'phase')} {most}"
+        f"{count_of(phases, 'phase')} {most}",
     )
-    return BoundValue(total, witness)
 
 
 def count_channels(problem: BoundProblem) -> int:

@@ -321,8 +321,7 @@ def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
     """The message that takes longest alone [s]."""
     source, target = problem.ends
     size = np.zeros(1, np.int64) if problem.split else problem.pattern.size
-    hops = least_hops(problem)
-    outside = problem.latency_s + hops * problem.hop_s + size * problem.slowest_s
+    outside = problem.latency_s + least_hops(problem) * problem.hop_s + size * problem.slowest_s
     inside = np.minimum(
         size / problem.costs.copy_Bps, outside
     )  # it may take the way over another node
@@ -382,8 +381,10 @@ def bound_forwarded_ports(problem: RelayProblem) -> BoundValue | None:
     verb = max(kinds, key=lambda each: float(kinds[each][0].max()) * kinds[each][1])
     carried, per_byte = kinds[verb]
     node = int(carried.argmax())
-    text = f"{problem.machine.topology.node_name(node)} {verb} {carried[node]:,.0f} B of its own"
-    return BoundValue(problem.leads_s + float(carried[node]) * per_byte, text)
+    return BoundValue(
+        problem.leads_s + float(carried[node]) * per_byte,
+        f"{problem.machine.topology.node_name(node)} {verb} {carried[node]:,.0f} B of its own",
+    )
 
 
 def bound_trade_off(problem: RelayProblem, least_s: float) -> BoundValue | None:
@@ -422,11 +423,11 @@ def bound_volume_time(problem: RelayProblem, volume_B: int) -> BoundValue | None
     """The time in which all ports carry bytes · ways [s]; None where ranks share nodes."""
     if problem.shared or not problem.all_ports_s:
         return None
-    text = (
+    return BoundValue(
+        problem.leads_s + volume_B * problem.all_ports_s / problem.used,
         f"{format_size(volume_B)} pass {problem.used} ports of "
-        f"{format_rate(1 / problem.all_ports_s)}"
+        f"{format_rate(1 / problem.all_ports_s)}",
     )
-    return BoundValue(problem.leads_s + volume_B * problem.all_ports_s / problem.used, text)
 
 
 def bound_cuts(problem: RelayProblem) -> BoundValue | None:

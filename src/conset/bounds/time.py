@@ -98,8 +98,10 @@ def bound_message_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     source, target = (
         int(problem.nodes_of(ranks[m : m + 1])[0]) for ranks in (pattern.source, pattern.target)
     )
-    witness = f"message {m}, {pattern.size[m]:,} B from {name(source)} to {name(target)}"
-    return BoundValue(time + problem.more_groups(1, phases), witness)
+    return BoundValue(
+        time + problem.more_groups(1, phases),
+        f"message {m}, {pattern.size[m]:,} B from {name(source)} to {name(target)}",
+    )
 
 
 def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
@@ -240,8 +242,10 @@ def bound_slots_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     time = problem.in_groups(sums.held / problem.in_flight, sums.holding.both, needed, phases)
     rank = int(time.argmax())
     count = int((problem.pattern.source == rank).sum())
-    witness = f"rank {rank} sends {count_of(int(count), 'message')}, {problem.in_flight} in flight"
-    return BoundValue(float(time[rank]), witness)
+    return BoundValue(
+        float(time[rank]),
+        f"rank {rank} sends {count_of(int(count), 'message')}, {problem.in_flight} in flight",
+    )
 
 
 def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
@@ -260,10 +264,10 @@ def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
         )
     terms = _rank_rounds(problem)
     spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
-    witness = (
-        f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
+    return BoundValue(
+        float(terms.sum()) + problem.more_groups(terms.size, phases),
+        f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up",
     )
-    return BoundValue(float(terms.sum()) + problem.more_groups(terms.size, phases), witness)
 
 
 def _at_once(problem: BoundProblem) -> tuple[int, int, NDArray[np.int64]]:
@@ -359,5 +363,9 @@ def bound_flit_time(schedule: Schedule) -> Candidate:
     link = int(np.argmax(carried))
     if carried[link] * cycle_s <= found.value:
         return found
-    witness = f"{topology.link_name(link)} carries {count_of(int(carried[link]), 'flit')}"
-    return Candidate("flit time", "time", float(carried[link]) * cycle_s, witness)
+    return Candidate(
+        "flit time",
+        "time",
+        float(carried[link]) * cycle_s,
+        f"{topology.link_name(link)} carries {count_of(int(carried[link]), 'flit')}",
+    )

@@ -73,8 +73,7 @@ def follow_tables(
         np.flatnonzero(~ends & (rows[next_row] != next_key)) if rows.size else np.zeros(0, np.int64)
     )
     if lost.size:
-        k = int(lost[0])
-        node, channel = divmod(int(next_key[k]), width)
+        node, channel = divmod(int(next_key[int(lost[0])]), width)
         raise InputError(
             f"{where}: nothing is linked to channel {channel} of {topology.node_name(node)}"
         )

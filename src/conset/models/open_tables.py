@@ -188,8 +188,7 @@ class Ticks:
 
     def seconds(self, ticks: Ints) -> Floats:
         """In seconds, rounded once: as many of the units as they are."""
-        scale = round(1 / self._unit)
-        return np.asarray(ticks * self._step / scale, np.float64)
+        return np.asarray(ticks * self._step / round(1 / self._unit), np.float64)
 
 
 def core_tables(

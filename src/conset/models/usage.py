@@ -217,8 +217,7 @@ def under_way(
     which = np.zeros(begin.size, np.int64) if row is None else row.astype(np.int64)
     integral = _Integral(rows, edges)
     integral.add(np.tile(which, 2), np.concatenate([begin, end]), np.concatenate([one, -one]))
-    total = integral.at_edges()
-    return np.asarray(np.diff(total, axis=1) / (edges[1] - edges[0]))
+    return np.asarray(np.diff(integral.at_edges(), axis=1) / (edges[1] - edges[0]))
 
 
 def _carried(

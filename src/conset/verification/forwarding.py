@@ -101,8 +101,12 @@ def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
     """Rule `program-stage`: all stages forward, once each, or none does."""
     forwards = document.messages is not None
     if forwards and len(document.stages) > MAX_STAGES:
-        text = f"{len(document.stages)} stages forward, at most {MAX_STAGES}"
-        yield Violation(None, None, "program-stage", text)
+        yield Violation(
+            None,
+            None,
+            "program-stage",
+            f"{len(document.stages)} stages forward, at most {MAX_STAGES}",
+        )
     for k, stage in enumerate(document.stages):
         where = f"stage {k} '{stage.name}'"
         if forwards != (stage.bundles is not None):
@@ -115,26 +119,36 @@ def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
         if not forwards:
             continue
         if stage.repeat != 1 or stage.turns:
-            text = f"{where}: forwards, must run once and not turn, repeat = {stage.repeat}"
-            yield Violation(None, None, "program-stage", text)
+            yield Violation(
+                None,
+                None,
+                "program-stage",
+                f"{where}: forwards, must run once and not turn, repeat = {stage.repeat}",
+            )
         if document.schedules[stage.schedule].before is not None:
             yield Violation(
                 None, None, "program-stage", f"{where}: forwards, its schedule orders messages"
             )
     if document.staging_limit_B is not None and not forwards:
-        text = (
+        yield Violation(
+            None,
+            None,
+            "program-staging",
             f"staging_limit = {document.staging_limit_B}: the program has no messages "
-            "that it forwards"
+            "that it forwards",
         )
-        yield Violation(None, None, "program-staging", text)
 
 
 def _check_messages(messages: MessagesDocument, document: ProgramDocument) -> Iterator[Violation]:
     """Rule `program-message`."""
     ranks = document.schedules[0].ranks
     if messages.ranks != ranks:
-        text = f"the messages are of {count_of(messages.ranks, 'rank')}, the schedules of {ranks}"
-        yield Violation(None, None, "program-message", text)
+        yield Violation(
+            None,
+            None,
+            "program-message",
+            f"the messages are of {count_of(messages.ranks, 'rank')}, the schedules of {ranks}",
+        )
     source, target, size = messages.source, messages.target, messages.size
     outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
     for wrong, rule in (
@@ -143,12 +157,20 @@ def _check_messages(messages: MessagesDocument, document: ProgramDocument) -> It
         (size <= 0, "must have more than 0 B"),
     ):
         for m in np.flatnonzero(wrong).tolist():
-            text = f"message {m} ({source[m]} → {target[m]}, {size[m]} B): {rule}"
-            yield Violation(None, None, "program-message", text)
+            yield Violation(
+                None,
+                None,
+                "program-message",
+                f"message {m} ({source[m]} → {target[m]}, {size[m]} B): {rule}",
+            )
     total = exact_sum(size)
     if total > MAX_BYTES:
-        text = f"all messages together have {total} B, at most {MAX_BYTES} B"
-        yield Violation(None, None, "program-message", text)
+        yield Violation(
+            None,
+            None,
+            "program-message",
+            f"all messages together have {total} B, at most {MAX_BYTES} B",
+        )
 
 
 def _check_bundles(document: ProgramDocument) -> list[Violation]:
@@ -233,8 +255,12 @@ def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
     )
     overlap = (message[1:] == message[:-1]) & (first[1:] <= last[:-1])
     for i in order[1:][overlap].tolist():
-        text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
-        yield Violation(None, None, "program-part", text)
+        yield Violation(
+            None,
+            None,
+            "program-part",
+            f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too",
+        )
 
 
 def _sums(bundles: BundlesDocument) -> Ints:
@@ -369,8 +395,7 @@ def _held(document: ProgramDocument, pieces: _Pieces) -> Iterator[Ints]:
     assert messages is not None  # the caller looked
     source, target = messages.source[pieces.message], messages.target[pieces.message]
     at = source.astype(np.int64)
-    steps = list(_steps(document, pieces))
-    for bundles, sent, part in steps[:-1]:
+    for bundles, sent, part in list(_steps(document, pieces))[:-1]:
         at[sent] = bundles.target[
             np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]
         ]
@@ -378,5 +403,4 @@ def _held(document: ProgramDocument, pieces: _Pieces) -> Iterator[Ints]:
         order = np.argsort(at[relayed], kind="stable")
         ranks, size = at[relayed][order], pieces.size[relayed][order]
         sums = np.concatenate([[0], np.cumsum(size)])
-        ends = np.searchsorted(ranks, np.arange(messages.ranks + 1))
-        yield np.diff(sums[ends])
+        yield np.diff(sums[np.searchsorted(ranks, np.arange(messages.ranks + 1))])

@@ -161,20 +161,29 @@ def _check_machine(document: ProgramDocument) -> Iterator[Violation]:
     first = document.schedules[0]
     for k, schedule in enumerate(document.schedules):
         if schedule.machine != document.machine:
-            text = (
+            yield Violation(
+                None,
+                None,
+                "program-machine",
                 f"schedule {k} is for {_named(schedule.machine)}, the program for "
-                f"{_named(document.machine)}"
+                f"{_named(document.machine)}",
             )
-            yield Violation(None, None, "program-machine", text)
         if schedule.ranks != first.ranks:
-            text = (
-                f"schedule {k} has {count_of(schedule.ranks, 'rank')}, schedule 0 has {first.ranks}"
+            yield Violation(
+                None,
+                None,
+                "program-machine",
+                f"schedule {k} has {count_of(schedule.ranks, 'rank')}, schedule 0 has "
+                f"{first.ranks}",
             )
-            yield Violation(None, None, "program-machine", text)
         places = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         if places[0] != places[1]:
-            text = f"schedule {k} places its ranks on other nodes than schedule 0"
-            yield Violation(None, None, "program-machine", text)
+            yield Violation(
+                None,
+                None,
+                "program-machine",
+                f"schedule {k} places its ranks on other nodes than schedule 0",
+            )
 
 
 def _named(machine: str | Mapping[str, Any]) -> str:
@@ -186,15 +195,23 @@ def _check_stages(document: ProgramDocument) -> Iterator[Violation]:
     for k, stage in enumerate(document.stages):
         where = f"stage {k} '{stage.name}'"
         if not 0 <= stage.schedule < count:
-            text = f"{where}: schedule {stage.schedule}, must be from 0 to {count - 1}"
-            yield Violation(None, None, "program-stage", text)
+            yield Violation(
+                None,
+                None,
+                "program-stage",
+                f"{where}: schedule {stage.schedule}, must be from 0 to {count - 1}",
+            )
         elif stage.turns and document.schedules[stage.schedule].before is not None:
             yield Violation(
                 None, None, "program-stage", f"{where}: runs backwards, its messages have an order"
             )
         if not 1 <= stage.repeat <= MAX_REPEAT:
-            text = f"{where}: repeat = {stage.repeat}, must be from 1 to {MAX_REPEAT}"
-            yield Violation(None, None, "program-stage", text)
+            yield Violation(
+                None,
+                None,
+                "program-stage",
+                f"{where}: repeat = {stage.repeat}, must be from 1 to {MAX_REPEAT}",
+            )
     for unused in sorted(set(range(count)).difference(stage.schedule for stage in document.stages)):
         yield Violation(None, None, "program-stage", f"schedule {unused}: no stage runs it")
     sizes = [exact_sum(schedule.size) for schedule in document.schedules]
@@ -204,32 +221,39 @@ def _check_stages(document: ProgramDocument) -> Iterator[Violation]:
         if 0 <= stage.schedule < count
     )
     if total > MAX_BYTES:
-        text = f"all stages together send {total} B, at most {MAX_BYTES} B"
-        yield Violation(None, None, "program-stage", text)
+        yield Violation(
+            None,
+            None,
+            "program-stage",
+            f"all stages together send {total} B, at most {MAX_BYTES} B",
+        )
 
 
 def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
     if len(document.contexts) != len(document.schedules):
-        text = (
+        yield Violation(
+            None,
+            None,
+            "program-context",
             f"the file gives contexts of {count_of(len(document.contexts), 'schedule')}, "
-            f"it has {len(document.schedules)}"
+            f"it has {len(document.schedules)}",
         )
-        yield Violation(None, None, "program-context", text)
     for k, (contexts, schedule) in enumerate(
         zip(document.contexts, document.schedules, strict=False)
     ):
         if len(contexts) != schedule.phases:
-            text = (
+            yield Violation(
+                None,
+                None,
+                "program-context",
                 f"schedule {k} has {count_of(schedule.phases, 'phase')}, "
-                f"the file gives {count_of(len(contexts), 'context')}"
+                f"the file gives {count_of(len(contexts), 'context')}",
             )
-            yield Violation(None, None, "program-context", text)
 
 
-def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violation]:
+def _check_sharing(document: ProgramDocument, machine: Machine) -> Iterator[Violation]:
     """Rules `program-limit`, `program-bandwidth`, `program-latency` and `program-channel`."""
     contexts: dict[int, _Context] = defaultdict(_Context)
-    found: list[Violation] = []
     phases_in = Counter(context for numbers in document.contexts for context in numbers)
     method = _method_of(document)
     for k, schedule in enumerate(document.schedules):
@@ -252,14 +276,13 @@ def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violatio
             channels = _channels(schedule, transfer, len(stops))
             own = context.connections.setdefault(route, Opened(tuple(stops), route[2], channels))
             own.demand(float(least[message]), float(most[message]))
-            found += [
+            yield from [
                 Violation(None, None, "program-channel", f"context {number}: {text}")
                 for text in _check_channels(context, route, stops, channels, machine)
             ]
     for number, context in sorted(contexts.items()):
-        found += _check_limits(number, context, machine)
-        found += _check_guarantees(number, context, machine)
-    return found
+        yield from _check_limits(number, context, machine)
+        yield from _check_guarantees(number, context, machine)
 
 
 def _method_of(document: ProgramDocument) -> str:
@@ -366,16 +389,22 @@ def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[
             most = int(limit or 0) * (int(widths[at]) if name == "link" else 1)
             if load > most:
                 where = topology.link_name(at) if name == "link" else topology.node_name(at)
-                text = f"context {number}: {name} of {where}: {load} connections, at most {most}"
-                yield Violation(None, None, "program-limit", text)
+                yield Violation(
+                    None,
+                    None,
+                    "program-limit",
+                    f"context {number}: {name} of {where}: {load} connections, at most {most}",
+                )
     for node, (sends, receives) in sorted(partners.items()):
         if context.exchange and sends and receives and len(sends | receives) > 1:
-            text = (
+            yield Violation(
+                None,
+                None,
+                "program-limit",
                 f"context {number}: {topology.node_name(node)} sends and receives with "
                 f"{len(sends | receives)} "
-                f"partners, duplex exchange allows 1"
+                f"partners, duplex exchange allows 1",
             )
-            yield Violation(None, None, "program-limit", text)
 
 
 def _check_guarantees(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
@@ -386,15 +415,21 @@ def _check_guarantees(number: int, context: _Context, machine: Machine) -> Itera
     for (route, own), (bandwidth, latency) in zip(context.connections.items(), given, strict=True):
         where = f"context {number}: the connection {route[0]} → {route[1]}"
         if bandwidth * ROUNDING < own.bandwidth:
-            text = (
-                f"{where} is guaranteed {bandwidth:.6g} B/s, {own.bandwidth:.6g} B/s were asked for"
+            yield Violation(
+                None,
+                None,
+                "program-bandwidth",
+                f"{where} is guaranteed {bandwidth:.6g} B/s, {own.bandwidth:.6g} B/s were asked "
+                "for",
             )
-            yield Violation(None, None, "program-bandwidth", text)
         if latency > own.latency * ROUNDING:
-            text = (
-                f"{where} is guaranteed at most {latency:.6g} s, {own.latency:.6g} s were asked for"
+            yield Violation(
+                None,
+                None,
+                "program-latency",
+                f"{where} is guaranteed at most {latency:.6g} s, {own.latency:.6g} s were asked "
+                "for",
             )
-            yield Violation(None, None, "program-latency", text)
 
 
 def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
@@ -416,8 +451,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
         for index, times in _passes(stage, len(contexts)):
             switches += before is not None and before != contexts[index[0]]
             inner = sum(contexts[p] != contexts[q] for p, q in pairwise(index))
-            between = int(contexts[index[-1]] != contexts[index[0]])
-            switches += times * inner + (times - 1) * between
+            switches += times * inner + (times - 1) * int(contexts[index[-1]] != contexts[index[0]])
             before = contexts[index[-1]]
         apart += _apart(document, stage)
     # between stages, unless both are the same single phase

@@ -234,8 +234,7 @@ def check_loads(low: float, high: float) -> None:
 
 
 def _steps(low: float, high: float, points: int) -> list[float]:
-    count = points if high > low else 1
-    return [round(float(load), 12) for load in np.linspace(low, high, count)]
+    return [round(float(load), 12) for load in np.linspace(low, high, points if high > low else 1)]
 
 
 def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:

@@ -141,8 +141,7 @@ class Traffic:
         slots = cycles * self.senders.size
         # one sequence of trials over (cycle, sender): the gaps between successes are geometric
         expected = slots * most
-        gaps = random.geometric(most, int(expected + 8 * np.sqrt(expected) + 64))
-        when = np.cumsum(gaps) - 1
+        when = np.cumsum(random.geometric(most, int(expected + 8 * np.sqrt(expected) + 64))) - 1
         when = when[when < slots]
         if chance.min() < most:
             when = when[random.random(when.size) * most < chance[when % self.senders.size]]

@@ -108,8 +108,7 @@ def partners_in_lines(grid: Grid, axis: int, name: str) -> Partners:
     ids = np.arange(ranks, dtype=np.int64).reshape(*grid.sides, grid.per_node)
     line = np.moveaxis(ids, axis, -2).reshape(-1, size)
     source = np.repeat(line, size, axis=1).ravel()
-    target = np.tile(line, (1, size)).ravel()
-    return partners_of_pairs(ranks, source, target)
+    return partners_of_pairs(ranks, source, np.tile(line, (1, size)).ravel())
 
 
 def generate_neighbor(setting: Setting) -> Partners:

@@ -141,8 +141,7 @@ def generate_pipeline(
     width = ranks // stages
     first = np.arange(ranks)
     after = (first + width) % ranks
-    wraps = first + width >= ranks
-    times = np.where(wraps, chunks - 1, chunks)
+    times = np.where(first + width >= ranks, chunks - 1, chunks)
     size = times * tokens * hidden
     pairs = {"forward": [(first, after)], "backward": [(after, first)]}
     both = pairs.get(way) or [*pairs["forward"], *pairs["backward"]]
@@ -166,8 +165,7 @@ def generate_tensor(
     """
     ranks = setting.ranks
     require(ranks % group == 0, "tensor", f"a group that divides {ranks} ranks", f"{group}")
-    members = np.arange(ranks).reshape(-1, group)
-    return _summed(ranks, members, tokens * hidden, way)
+    return _summed(ranks, np.arange(ranks).reshape(-1, group), tokens * hidden, way)
 
 
 def generate_data_parallel(

@@ -99,8 +99,7 @@ def _disjoint_swaps(
     bad: NDArray[np.int64], partner: NDArray[np.int64], ranks: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The swaps (bad[k], partner[k]) in which no position occurs twice; at least one of them."""
-    uses = np.bincount(np.concatenate([bad, partner]), minlength=ranks)
-    single = uses[partner] == 1
+    single = np.bincount(np.concatenate([bad, partner]), minlength=ranks)[partner] == 1
     if not single.any():
         return bad[:1], partner[:1]
     return bad[single], partner[single]

@@ -128,8 +128,7 @@ def _read_pack(path: Path) -> _Pack:
         raise InputError(f"{path}: {parts} subdomains: must be at least 1")
     nodes = tokens.take(3 * parts, "nodes of subdomains").reshape(parts, 3)[:, 0]
     numbers = tokens.numbers(nodes, int(1 + dimension), "nodes")
-    elements = tokens.take(parts, "numbers of elements")
-    own = tokens.numbers(elements, int(1 + corners), "elements")
+    own = tokens.numbers(tokens.take(parts, "numbers of elements"), int(1 + corners), "elements")
     lengths = tokens.take(2 * parts, "lengths of matrices").reshape(parts, 2)[:, 0]
     tokens.take(2 * int(lengths.sum()), "entries of matrices")
     words = tokens.take(parts, "words of subdomains")
@@ -193,8 +192,7 @@ class _Tokens:
         """The first of every `stride` numbers, as lists of these lengths; the others may be any."""
         begin = self._next
         self.take(int(counts.sum()) * stride, what, whole=False)
-        first = self._whole(begin, self._next, stride, what)
-        return np.split(first, np.cumsum(counts)[:-1])
+        return np.split(self._whole(begin, self._next, stride, what), np.cumsum(counts)[:-1])
 
     def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
         """shape=(count): the next numbers.

@@ -7,7 +7,7 @@ phase and transfer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -61,9 +61,11 @@ def check_document(
         raise UsageError(f"window {window}: must be at least 1 phase")
     machine = machine or machine_of(document)
     traffic, found = put_on_nodes(document, machine)
-    found += (
-        check_pattern(document) + check_messages(traffic) + _check_hard_limits(document, machine)
-    )
+    found += [
+        *check_pattern(document),
+        *check_messages(traffic),
+        *_check_hard_limits(document, machine),
+    ]
     walk = _walk(traffic, machine)
     channels = None
     if isinstance(walk, ChosenWalk):
@@ -78,8 +80,12 @@ def check_document(
     found += measured.violations
     exchange = document.limits.get("duplex") == "exchange"
     found += check_duplex(traffic, groups) if exchange else []
-    found += check_timetable(traffic, walk, machine) + check_order(traffic) + check_posting(traffic)
-    found += check_guarantees(traffic, walk, machine, None if channels is None else channels.tables)
+    found += [
+        *check_timetable(traffic, walk, machine),
+        *check_order(traffic),
+        *check_posting(traffic),
+        *check_guarantees(traffic, walk, machine, None if channels is None else channels.tables),
+    ]
     if window is not None and window > 1:
         windows = Groups.of_phases(traffic.offsets, window)
         found += _measure(traffic, walk, windows, document, machine, window).violations
@@ -136,11 +142,10 @@ def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
     return GraphWalk(topology, routing, np.unique(targets))
 
 
-def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:
+def _check_lost(traffic: Traffic, walk: Walk) -> Iterator[Violation]:
     """Rule `route-link` for routes of the machine: it must have one."""
     if not isinstance(walk, GraphWalk | TableWalk | SpreadWalk):
-        return []
-    found = []
+        return
     for low in range(0, traffic.source.size, _BLOCK):
         ids = np.arange(low, min(low + _BLOCK, traffic.source.size))
         ids = ids[traffic.networked(ids)]
@@ -149,19 +154,18 @@ def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:
                 traffic.topology.node_name(int(traffic.source[k])),
                 traffic.topology.node_name(int(traffic.target[k])),
             )
-            text = (
-                f"{traffic.where(k)}: the machine's routing has no route from {names[0]} "
-                f"to {names[1]}"
+            yield traffic.violation(
+                k,
+                "route-link",
+                f"the machine's routing has no route from {names[0]} to {names[1]}",
             )
-            found.append(Violation(*traffic.place_of(k), "route-link", text))
-    return found
 
 
-def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
+def _check_hard_limits(document: Document, machine: Machine) -> Iterator[Violation]:
     """Rule `limits`."""
-    found = _check_kept(document, machine)
+    yield from _check_kept(document, machine)
     if document.limits_asked:
-        return found
+        return
     hard = machine.hard_limits(document.method)
     for name in (f.name for f in fields(Limits)):
         stated, least = document.limits.get(name), getattr(hard, name)
@@ -172,12 +176,13 @@ def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
         )
         if looser:
             stated_routing = "none" if stated is None else stated
-            text = (
+            yield Violation(
+                None,
+                None,
+                "limits",
                 f"limit {name} is {stated_routing}, {machine.name} keeps {least} for "
-                f"{document.method}"
+                f"{document.method}",
             )
-            found.append(Violation(None, None, "limits", text))
-    return found
 
 
 def _check_kept(document: Document, machine: Machine) -> list[Violation]:

@@ -8,6 +8,7 @@ enters and on which channel; what comes out must be its target.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,10 +81,8 @@ class StatedChannels:
         found = []
         for at in stops[(channel[stops] < 0) | (channel[stops] >= most)].tolist():
             k, name = int(self.transfer[at]), walk.topology.node_name(int(walk.nodes[at]))
-            text = (
-                f"{traffic.where(k)}: channel {channel[at]} of {name}, must be from 0 to {most - 1}"
-            )
-            found.append(Violation(*traffic.place_of(k), "channel-number", text))
+            text = f"channel {channel[at]} of {name}, must be from 0 to {most - 1}"
+            found.append(traffic.violation(k, "channel-number", text))
         return found
 
     @cached_property
@@ -129,28 +128,26 @@ def check_linkage(channels: StatedChannels) -> list[Violation]:
     tables = channels.tables
     if tables is None:  # nodes that are none are reported by `route-node`
         return channels.misnumbered
-    return _taken(channels) + _replay(channels.traffic, channels.walk, tables)
+    return [*_taken(channels), *_replay(channels.traffic, channels.walk, tables)]
 
 
-def _taken(channels: StatedChannels) -> list[Violation]:
+def _taken(channels: StatedChannels) -> Iterator[Violation]:
     """Rule `channel-taken`: once in a phase."""
     traffic, walk, key = channels.traffic, channels.walk, channels.key
     order = channels.stops[np.argsort(key[channels.stops], kind="stable")]
-    again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    found = []
-    for i in again.tolist():
+    for i in np.flatnonzero(key[order][1:] == key[order][:-1]).tolist():
         at, other = int(order[i + 1]), int(order[i])
         k, first = int(channels.transfer[at]), int(channels.transfer[other])
-        text = (
-            f"{traffic.where(k)}: channel {channels.channel[at]} of "
+        yield traffic.violation(
+            k,
+            "channel-taken",
+            f"channel {channels.channel[at]} of "
             f"{walk.topology.node_name(int(walk.nodes[at]))} is "
-            f"taken by transfer {traffic.place_of(first)[1]}"
+            f"taken by transfer {traffic.place_of(first)[1]}",
         )
-        found.append(Violation(*traffic.place_of(k), "channel-taken", text))
-    return found
 
 
-def _replay(traffic: Traffic, walk: ChosenWalk, tables: Tables) -> list[Violation]:
+def _replay(traffic: Traffic, walk: ChosenWalk, tables: Tables) -> Iterator[Violation]:
     """Rule `linkage`: from the source's gate through the tables to the gate of the target."""
     at, ids = tables.entry.copy(), tables.transfer
     out = np.full(ids.size, -1, np.int64)
@@ -162,15 +159,14 @@ def _replay(traffic: Traffic, walk: ChosenWalk, tables: Tables) -> list[Violatio
         if not moving.size:
             break
         at[moving] = tables.following[at[moving]]
-    found = []
     for i in np.flatnonzero(out != traffic.target[ids]).tolist():
         k = int(ids[i])
         where = (
             "at no gate" if out[i] < 0 else f"at the gate of {walk.topology.node_name(int(out[i]))}"
         )
-        text = (
-            f"{traffic.where(k)}: followed through the linkage tables it comes out {where}, "
-            f"its target is {walk.topology.node_name(int(traffic.target[k]))}"
+        yield traffic.violation(
+            k,
+            "linkage",
+            f"followed through the linkage tables it comes out {where}, "
+            f"its target is {walk.topology.node_name(int(traffic.target[k]))}",
         )
-        found.append(Violation(*traffic.place_of(k), "linkage", text))
-    return found

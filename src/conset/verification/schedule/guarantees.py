@@ -71,47 +71,43 @@ def resource_rates(machine: Machine, method: str) -> tuple[float, float, Floats]
 
 def check_guarantees(
     traffic: Traffic, walk: Walk, machine: Machine, tables: Tables | None
-) -> list[Violation]:
+) -> Iterator[Violation]:
     """Rules `bandwidth` and `latency`, through the linkage tables where there are any.
 
     O(hops log hops).
     """
     document = traffic.document
-    if document.min_bandwidth_Bps is None and document.max_latency_s is None:
-        return []
-    wrong = _misstated(document)
-    if wrong or not document.source.size:
-        return wrong
     messages = document.source.size
+    if document.min_bandwidth_Bps is None and document.max_latency_s is None:
+        return
+    wrong = list(_misstated(document))
+    yield from wrong
+    if wrong or not messages:
+        return
     least = bandwidths_of(document.min_bandwidth_Bps, messages)
     most = latencies_of(document.max_latency_s, messages)
     message = np.clip(
         document.transfer_message, 0, messages - 1
     )  # others are reported by `message-index`
-    found = []
     for ids, bandwidth, latency in _guarantees(traffic, walk, machine, tables):
         asked, limit = least[message[ids]], most[message[ids]]
         for n in np.flatnonzero(bandwidth * _ROUNDING < asked).tolist():
-            k = int(ids[n])
-            text = (
-                f"{traffic.where(k)}: {bandwidth[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s "
-                "were asked for"
+            yield traffic.violation(
+                int(ids[n]),
+                "bandwidth",
+                f"{bandwidth[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s were asked for",
             )
-            found.append(Violation(*traffic.place_of(k), "bandwidth", text))
         for n in np.flatnonzero(latency > limit * _ROUNDING).tolist():
-            k = int(ids[n])
-            text = (
-                f"{traffic.where(k)}: at most {latency[n]:.6g} s are guaranteed, {limit[n]:.6g} "
-                "s were asked for"
+            yield traffic.violation(
+                int(ids[n]),
+                "latency",
+                f"at most {latency[n]:.6g} s are guaranteed, {limit[n]:.6g} s were asked for",
             )
-            found.append(Violation(*traffic.place_of(k), "latency", text))
-    return found
 
 
-def _misstated(document: Document) -> list[Violation]:
+def _misstated(document: Document) -> Iterator[Violation]:
     """Demands that are none, of either rule."""
     messages = document.source.size
-    found = []
     for rule, stated, what in (
         ("bandwidth", document.min_bandwidth_Bps, "minimum bandwidths"),
         ("latency", document.max_latency_s, "maximum latencies"),
@@ -119,10 +115,8 @@ def _misstated(document: Document) -> list[Violation]:
         if stated is None:
             continue
         if not isinstance(stated, int | float) and len(stated) != messages:
-            found.append(
-                Violation(
-                    None, None, rule, f"{len(stated)} {what} are stated for {messages} messages"
-                )
+            yield Violation(
+                None, None, rule, f"{len(stated)} {what} are stated for {messages} messages"
             )
             continue
         values = [
@@ -132,9 +126,9 @@ def _misstated(document: Document) -> list[Violation]:
         ]
         wrong = [value for value in values if not 0 <= value < np.inf]
         if wrong:
-            text = f"{what}: {wrong[0]:g} is stated, must be finite and at least 0"
-            found.append(Violation(None, None, rule, text))
-    return found
+            yield Violation(
+                None, None, rule, f"{what}: {wrong[0]:g} is stated, must be finite and at least 0"
+            )
 
 
 def _guarantees(

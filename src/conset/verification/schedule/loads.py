@@ -78,7 +78,7 @@ def measure(
     def check(chunk: tuple[int, int]) -> list[Violation]:
         low, high = chunk
         counts = _count(traffic, walk, groups, chunk, most, dense)
-        found = []
+        found: list[Violation] = []
         for kind in KINDS:
             width = _width(traffic, kind)
             peaks[kind][low:high] = counts[kind].peaks(width)
@@ -168,15 +168,13 @@ class _Excess:
     window: int
     most: int
 
-    def violations(self, group: Ints, resource: Ints, count: Ints) -> list[Violation]:
+    def violations(self, group: Ints, resource: Ints, count: Ints) -> Iterator[Violation]:
         """One for each (group, resource); the arrays are sorted by group."""
-        found = []
         for low, high in runs(group):
             g, above = int(group[low]), resource[low:high]
             users = self._users(g, above)
             for r, c in zip(above.tolist(), count[low:high].tolist(), strict=True):
-                found.append(self._violation(g, r, c, users[r]))
-        return found
+                yield self._violation(g, r, c, users[r])
 
     def _users(self, g: int, resources: Ints) -> dict[int, list[int]]:
         """The first transfers of group g on each of `resources`.
@@ -234,21 +232,18 @@ class _Excess:
         return Violation(phase, transfer, rule, text)
 
 
-def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Violation]:
+def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> Iterator[Violation]:
     """Rule `duplex`; it names the first transfer whose partner differs from the first one's.
 
     Of a node.
 
     O(t log t) for t transfers of a chunk; a group is never cut.
     """
-    found = []
     for low, high in groups.chunks(groups.count, _DUPLEX_TRANSFERS):
-        blocks = list(groups.blocks(low, high, max(1, groups.transfers)))
-        for ids, group in blocks:
+        for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids)
             for g, node, users, partners in _duplex_conflicts(traffic, ids[used], group[used]):
-                found.append(_duplex_violation(traffic, g + low, node, users, partners, window))
-    return found
+                yield _duplex_violation(traffic, g + low, node, users, partners, window)
 
 
 def _duplex_conflicts(

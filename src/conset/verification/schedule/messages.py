@@ -129,14 +129,15 @@ def _entangled(pairs: IntArray, messages: int) -> IntArray:
     return pairs
 
 
-def check_messages(traffic: Traffic) -> list[Violation]:
+def check_messages(traffic: Traffic) -> Iterator[Violation]:
     """Rules `message-index`, `message-ends`, `part-size`, `message-missing` and `message-bytes`."""
     document = traffic.document
     message, messages = document.transfer_message, document.source.size
     known: Mask | None = None
     if message.size and (message.min() < 0 or message.max() >= messages):
         known = np.asarray((message >= 0) & (message < messages))
-    found = [] if known is None else _unknown_messages(traffic, known)
+    if known is not None:
+        yield from _unknown_messages(traffic, known)
     seen = (
         None
         if known is None and _each_once(message, messages)
@@ -145,11 +146,12 @@ def check_messages(traffic: Traffic) -> list[Violation]:
 
     def check(low: int) -> list[Violation]:
         ids = np.arange(low, min(low + _BLOCK, message.size))
-        return _check_rows(traffic, ids if known is None else ids[known[ids]], seen)
+        return list(_check_rows(traffic, ids if known is None else ids[known[ids]], seen))
 
     for rows in in_order(check, range(0, message.size, _BLOCK)):
-        found += rows
-    return found if seen is None else found + _check_parts(traffic, known, seen)
+        yield from rows
+    if seen is not None:
+        yield from _check_parts(traffic, known, seen)
 
 
 def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) -> bool:
@@ -176,54 +178,57 @@ def _message(document: Document, m: int) -> str:
     return f"message {m} ({document.source[m]} → {document.target[m]}, {document.size[m]} B)"
 
 
-def _unknown_messages(traffic: Traffic, known: Mask) -> list[Violation]:
+def _unknown_messages(traffic: Traffic, known: Mask) -> Iterator[Violation]:
     document = traffic.document
-    found = []
     for k in np.flatnonzero(~known).tolist():
-        text = (
-            f"{traffic.where(k)}: message {document.transfer_message[k]}, must be from 0 to "
-            f"{document.source.size - 1}"
+        yield traffic.violation(
+            k,
+            "message-index",
+            f"message {document.transfer_message[k]}, must be from 0 to {document.source.size - 1}",
         )
-        found.append(Violation(*traffic.place_of(k), "message-index", text))
-    return found
 
 
-def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> list[Violation]:
+def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> Iterator[Violation]:
     """Each row against its message; `seen` tells how often messages occur, None: once each."""
     d = traffic.document
     message, size = d.transfer_message[ids], d.transfer_size[ids]
-    found = []
     wrong = (d.transfer_source[ids] != d.source[message]) | (
         d.transfer_target[ids] != d.target[message]
     )
     for k in ids[wrong].tolist():
         own = f"{d.transfer_source[k]} → {d.transfer_target[k]}"
-        text = f"{traffic.where(k)}: goes {own}, is of {_message(d, d.transfer_message[k])}"
-        found.append(Violation(*traffic.place_of(k), "message-ends", text))
+        yield traffic.violation(
+            k,
+            "message-ends",
+            f"goes {own}, is of {_message(d, d.transfer_message[k])}",
+        )
     for k in ids[size <= 0].tolist():
-        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B, must be above 0 B"
-        found.append(Violation(*traffic.place_of(k), "part-size", text))
+        yield traffic.violation(
+            k,
+            "part-size",
+            f"carries {d.transfer_size[k]} B, must be above 0 B",
+        )
     differs = size != d.size[message]
     if seen is not None:
         differs &= seen[message] == 1
     for k in ids[differs].tolist():
         whole = _message(d, d.transfer_message[k])
-        text = (
-            f"{traffic.where(k)}: carries {d.transfer_size[k]} B of {whole}, and nothing else does"
+        yield traffic.violation(
+            k,
+            "message-bytes",
+            f"carries {d.transfer_size[k]} B of {whole}, and nothing else does",
         )
-        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
-    return found
 
 
-def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Violation]:
+def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> Iterator[Violation]:
     """Messages that are missing, and those in several transfers whose parts do not add up."""
     d = traffic.document
-    missing = [f"{_message(d, m)} is not scheduled" for m in np.flatnonzero(seen == 0).tolist()]
-    found = [Violation(None, None, "message-missing", text) for text in missing]
+    for m in np.flatnonzero(seen == 0).tolist():
+        yield Violation(None, None, "message-missing", f"{_message(d, m)} is not scheduled")
     ids = np.arange(d.transfer_message.size) if known is None else np.flatnonzero(known)
     ids = ids[seen[d.transfer_message[ids]] > 1]
     if not ids.size:
-        return found
+        return
     ids = ids[np.argsort(d.transfer_message[ids], kind="stable")]
     message, size = d.transfer_message[ids], d.transfer_size[ids]
     start = np.flatnonzero(np.diff(message, prepend=-1))
@@ -239,6 +244,4 @@ def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Viola
         carried = sum(size[start[g] : last[g] + 1].tolist())
         verb = "carries" if seen[m] == 1 else "carry"
         parts = f"the {count_of(int(seen[m]), 'transfer')} of {_message(d, m)}"
-        text = f"{traffic.where(k)}: {parts} {verb} {carried} B together"
-        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
-    return found
+        yield traffic.violation(k, "message-bytes", f"{parts} {verb} {carried} B together")

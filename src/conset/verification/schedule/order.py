@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
+from conset.schedule.document import Document
 from conset.verification.schedule.messages import sound_pairs
 from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
 from conset.verification.schedule.walks import Walk
@@ -120,12 +121,13 @@ def _least(count: int, slot: Ints, ids: Ints, keys: tuple[NDArray[Any], ...]) ->
 def _order_violation(traffic: Traffic, pair: int, first: int, second: int) -> Violation:
     document = traffic.document
     i, j = int(document.transfer_message[first]), int(document.transfer_message[second])
-    text = (
+    return Violation(
+        *traffic.place_of(second),
+        "order",
         f"before[{pair}] = [{i}, {j}]: message {i} "
         f"({traffic.where(first)}{_time(traffic, first, 1)}) must end before "
+        f"message {j} ({traffic.where(second)}{_time(traffic, second, 0)}) starts",
     )
-    text += f"message {j} ({traffic.where(second)}{_time(traffic, second, 0)}) starts"
-    return Violation(*traffic.place_of(second), "order", text)
 
 
 def _time(traffic: Traffic, transfer: int, side: int) -> str:
@@ -133,29 +135,37 @@ def _time(traffic: Traffic, transfer: int, side: int) -> str:
     return "" if table is None else f", {('starts', 'ends')[side]} at {table[transfer, side]:g} s"
 
 
-def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
+def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> Iterator[Violation]:
     """Rules `timetable-interval`, `-length`, `-send`, `-receive` and `-link`."""
     table = traffic.document.timetable
     if table is None:
-        return []
+        return
     with np.errstate(invalid="ignore"):
         sound = np.asarray(
             np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1])
         )
-    found = [_interval_violation(traffic, k) for k in np.flatnonzero(~sound).tolist()]
+    for k in np.flatnonzero(~sound).tolist():
+        yield traffic.violation(
+            k,
+            "timetable-interval",
+            f"from {table[k, 0]:g} s to {table[k, 1]:g} s: must be finite, from 0 on, the end "
+            "not before the start",
+        )
     groups = Groups.of_phases(traffic.offsets)
     for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
         # a phase is never cut: what overlaps is in one phase
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids) & sound[ids]
-            found += _check_lengths(traffic, walk, machine, ids[used])
+            yield from _check_lengths(traffic, walk, machine, ids[used])
             used &= table[ids, 0] < table[ids, 1]
             for kind, uses in _uses(traffic, walk, ids[used], group[used]):
-                found += [_overlap_violation(traffic, kind, *hit) for hit in uses.overlaps()]
-    return found
+                for hit in uses.overlaps():
+                    yield _overlap_violation(traffic, kind, *hit)
 
 
-def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
+def _check_lengths(
+    traffic: Traffic, walk: Walk, machine: Machine, ids: Ints
+) -> Iterator[Violation]:
     """Rule `timetable-length` for transfers that use the network."""
     table, costs, topology = (
         traffic.document.timetable,
@@ -163,7 +173,7 @@ def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) ->
         machine.topology,
     )
     if table is None or not ids.size:
-        return []
+        return
     per_byte = np.full(
         ids.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps)
     )
@@ -175,16 +185,14 @@ def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) ->
     start, end = table[ids].T
     # times later in a phase are known to fewer digits
     short = np.flatnonzero((end - start) < need * (1 - _ROUNDING) - end * 1e-12)
-    found = []
     for n in short.tolist():
         k = int(ids[n])
         size = traffic.document.transfer_size[k]
-        text = (
-            f"{traffic.where(k)}: from {start[n]:g} s to {end[n]:g} s, its {size} B need at "
-            f"least {need[n]:.6g} s"
+        yield traffic.violation(
+            k,
+            "timetable-length",
+            f"from {start[n]:g} s to {end[n]:g} s, its {size} B need at least {need[n]:.6g} s",
         )
-        found.append(Violation(*traffic.place_of(k), "timetable-length", text))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,16 +265,6 @@ def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tupl
         )
 
 
-def _interval_violation(traffic: Traffic, k: int) -> Violation:
-    table = traffic.document.timetable
-    start, end = (0.0, 0.0) if table is None else table[k].tolist()
-    text = (
-        f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end "
-        "not before the start"
-    )
-    return Violation(*traffic.place_of(k), "timetable-interval", text)
-
-
 def _overlap_violation(
     traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]
 ) -> Violation:
@@ -277,37 +275,46 @@ def _overlap_violation(
     width = int(topology.widths()[resource]) if kind == "link" else 1
     name = topology.link_name(resource) if kind == "link" else topology.node_name(resource)
     verb = {"send": "sends", "receive": "receives", "link": "carries"}[kind]
-    text = (
+    return Violation(
+        phase,
+        place,
+        f"timetable-{kind}",
         f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy "
-        f"with {others}, "
+        f"with {others}, the limit is {width} at once",
     )
-    text += f"the limit is {width} at once"
-    return Violation(phase, place, f"timetable-{kind}", text)
 
 
-def check_posting(traffic: Traffic) -> list[Violation]:
+def check_posting(traffic: Traffic) -> Iterator[Violation]:
     """Rules `in-flight` and `posting`; the place is that of the transfer that stands too late."""
     document = traffic.document
-    found = []
     flight = document.in_flight
     if not (flight is None or flight == "all" or (type(flight) is int and flight >= 1)):
-        text = f"in_flight is {flight!r}, must be a whole number of at least 1, or 'all'"
-        found.append(Violation(None, None, "in-flight", text))
-    if document.posting not in _ORDERS:
-        text = f"posting is {document.posting!r}, must be one of {', '.join(_ORDERS)}"
-        return [*found, Violation(None, None, "posting", text)]
-    if document.posting in ("schedule", "random"):
-        return found
-    if document.posting == "dimension" and traffic.topology.kind not in _GRIDS:
-        text = (
-            f"posting is 'dimension', which requires one of {', '.join(_GRIDS)}, not a "
-            f"{traffic.topology.kind}"
+        yield Violation(
+            None,
+            None,
+            "in-flight",
+            f"in_flight is {flight!r}, must be a whole number of at least 1, or 'all'",
         )
-        return [*found, Violation(None, None, "posting", text)]
-    return found + _check_lists(traffic)
+    if document.posting not in _ORDERS:
+        yield Violation(
+            None,
+            None,
+            "posting",
+            f"posting is {document.posting!r}, must be one of {', '.join(_ORDERS)}",
+        )
+    elif document.posting == "dimension" and traffic.topology.kind not in _GRIDS:
+        yield Violation(
+            None,
+            None,
+            "posting",
+            f"posting is 'dimension', which requires one of {', '.join(_GRIDS)}, not a "
+            f"{traffic.topology.kind}",
+        )
+    elif document.posting not in ("schedule", "random"):
+        yield from _check_lists(traffic)
 
 
-def _check_lists(traffic: Traffic) -> list[Violation]:
+def _check_lists(traffic: Traffic) -> Iterator[Violation]:
     """Neighbours in a rank's list of a phase of which the second should come first."""
     document = traffic.document
     count = document.transfer_source.size
@@ -317,10 +324,18 @@ def _check_lists(traffic: Traffic) -> list[Violation]:
     one, other = order[:-1], order[1:]
     same = (phase[one] == phase[other]) & (source[one] == source[other])
     one, other = one[same], other[same]
-    return [
-        _posting_violation(traffic, int(a), int(b))
-        for a, b in zip(*_falling(traffic, one, other), strict=True)
-    ]
+    for a, b in zip(*_falling(traffic, one, other), strict=True):
+        yield traffic.violation(
+            int(b),
+            "posting",
+            f"posting {document.posting} has {_described(document, b)} before "
+            f"{_described(document, a)} (transfer {a})",
+        )
+
+
+def _described(document: Document, k: int) -> str:
+    ends = f"{document.transfer_source[k]} → {document.transfer_target[k]}"
+    return f"{ends}, {document.transfer_size[k]} B"
 
 
 def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
@@ -356,16 +371,3 @@ def _displacement(traffic: Traffic) -> Ints:
         number += up * stride
         stride *= side
     return number
-
-
-def _posting_violation(traffic: Traffic, one: int, other: int) -> Violation:
-    d = traffic.document
-
-    def describe(k: int) -> str:
-        return f"{d.transfer_source[k]} → {d.transfer_target[k]}, {d.transfer_size[k]} B"
-
-    text = (
-        f"{traffic.where(other)}: posting {d.posting} has {describe(other)} before "
-        f"{describe(one)} (transfer {one})"
-    )
-    return Violation(*traffic.place_of(other), "posting", text)

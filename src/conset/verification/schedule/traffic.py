@@ -54,18 +54,18 @@ class Traffic:
         """Number of phases."""
         return int(self.offsets.size - 1)
 
-    def phase_of(self, transfer: int) -> int:
-        """The phase of one transfer."""
-        return int(np.searchsorted(self.offsets, transfer, side="right")) - 1
-
     def place_of(self, transfer: int) -> tuple[int, int]:
         """(phase, position in its list) of one transfer."""
-        phase = self.phase_of(transfer)
+        phase = int(np.searchsorted(self.offsets, transfer, side="right")) - 1
         return phase, transfer - int(self.offsets[phase])
 
     def where(self, transfer: int) -> str:
         """`phase 3 transfer 4`."""
         return "phase {} transfer {}".format(*self.place_of(transfer))
+
+    def violation(self, transfer: int, rule: str, text: str) -> Violation:
+        """A rule that one transfer breaks."""
+        return Violation(*self.place_of(transfer), rule, f"{self.where(transfer)}: {text}")
 
     def networked(self, ids: Ints) -> Mask:
         """shape=(ids): which of them use the network."""
@@ -133,7 +133,7 @@ class Groups:
 
 def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Violation]]:
     """The traffic of a document, with errors in its ranks, placement and transfers' ranks."""
-    topology, violations = machine.topology, _check_ranks(document, machine)
+    topology = machine.topology
     if document.placement is None:
         node_of = np.arange(min(max(document.ranks, 0), topology.endpoints), dtype=np.int32)
     else:
@@ -146,7 +146,8 @@ def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Vi
         placed = (ends[0] >= 0) & (ends[1] >= 0)
         ends = [np.where(placed, end, 0).astype(np.int32) for end in ends]
     offsets = document.phase_offsets.astype(np.intp, copy=False)
-    return Traffic(document, topology, offsets, ends[0], ends[1], placed), violations
+    traffic = Traffic(document, topology, offsets, ends[0], ends[1], placed)
+    return traffic, list(_check_ranks(document, machine))
 
 
 def _node_of_ranks(
@@ -161,37 +162,36 @@ def _node_of_ranks(
     return node
 
 
-def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
-    topology, ranks = machine.topology, document.ranks
+def _check_ranks(document: Document, machine: Machine) -> Iterator[Violation]:
+    ranks, place, nodes = document.ranks, document.placement, machine.topology.endpoints
     if ranks < 1:
-        return [
-            Violation(None, None, "ranks", f"the pattern has {ranks} ranks, at least 1 is required")
-        ]
-    if document.placement is None:
-        if ranks <= topology.endpoints:
-            return []
-        text = (
-            f"{count_of(ranks, 'rank')} without a placement on "
-            f"{count_of(topology.endpoints, 'node')} of {machine.name}"
+        yield Violation(
+            None, None, "ranks", f"the pattern has {ranks} ranks, at least 1 is required"
         )
-        return [Violation(None, None, "ranks", text)]
-    place = document.placement
-    found = []
-    if place.size != ranks:
-        found.append(
-            Violation(
+    elif place is None:
+        if ranks > nodes:
+            yield Violation(
+                None,
+                None,
+                "ranks",
+                f"{count_of(ranks, 'rank')} without a placement on {count_of(nodes, 'node')} of "
+                f"{machine.name}",
+            )
+    else:
+        if place.size != ranks:
+            yield Violation(
                 None,
                 None,
                 "placement",
                 f"the placement has {count_of(place.size, 'node')} for {count_of(ranks, 'rank')}",
             )
-        )
-    for rank in np.flatnonzero((place < 0) | (place >= topology.endpoints)).tolist():
-        text = (
-            f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
-        )
-        found.append(Violation(None, None, "placement", text))
-    return found
+        for rank in np.flatnonzero((place < 0) | (place >= nodes)).tolist():
+            yield Violation(
+                None,
+                None,
+                "placement",
+                f"placement[{rank}] = {place[rank]}: must be a node from 0 to {nodes - 1}",
+            )
 
 
 def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:

@@ -311,19 +311,16 @@ class ChosenWalk:
         return np.where(inside & (self._key[at] == key), self._slot[at], -1)
 
 
-def check_routes(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
+def check_routes(traffic: Traffic, walk: ChosenWalk) -> Iterator[Violation]:
     """Rules `route-node`, `route-ends`, `route-link` and `route-simple`.
 
     Each at most once per transfer.
     """
-    found = []
     block = max(1, _BLOCK // walk.longest)
     for low in range(0, traffic.source.size, block):
         ids = np.arange(low, min(low + block, traffic.source.size))
         for rule, k, what in _problems(traffic, walk, ids):
-            text = f"{traffic.where(k)}: route {_shown(walk, k)} {what}"
-            found.append(Violation(*traffic.place_of(k), rule, text))
-    return found
+            yield traffic.violation(k, rule, f"route {_shown(walk, k)} {what}")
 
 
 def _shown(walk: ChosenWalk, k: int) -> str:

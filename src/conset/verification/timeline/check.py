@@ -21,7 +21,7 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -56,7 +56,7 @@ from conset.verification.timeline.network import (
 from conset.verification.timeline.processors import check_processors
 
 __all__ = ["Violation", "check_timeline"]
-Rule = Callable[[CheckContext], list[Violation]]
+Rule = Callable[[CheckContext], Iterable[Violation]]
 
 
 def check_timeline(
@@ -97,13 +97,12 @@ def check_bound(e: CheckContext) -> list[Violation]:
     return [Violation("bound", f"{e.timeline.time_s:.9g} s is below {least:.9g} s: {what}")]
 
 
-def check_figures(e: CheckContext) -> list[Violation]:
+def check_figures(e: CheckContext) -> Iterator[Violation]:
     """Bytes of links and ports, ends of phases, the mean latency are what messages say.
 
     Busy times fit.
     """
     work, timeline, topology = e.workload, e.timeline, e.machine.topology
-    found = []
     crosses = work.crosses
     spread = e.routes.spread
     hops = np.repeat(work.bytes, np.diff(e.routes.offsets)) * (
@@ -128,26 +127,20 @@ def check_figures(e: CheckContext) -> list[Violation]:
         )
         if wrong.size:
             k = int(wrong[0])
-            found.append(
-                Violation(
-                    "figures", f"{name}: {name_of(k)}: {given[k]} B, must be {expected[k]:.0f} B"
-                )
+            yield Violation(
+                "figures", f"{name}: {name_of(k)}: {given[k]} B, must be {expected[k]:.0f} B"
             )
     if not np.allclose(phase_ends(work, e.end), timeline.phase_end_s, rtol=1e-12, atol=0):
-        found.append(
-            Violation(
-                "figures",
-                "phase_end_s: must be the last delivery of each phase and of those before",
-            )
+        yield Violation(
+            "figures",
+            "phase_end_s: must be the last delivery of each phase and of those before",
         )
     latency = mean_latency(work, e.end, None if e.model == "flit" else crosses)
     if not np.isclose(latency, timeline.mean_latency_s, rtol=1e-9, atol=e.slack):
-        found.append(
-            Violation(
-                "figures", f"mean_latency_s: {timeline.mean_latency_s:.9g}, must be {latency:.9g} s"
-            )
+        yield Violation(
+            "figures", f"mean_latency_s: {timeline.mean_latency_s:.9g}, must be {latency:.9g} s"
         )
-    return found + _busy(e)
+    yield from _busy(e)
 
 
 def _busy(e: CheckContext) -> list[Violation]:

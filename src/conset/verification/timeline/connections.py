@@ -9,6 +9,8 @@ say.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,8 +101,7 @@ def check_channels(e: CheckContext) -> list[Violation]:
         at = slice(int(begin[m]), int(begin[m] + stops[m]))
         way = (*node[at].tolist(), *work.channels[at].tolist())
         for place in zip(node[at].tolist(), work.channels[at].tolist(), strict=True):
-            key = (int(work.phase_of[m]), *place)
-            if ways.setdefault(key, way) != way:
+            if ways.setdefault(((int(work.phase_of[m]), *place)), way) != way:
                 name = e.machine.topology.node_name(place[0])
                 text = (
                     f"message {m}: channel {place[1]} of {name} belongs to another "
@@ -110,7 +111,7 @@ def check_channels(e: CheckContext) -> list[Violation]:
     return []
 
 
-def check_gates(e: CheckContext) -> list[Violation]:
+def check_gates(e: CheckContext) -> Iterator[Violation]:
     """Elements that come after a time fit between it and the last delivery.
 
     Likewise before one from the start.
@@ -131,7 +132,6 @@ def check_gates(e: CheckContext) -> list[Violation]:
     item, message = resources.items[kept], message[kept]
     each = e.costs.flit_B / resources.capacity[item] * _elements(e)[message]
     first, end = e.timeline.first_byte_s[message], (e.end - e.needs.after)[message]
-    found = []
     for at, other, sign in ((first, end, 1.0), (end, first, -1.0)):
         order = np.lexsort((-sign * at, item))
         which, moment = item[order], at[order]
@@ -148,9 +148,10 @@ def check_gates(e: CheckContext) -> list[Violation]:
             name = resource_name(e.machine.topology, int(which[k]))
             span = limit[which[k]] - sign * moment[k]
             word = "from" if sign > 0 else "until"
-            text = f"{name}: elements of {work_s[k]:.9g} s in {span:.9g} s {word} {moment[k]:.9g} s"
-            found.append(Violation("capacity", text))
-    return found
+            yield Violation(
+                "capacity",
+                f"{name}: elements of {work_s[k]:.9g} s in {span:.9g} s {word} {moment[k]:.9g} s",
+            )
 
 
 def check_switches(e: CheckContext) -> list[Violation]:

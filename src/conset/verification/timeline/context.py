@@ -407,10 +407,8 @@ class Routes:
         offsets = np.concatenate(
             [[0], np.cumsum(np.bincount(position, minlength=workload.messages))]
         )
-        over = _crosses_dateline(topology, machine.routing.rule)[links]
-        count = np.cumsum(over)
-        before = np.concatenate([[0], count])[offsets[:-1]]
-        pool = count - np.repeat(before, np.diff(offsets))
+        count = np.cumsum(_crosses_dateline(topology, machine.routing.rule)[links])
+        pool = count - np.repeat(np.concatenate([[0], count])[offsets[:-1]], np.diff(offsets))
         return Routes(
             offsets.astype(np.int64), links.astype(np.int32), pool.astype(np.int64), broken
         )

@@ -7,6 +7,7 @@ The five times of a message follow each other, and each part takes at least what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 
 import numpy as np
@@ -160,7 +161,7 @@ def _behind_slots(e: CheckContext) -> list[Violation]:
     return []
 
 
-def check_receives(e: CheckContext) -> list[Violation]:
+def check_receives(e: CheckContext) -> Iterator[Violation]:
     """A receiver takes at most so many at once, in the order of its list where it goes by it.
 
     A receive is asked for at the end of the latency, and used until the bytes have left; in list
@@ -168,23 +169,19 @@ def check_receives(e: CheckContext) -> list[Violation]:
     """
     limit = e.settings.receives
     if limit is None or e.model == "flit" or e.first is None or e.left is None:
-        return []
+        return
     sure = e.flows & ~e.needs.buffered
     taken = e.first - e.needs.surely_before
     lists = in_list_order(e.workload, e.receivers)
-    found = []
     most, rank = most_open([(rank, row[sure[row]]) for rank, row in lists], taken, e.left - e.slack)
     if most > limit:
-        found.append(
-            Violation(
-                "receives", f"rank {rank}: {most} receives open at once, at most {limit} allowed"
-            )
+        yield Violation(
+            "receives", f"rank {rank}: {most} receives open at once, at most {limit} allowed"
         )
     if e.listed:
-        found += _out_of_turn(
+        yield from _out_of_turn(
             e, [(rank, row[e.workload.crosses[row]]) for rank, row in lists], taken, sure, limit
         )
-    return found
 
 
 def _out_of_turn(

@@ -5,6 +5,7 @@ Every byte flows once, no link or port is faster than it is, channels have one m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 
 import numpy as np
@@ -21,42 +22,38 @@ SAMPLES = 200
 """Times at which fairness is looked at."""
 
 
-def check_conservation(e: CheckContext) -> list[Violation]:
+def check_conservation(e: CheckContext) -> Iterator[Violation]:
     """Exactly the bytes of a message flow, from its first byte to its last."""
     rates = e.timeline.rates
     if rates is None or e.streams is None:
-        return []
-    found = []
+        return
     order = np.lexsort((np.arange(rates.message.size), rates.message))
     message, time_s, rate = rates.message[order], rates.time_s[order], rates.rate_Bps[order]
     if (rate < 0).any() or (np.diff(rates.time_s) < 0).any():
-        found.append(
-            Violation("conservation", "rates: must be at least 0 B/s, at times that do not fall")
-        )
+        yield Violation("conservation", "rates: must be at least 0 B/s, at times that do not fall")
     same = message[1:] == message[:-1]
     carried = np.bincount(message[:-1][same], (rate[:-1] * np.diff(time_s))[same], e.end.size)
     wrong = e.flows & (np.abs(carried - e.workload.bytes) > 1e-6 * e.workload.bytes + 1e-3)
     if wrong.any():
         m = int(wrong.argmax())
-        text = f"message {m}: {carried[m]:.9g} B flowed, must be {e.workload.bytes[m]} B"
-        found.append(Violation("conservation", text))
+        yield Violation(
+            "conservation",
+            f"message {m}: {carried[m]:.9g} B flowed, must be {e.workload.bytes[m]} B",
+        )
     last = np.append(~same, True) if message.size else np.zeros(0, bool)
     if rate[last].any():
-        found.append(
-            Violation(
-                "conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"
-            )
+        yield Violation(
+            "conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"
         )
-    return found + _ends(e)
+    yield from _ends(e)
 
 
-def _ends(e: CheckContext) -> list[Violation]:
+def _ends(e: CheckContext) -> Iterator[Violation]:
     """Rates begin with the first byte and end with the last one.
 
     Where the timeline says these too.
     """
     assert e.streams is not None  # asked only where there are rates
-    found = []
     for stated, flowed, what in zip(
         (e.first, e.left), e.streams, ("first byte", "last byte"), strict=True
     ):
@@ -69,9 +66,10 @@ def _ends(e: CheckContext) -> list[Violation]:
         apart = np.where(e.flows, apart, 0.0)
         if apart.size and apart.max() > 2 * e.slack:
             m = int(apart.argmax())
-            text = f"message {m}: {what} at {stated[m]:.9g} s, by its rates at {flowed[m]:.9g} s"
-            found.append(Violation("conservation", text))
-    return found
+            yield Violation(
+                "conservation",
+                f"message {m}: {what} at {stated[m]:.9g} s, by its rates at {flowed[m]:.9g} s",
+            )
 
 
 def check_capacity(e: CheckContext) -> list[Violation]:
@@ -128,7 +126,7 @@ def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
 
 def _overloads(
     e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]
-) -> list[Violation]:
+) -> Iterator[Violation]:
     """The worst moment of every resource of the chosen items that is above its rate."""
     message, at, step = changes
     items = np.where(chosen, e.resources.items, -1)
@@ -154,13 +152,13 @@ def _overloads(
     excess = np.where(
         settled[: resource.size], total - limit * (1 + TOLERANCE) - 1e-12 * scale, -inf
     )
-    found = []
     for which in np.unique(resource[excess > 0]).tolist():
         k = int(np.argmax(np.where(resource == which, excess, -inf)))
         name = resource_name(e.machine.topology, which)
-        text = f"{name}: {total[k]:.9g} B/s at {time_s[k]:.9g} s, at most {limit[k]:.9g} B/s"
-        found.append(Violation("capacity", text))
-    return found
+        yield Violation(
+            "capacity",
+            f"{name}: {total[k]:.9g} B/s at {time_s[k]:.9g} s, at most {limit[k]:.9g} B/s",
+        )
 
 
 def _flowing(e: CheckContext) -> tuple[Floats, Floats]:

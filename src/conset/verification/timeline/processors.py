@@ -12,6 +12,7 @@ of a rank, or, where these share it, that of their node.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -74,7 +75,7 @@ class ProcessorJobs:
         return None
 
 
-def check_processors(e: CheckContext) -> list[Violation]:
+def check_processors(e: CheckContext) -> Iterator[Violation]:
     """Overheads, set-ups and signals of a rank fit into its time.
 
     On one processor or on one for each direction.
@@ -84,19 +85,18 @@ def check_processors(e: CheckContext) -> list[Violation]:
     _receives(e, receiving)
     _signals(e, sending, receiving)
     _requests(e, sending, receiving)
-    found = []
     if e.costs.one_processor and not e.costs.preempts:
         both = ProcessorJobs(sending.columns + receiving.columns)
         _set_ups(e, both)
         if e.costs.processors == "shared":
             node = _node_of_rank(e)
             both.columns = [(node[column[0]], *column[1:]) for column in both.columns]
-        found += _late(e, both, "sends and receives")
+        yield from _late(e, both, "sends and receives")
     else:
         for jobs, what in ((sending, "sends"), (receiving, "receives")):
             _set_ups(e, jobs)
-            found += _late(e, jobs, what)
-    return found + _in_turn(e)
+            yield from _late(e, jobs, what)
+    yield from _in_turn(e)
 
 
 def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
@@ -160,8 +160,7 @@ def _receives(e: CheckContext, jobs: ProcessorJobs) -> None:
     first = np.where(e.flows, e.first, e.end)
     begun = arrived if e.costs.preempts else first - needs.before
     # out of a system buffer it is paid after the bytes have come
-    latest = np.where(needs.buffered, e.end, first)
-    jobs.add(e.receivers, begun, latest, needs.before, _all(e))
+    jobs.add(e.receivers, begun, np.where(needs.buffered, e.end, first), needs.before, _all(e))
 
 
 def _signals(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
