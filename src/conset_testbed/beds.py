@@ -133,7 +133,8 @@ def up(settings: Settings, *, pipe: int | None = None) -> Bed:
         pipe: reading end of a pipe: the bed ends too when nobody has the other end any more.
 
     Raises:
-        UnavailableError: this machine does not permit it. UsageError: a bed of that name exists.
+    UnavailableError: this machine does not permit it.
+    UsageError: a bed of that name exists.
     """
     began = time.monotonic()
     words = [json.dumps(settings.to_object()), "-" if pipe is None else str(pipe)]

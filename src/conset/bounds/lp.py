@@ -21,13 +21,14 @@ not negative, every route costs at least the cheapest one, so that
 and the program's own prices make this an equality. So the program is believed in nothing: its
 prices are rounded to whole numbers, the cheapest routes are found anew with them, and both sums are
 exact. Whatever tolerance the solver kept, whatever it returned, the quotient is a bound. Witness:
-these prices. When to use it: where links are scarce in one place it is stronger than the supply
-bounds: the complete exchange on an 8×8 mesh with 12 channels needs 35 phases where counting
-channels says 34. Complexity: sources × links variables, one commodity for each source; interior
-point (HiGHS), about a second for the complete exchange on 8×8 nodes; the proof O(sources · links ·
-log nodes). Reference: Shahrokhi, Matula, The maximum concurrent flow problem,
-doi:10.1145/77600.77620; fractional routing as Leighton and Rao use it, doi:10.1145/331524.331526;
-HiGHS, doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel count channels.
+these prices.
+When to use it: where links are scarce in one place it is stronger than the supply bounds: the
+complete exchange on an 8×8 mesh with 12 channels needs 35 phases where counting channels says 34.
+Complexity: sources × links variables, one commodity for each source; interior point (HiGHS), about
+a second for the complete exchange on 8×8 nodes; the proof O(sources · links · log nodes).
+Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620;
+fractional routing as Leighton and Rao use it, doi:10.1145/331524.331526; HiGHS,
+doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel count channels.
 """
 
 from __future__ import annotations

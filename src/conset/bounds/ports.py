@@ -62,12 +62,13 @@ Link time: a link carries its bytes at its rate.
     has messages in. Class: any limits, every policy.
 
 Expected link time and sum: where a hash draws routes, the busiest link in expectation.
-    Statement: E[time] ≥ max over links l of E[bytes over l] / (rate · width of l), between the
-    least lead-in and lead-out of any message; E[ΣL] ≥ max over l of E[messages over l] / width.
-    Proof: for every outcome of the hash the time is at least that of each link, so E[max over l] ≥
-    max over l of E (Jensen's inequality: a maximum is convex), and E[bytes over l] is the sum over
-    messages of bytes times the chance to pass l, whatever hashes share. Class: in expectation over
-    the hash, any limits, every policy. A single outcome may be faster; most are slower.
+Statement: E[time] ≥ max over links l of E[bytes over l] / (rate · width of l), between the least
+lead-in and lead-out of any message; E[ΣL] ≥ max over l of E[messages over l] / width.
+Proof: for every outcome of the hash the time is at least that of each link, so E[max over l] ≥ max
+over l of E (Jensen's inequality: a maximum is convex), and E[bytes over l] is the sum over messages
+of bytes times the chance to pass l, whatever hashes share.
+Class: in expectation over the hash, any limits, every policy. A single outcome may be faster; most
+are slower.
 
 Link supply in time: all links together carry only so much, whatever the routes.
     Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link
@@ -85,9 +86,10 @@ Channel ends: a node's own messages take its channels, whatever the routes.
     route has a channel in both its ends. Class: any routes. Witness: the node. O(messages).
 
 Channel supply: a phase has only so many channels, whatever the routes.
-    Statement: phases ≥ ⌈Σ (shortest hops + 1) / (nodes · channels)⌉. Proof: a route visits one more
-    node than its hops. Class: free routes. Witness: both sums. O(sum of hops). The complete
-    exchange on an 8×8 torus with 12 channels: 20416 / 768, 27 phases, which is reached.
+Statement: phases ≥ ⌈Σ (shortest hops + 1) / (nodes · channels)⌉. Proof: a route visits one more
+node than its hops.
+Class: free routes. Witness: both sums. O(sum of hops). The complete exchange on an 8×8 torus with
+12 channels: 20416 / 768, 27 phases, which is reached.
 
 Channels: a node lets a limited number of routes through.
     Statement: phases ≥ ⌈routes that visit v / channels⌉ for every node v, its own messages' ends

@@ -3,22 +3,25 @@
 Parameters: contention, policy, sends in flight and posting order.
 
 Problem: which of all methods, at which contention, under which policy, with how many sends in
-flight and in which order sends a pattern fastest on this machine? Idea: the machine's model
-decides. What posting everything takes is simulated first, to its end, and stands until a trial is
-faster. Then the methods of a literal list (`CANDIDATES`), as far as they are in the table and
-apply, each at several contentions and under every policy, and posting everything in several orders,
-ordered by formula (`Search`); then the best of them with fewer sends in flight. Of trials that the
-model can hardly tell apart the one that needs the least to go as simulated is taken
-(`robust_choice`). Guarantee: not slower by the deciding model than posting everything, nor than any
-trial that was simulated; where the machine's numbers were measured (`is_measured`), by no more than
-`error_of` its model: there posting everything stands. Losses: where links lose messages beyond
-their `tolerance` (`flow` with `blocking`) the formula's loss multiplies what the model says of a
-trial. Stop: where the best is what no schedule over the machine's routes can beat
-(`conset.bounds`), nothing else is tried. Effort is counted in work of the models and bounded by the
-size of the pattern, never timed, so that the same input gives the same choice. Above `MAX_MESSAGES`
-the formula stands in. The verdict says that, and what was left out. By formula: every trial is
-predicted. Among equals, which are frequent where the busiest port decides, the one that takes the
-least with a barrier after every phase; then the fewest phases, then the order of the list.
+flight and in which order sends a pattern fastest on this machine?
+Idea: the machine's model decides. What posting everything takes is simulated first, to its end, and
+stands until a trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they
+are in the table and apply, each at several contentions and under every policy, and posting
+everything in several orders, ordered by formula (`Search`); then the best of them with fewer sends
+in flight. Of trials that the model can hardly tell apart the one that needs the least to go as
+simulated is taken (`robust_choice`).
+Guarantee: not slower by the deciding model than posting everything, nor than any trial that was
+simulated; where the machine's numbers were measured (`is_measured`), by no more than
+`error_of` its model: there posting everything stands.
+Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's
+loss multiplies what the model says of a trial.
+Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`),
+nothing else is tried. Effort is counted in work of the models and bounded by the size of the
+pattern, never timed, so that the same input gives the same choice. Above `MAX_MESSAGES` the formula
+stands in. The verdict says that, and what was left out.
+By formula: every trial is predicted. Among equals, which are frequent where the busiest port
+decides, the one that takes the least with a barrier after every phase; then the fewest phases, then
+the order of the list.
 
 The policy alone: a schedule that is made, under the policy with the least time by formula or by a
 model.

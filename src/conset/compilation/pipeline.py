@@ -1,13 +1,15 @@
 """The pipeline: place → limits → method; every command and the API come through here.
 
 Placement `auto` is the one under which a compile comes out best, and never worse than the ranks as
-they are numbered. Problem: where to put ranks before it is known how well they can be scheduled
-there. Idea: try every candidate of `conset.methods.placements` by compiling it with a cheap method
-under the limits of the one that was asked for; compile the best of them, and the ranks as numbered,
-with the method itself; keep the better. Guarantee: the result has no more phases than the
-identity's and is not predicted to take longer, or simulated where a simulation ranks. Beyond that
-the objective decides: `time` that time, then phases; `phases` the phases, then ΣL. Complexity: a
-cheap compile for each candidate, two of the method itself.
+they are numbered.
+Problem: where to put ranks before it is known how well they can be scheduled there. Idea: try every
+candidate of `conset.methods.placements` by compiling it with a cheap method under the limits of the
+one that was asked for; compile the best of them, and the ranks as numbered, with the method itself;
+keep the better.
+Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or
+simulated where a simulation ranks. Beyond that the objective decides: `time` that time, then
+phases; `phases` the phases, then ΣL.
+Complexity: a cheap compile for each candidate, two of the method itself.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """Trials simulated in an order that is given, on two threads, until a counted effort is spent.
 
 Problem: find the trial with the least simulated time among some hundred, within a second, and the
-same one whatever the number of threads. Idea: the order is best first, so that the best so far is
-soon a good one. A simulation stops as soon as its clock passes that time; what cannot be faster by
-its lower bound is not simulated at all. Batches: trials are taken `BATCH` at a time; all of a batch
-are stopped at what was best when it began and may spend equal shares of the effort that was left
-then, at most `SINGLE_SHARE` of all. Neither depends on which ends first. Guarantee: of the trials
-that were not left out for lack of effort none is simulated faster than `best`. Complexity: at most
-the effort, in counted work of the models.
+same one whatever the number of threads.
+Idea: the order is best first, so that the best so far is soon a good one. A simulation stops as
+soon as its clock passes that time; what cannot be faster by its lower bound is not simulated at
+all.
+Batches: trials are taken `BATCH` at a time; all of a batch are stopped at what was best when it
+began and may spend equal shares of the effort that was left then, at most `SINGLE_SHARE` of all.
+Neither depends on which ends first.
+Guarantee: of the trials that were not left out for lack of effort none is simulated faster than
+`best`.
+Complexity: at most the effort, in counted work of the models.
 
 Stages of a search by a model: all schedules under all policies, then the best with fewer sends in
 flight.

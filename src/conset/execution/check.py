@@ -32,7 +32,8 @@ The graph uses nothing else: not eager sending, nor that two ranks are in one ph
 eager or not; the two ends of a transfer of a schedule are in one phase, so its plans have none.
 
 Complexity: O(operations + needs + ranks) time and memory, one vectorised round per level of the
-graph. Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
+graph.
+Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ receives write, unpacks read and write. Rules:
   and nothing else.
 
 Complexity: O(levels · ranges log) time; as many ranges as pieces into which plan and messages cut
-the bytes. Independence: nothing of what made the plan is used; buffers are laid out here again,
-from their description in `plan`.
+the bytes.
+Independence: nothing of what made the plan is used; buffers are laid out here again, from their
+description in `plan`.
 """
 
 from __future__ import annotations

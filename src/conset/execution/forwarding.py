@@ -2,17 +2,18 @@
 
 Problem: the messages of a pattern travel in bundles, stage after stage; a bundle is one range of
 bytes at both its ends, while its parts lie in the user's buffers in another order, or came in
-several bundles. Idea: walk the stages and keep for every part its place, an area and an offset, at
-the rank that holds it. What a transfer carries is cut into pieces, each of one part. Where its
-pieces follow each other in one area, the transfer is sent from there, out of the send buffer or the
-work area; else neighbours are merged and copied (*packed*) into a range of the work area. Where all
-its pieces end at the receiver and follow each other in the receive buffer, it is received there;
-else into the work area, in a range for the whole bundle, and what ends here is copied (*unpacked*),
-neighbours merged. A part ends with the last stage in which it moves: it may pass its target before.
+several bundles.
+Idea: walk the stages and keep for every part its place, an area and an offset, at the rank that
+holds it. What a transfer carries is cut into pieces, each of one part. Where its pieces follow each
+other in one area, the transfer is sent from there, out of the send buffer or the work area; else
+neighbours are merged and copied (*packed*) into a range of the work area. Where all its pieces end
+at the receiver and follow each other in the receive buffer, it is received there; else into the
+work area, in a range for the whole bundle, and what ends here is copied (*unpacked*), neighbours
+merged. A part ends with the last stage in which it moves: it may pass its target before.
 Invariant: every arrival and every pack has a range of the work area of its own, so nothing is
 overwritten that may still be read, however far ranks run ahead; the work area is as large as all
-that a rank packs and holds for others. Complexity: O(stages · (parts + transfers) log) time, no
-loop over parts.
+that a rank packs and holds for others.
+Complexity: O(stages · (parts + transfers) log) time, no loop over parts.
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 Every byte checked.
 
 Problem: which of many ways to send a pattern is fastest, on a network whose state drifts and where
-one exchange may take a second. Idea: every repetition runs all contenders, in an order that turns
-and is reversed from one to the next, so that what drifts meets all alike and times can be compared
-in pairs. Repetitions go on until `Stopping` ends them; a contender that is clearly slower than the
-best is not repeated further, and time goes to those that are close. Invariant: what was run last is
-run again only after a barrier; every received byte of every exchange is checked. Who goes on, rank
-0 decides from the times over all ranks, and all are told.
+one exchange may take a second.
+Idea: every repetition runs all contenders, in an order that turns and is reversed from one to the
+next, so that what drifts meets all alike and times can be compared in pairs. Repetitions go on
+until `Stopping` ends them; a contender that is clearly slower than the best is not repeated
+further, and time goes to those that are close.
+Invariant: what was run last is run again only after a barrier; every received byte of every
+exchange is checked. Who goes on, rank 0 decides from the times over all ranks, and all are told.
 
 What every measurement of a rank has is here too (`MeasuredRank`): buffers, the clock around an
 exchange, the check. Payload: a byte is a function of (source, target, offset from the first byte of

@@ -12,8 +12,8 @@ time from when the last byte has left its sender to the last delivery,
 `conset.models.phases_over_time`.)
 
 Stages that run often are kept as their first repetitions and their last; what is left out is
-counted in every sum. Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all
-connections at once).
+counted in every sum.
+Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).
 
 Switches in their parts.
 
@@ -22,8 +22,8 @@ What is under way arrives (drain), all nodes meet (synchronization), connections
 Measured, simulated and predicted times have one form. Simulated: a context is switched where a
 phase of the chained program ends. Its drain is the time from when the last byte of the phase has
 left its sender to the last delivery: 0 in models whose bytes arrive as they leave (`flow`,
-`wormhole`, `circuit`); synchronization and set-up are the machine's, and follow it. Source:
-Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
+`wormhole`, `circuit`); synchronization and set-up are the machine's, and follow it.
+Source: Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ full, and lists in unlike orders, may deadlock: reported with their cycle too.
 What is left out: packets, release as the tail passes (below a hundredth of a message here).
 
 Complexity: messages · hops · log(pending events), plus rates of the streaming messages joined by
-overloaded resources. Memory: about 150 bytes per message.
+overloaded resources.
+Memory: about 150 bytes per message.
 
 Reference. Dally and Seitz, Deadlock-free message routing in multiprocessor interconnection
 networks, IEEE Transactions on Computers C-36 (1987), DOI 10.1109/TC.1987.1676939, for channels,

@@ -1,10 +1,10 @@
 """A timeline as facts, terminal text, picture and JSON: ranks and links over time, the bound.
 
-The picture has four panels over one axis of time. Ranks: a bar for each message, coloured while
-its bytes flow, grey while a processor works on it, pale while it waits or is on its way; where
-there are too many, the bytes that leave each rank as an image. Below: messages under way; the
-share of their capacity that links use; and what the busiest link or port has carried, beside the
-line on which it would never idle.
+The picture has four panels over one axis of time. Ranks: a bar for each message, coloured while its
+bytes flow, grey while a processor works on it, pale while it waits or is on its way; where there
+are too many, the bytes that leave each rank as an image.
+Below: messages under way; the share of their capacity that links use; and what the busiest link or
+port has carried, beside the line on which it would never idle.
 """
 
 from __future__ import annotations

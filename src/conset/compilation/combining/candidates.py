@@ -1,11 +1,13 @@
 """Many ways to combine one pattern, each with its cost by the machine's model, the best first.
 
 Problem: which way is best depends on the pattern, the sizes and the machine; `evaluate` is fast
-enough to ask for all. Idea: direct; boxes of every number of stages, along the network's sides and
-over rank numbers, those with the least sum of sides; digits around the ring where the ranks are no
-power; node-aware where nodes hold several ranks; virtual grids for patterns that are not dense; and
-what others hand in. Bound: moves of messages (messages × stages), not seconds, so that the same
-input gives the same candidates everywhere.
+enough to ask for all.
+Idea: direct; boxes of every number of stages, along the network's sides and over rank numbers,
+those with the least sum of sides; digits around the ring where the ranks are no power; node-aware
+where nodes hold several ranks; virtual grids for patterns that are not dense; and what others hand
+in.
+Bound: moves of messages (messages × stages), not seconds, so that the same input gives the same
+candidates everywhere.
 """
 
 from __future__ import annotations

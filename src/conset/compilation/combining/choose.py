@@ -1,12 +1,13 @@
 """Choose: whether messages are combined, along which paths, and how the stages are scheduled.
 
 Problem: forwarding saves the start-up of messages and pays in bytes, copies and stages; which wins
-depends on pattern, sizes and machine. Idea: the cost model (`evaluate`) orders all candidates; the
-best few of them, and sending everything directly, are compiled, and the machine's model says what
-each takes as a whole, copying included (`compile_along`). Combining is chosen where it gains more
-than `WORTH`: it needs memory and processors that a direct exchange leaves alone. Guarantee: by what
-decides not slower than the direct schedule that the same options give. Complexity: a compile for
-each of `BOXES` + `MIXES` candidates, and the direct one.
+depends on pattern, sizes and machine.
+Idea: the cost model (`evaluate`) orders all candidates; the best few of them, and sending
+everything directly, are compiled, and the machine's model says what each takes as a whole, copying
+included (`compile_along`). Combining is chosen where it gains more than `WORTH`: it needs memory
+and processors that a direct exchange leaves alone.
+Guarantee: by what decides not slower than the direct schedule that the same options give.
+Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct one.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ Every stage by a method, then policy, sends in flight and posting order for the 
 
 Problem: a program is worth what its stages take together: a rank passes on what it got as soon as
 it has it, so stages overlap, and the schedule that is best for one stage alone need not be best in
-the chain. Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole
-program: a trial compiles all stages by one method at one contention and chains them into one
-schedule (`conset.schedule.program`), whose time the machine's model says, copying included. What is
-chosen is cut into its stages again.
+the chain.
+Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole program: a trial
+compiles all stages by one method at one contention and chains them into one schedule
+(`conset.schedule.program`), whose time the machine's model says, copying included. What is chosen
+is cut into its stages again.
 """
 
 from __future__ import annotations

@@ -4,19 +4,23 @@ So that no switch is due between them.
 
 Problem: a program executes phases in an order that is free in places; a switch is due between
 phases of different contexts; put phases into contexts, under the limits, so that few switches are
-due. Idea: a block that is repeated turns round: it runs its phases forth and back, so that the
-phase it ends with is the one it begins with again. Where one block follows another, one of the
-lightest phases of the one becomes its last and one of the other its first, if their connections may
-be open together with all that the two contexts already hold; of several such pairs the one with the
-fewest connections in all. What follows more often in the program is looked at first. Afterwards
-channels are numbered anew: schedules number them phase by phase; phases that are open together need
-numbers that differ between connections, while a connection that several phases share has one number
-at a node in all of them. Invariant: all connections of a context together keep the strictest limits
-of all schedules. Complexity: at most 16 × 16 pairs for each pair of schedules that follow one
-another, O(connections · hops) each. When it does nothing: blocks whose pattern has an order keep
-their phases' order and never turn. Not optimal: pairs are taken one after the other; the count
-without sharing stands beside the result. Reference: Feldmann, Stricker, Warfel, ConSet, section 2:
-building blocks, phases, and `instantiate phase`.
+due.
+Idea: a block that is repeated turns round: it runs its phases forth and back, so that the phase it
+ends with is the one it begins with again. Where one block follows another, one of the lightest
+phases of the one becomes its last and one of the other its first, if their connections may be open
+together with all that the two contexts already hold; of several such pairs the one with the fewest
+connections in all. What follows more often in the program is looked at first.
+Afterwards channels are numbered anew: schedules number them phase by phase; phases that are open
+together need numbers that differ between connections, while a connection that several phases share
+has one number at a node in all of them.
+Invariant: all connections of a context together keep the strictest limits of all schedules.
+Complexity: at most 16 × 16 pairs for each pair of schedules that follow one another, O(connections
+· hops) each.
+When it does nothing: blocks whose pattern has an order keep their phases' order and never turn.
+Not optimal: pairs are taken one after the other; the count without sharing stands beside the
+result.
+Reference: Feldmann, Stricker, Warfel, ConSet, section 2: building blocks, phases, and `instantiate
+phase`.
 """
 
 from __future__ import annotations

@@ -175,8 +175,8 @@ class Routing(ValueObject):
 
         `known`: each route. `hashed`: one route for each pair, drawn by the seed; it stands for
         what real switches do and nobody knows, so loads and bounds are expectations over the hash,
-        and simulations use the sample. `adaptive`: switches decide as messages come; loads of links
-        are fractions of messages.
+        and simulations use the sample.
+        `adaptive`: switches decide as messages come; loads of links are fractions of messages.
         """
         return KNOWLEDGE.get(self.rule, "known")
 

@@ -1,23 +1,21 @@
 """Evaluate: what paths cost on a machine, by its words, without an event in time.
 
 Problem: compare many ways to combine one pattern; the models of events are too slow for hundreds of
-candidates. Idea: processors and ports are served in order, stage by stage, all ranks at once. A
-rank sends the bundles of a stage one after the other, first those that are forwarded; then it
-takes, in the order in which they arrive, the bundles it has to forward, and goes on to the next
-stage. Bundles that end at it are taken after the last stage.
-    send        send_overhead + bytes / copy where it is packed, then its bytes leave at the rate of
-                the port
-    on its way  inject + eject + per_transfer + hop × links of the route (and signals above the
-                eager threshold)
-    port        ranks of a node share it, out and in: bundles pass in order
-    link        bundles pass in order the one link of their route that carries most in the stage
-    receive     receive_overhead + bytes / copy where it is packed
-    set-up      once for each rank and stage in which it sends or receives
-With `processors = one` a rank receives when it has sent, with `two` both go on at once; with
-`shared` nothing is over before each node has done the work of all its ranks. A bundle inside a node
-uses no port and has no latency; its bytes are copied at `copy`. Left out: the other links of a
-route, `in_flight`, and phases within a stage; the models of events know them. Complexity: O(bundles
-log bundles + hops of all bundles) time and memory for each stage.
+candidates.
+Idea: processors and ports are served in order, stage by stage, all ranks at once. A rank sends the
+bundles of a stage one after the other, first those that are forwarded; then it takes, in the order
+in which they arrive, the bundles it has to forward, and goes on to the next stage. Bundles that end
+at it are taken after the last stage. send send_overhead + bytes / copy where it is packed, then its
+bytes leave at the rate of the port on its way inject + eject + per_transfer + hop × links of the
+route (and signals above the eager threshold) port ranks of a node share it, out and in: bundles
+pass in order link bundles pass in order the one link of their route that carries most in the stage
+receive receive_overhead + bytes / copy where it is packed set-up once for each rank and stage in
+which it sends or receives With `processors = one` a rank receives when it has sent, with `two` both
+go on at once; with `shared` nothing is over before each node has done the work of all its ranks. A
+bundle inside a node uses no port and has no latency; its bytes are copied at `copy`.
+Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events
+know them.
+Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
 """
 
 from __future__ import annotations

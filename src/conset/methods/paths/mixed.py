@@ -4,19 +4,19 @@ Improved by search.
 
 Problem: a few ranks have very many messages, or a few messages very many bytes. Paths through a box
 help the first and cost the rest, whose bytes then travel several times; and sparse patterns have a
-structure that no box follows. Idea: two ways to paths, used alone and one after the other.
-    threshold   only messages of a rank with many (at either end) that are small enough take the
-                box; all others go directly in the first stage
-    merge       a local search from any paths, direct ones with empty stages added among them: a
-                bundle whose parts may go in another stage, or by way of a third rank, in bundles
-                that are sent anyway is given up; no step may raise the sum of all work, nor the
-                work of a rank between two waits above a limit
-Thresholds and limits are tried on a ladder; `evaluate` decides. Invariant: a message above the size
-threshold goes directly; merging never adds work. Complexity: O(messages · stages) for a threshold,
-O(bundles · shorter list of partners · stages²) for a pass of merging. The search is bounded by
-moves (messages · stages), not by seconds: the same input gives the same paths everywhere. When:
-skewed, local or irregular patterns, and sizes that differ. When not: a complete exchange, where
-boxes are optimal and local search does not find their coordinates.
+structure that no box follows.
+Idea: two ways to paths, used alone and one after the other. threshold only messages of a rank with
+many (at either end) that are small enough take the box; all others go directly in the first stage
+merge a local search from any paths, direct ones with empty stages added among them: a bundle whose
+parts may go in another stage, or by way of a third rank, in bundles that are sent anyway is given
+up; no step may raise the sum of all work, nor the work of a rank between two waits above a limit
+Thresholds and limits are tried on a ladder; `evaluate` decides.
+Invariant: a message above the size threshold goes directly; merging never adds work.
+Complexity: O(messages · stages) for a threshold, O(bundles · shorter list of partners · stages²)
+for a pass of merging. The search is bounded by moves (messages · stages), not by seconds: the same
+input gives the same paths everywhere.
+When: skewed, local or irregular patterns, and sizes that differ. When not: a complete exchange,
+where boxes are optimal and local search does not find their coordinates.
 """
 
 from __future__ import annotations

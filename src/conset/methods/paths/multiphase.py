@@ -8,16 +8,18 @@ coordinate in dimension j and its own in all others, so that a rank sends to at 
 in a stage: all-to-all on N ranks takes sum(side - 1) bundles a rank instead of N - 1. `radix` does
 the same with the digits of the distance (target - source) modulo N, which needs no box (Bruck).
 Invariant: after stage j a message has its target's coordinates in the first j dimensions.
-Complexity: O(messages · stages) time and memory. When: dense patterns of small messages. When not:
-few partners, or messages so long that their bytes, which travel up to once a stage, cost more than
-overheads. Departure: a box may have more cells than ranks; a message whose next cell is empty
-stays, and the stage after corrects both coordinates. Matched boxes: with dimension-ordered routes,
-where a coordinate of the box is one or several whole dimensions of the network and stages follow
-the order of routing, the routes of a path laid end to end are the direct route; every link carries
-exactly the bytes that it would carry directly. A coordinate inside a dimension keeps a stage in its
-line. Sources: S. H. Bokhari, "Multiphase complete exchange", IEEE Trans. Computers 45 (1996); J.
-Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all
-communications in multiport message-passing systems", IEEE Trans. Parallel Distrib. Syst. 8 (1997).
+Complexity: O(messages · stages) time and memory.
+When: dense patterns of small messages. When not: few partners, or messages so long that their
+bytes, which travel up to once a stage, cost more than overheads.
+Departure: a box may have more cells than ranks; a message whose next cell is empty stays, and the
+stage after corrects both coordinates.
+Matched boxes: with dimension-ordered routes, where a coordinate of the box is one or several whole
+dimensions of the network and stages follow the order of routing, the routes of a path laid end to
+end are the direct route; every link carries exactly the bytes that it would carry directly. A
+coordinate inside a dimension keeps a stage in its line.
+Sources: S. H. Bokhari, "Multiphase complete exchange", IEEE Trans. Computers 45 (1996); J. Bruck,
+C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient algorithms for all-to-all communications
+in multiport message-passing systems", IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 
 Virtual grid: a box of ranks in an order made for the pattern or the machine.
 
@@ -25,31 +27,36 @@ For irregular patterns.
 
 Problem: in an irregular pattern neighbours have any numbers; in a box over rank numbers nearly
 every message changes every coordinate, takes as many hops as there are stages and shares its
-bundles with few. Idea: number ranks so that those who talk to each other lie near in the box: they
-share all coordinates but one or two, and travel fewer hops. Then every rank sends at most
-sum(side - 1) bundles, however many partners it has. Orders: `identity`; `machine`, by nodes, laid
-along the network's routes where the box fits it; `gray`, by the machine's order with neighbours in
-it differing in one bit; `traffic`, reverse Cuthill-McKee on who talks to whom. Complexity:
-O(messages · stages), and O(messages log messages) for `traffic`. Sources: O. Selvitopi and C.
-Aykanat, "Regularizing irregularly sparse point-to-point communications", SC'19, for the virtual
-process topology; E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices",
-1969, for the order, which is theirs reversed (J. A. George).
+bundles with few.
+Idea: number ranks so that those who talk to each other lie near in the box: they share all
+coordinates but one or two, and travel fewer hops. Then every rank sends at most sum(side - 1)
+bundles, however many partners it has.
+Orders: `identity`; `machine`, by nodes, laid along the network's routes where the box fits it;
+`gray`, by the machine's order with neighbours in it differing in one bit; `traffic`, reverse
+Cuthill-McKee on who talks to whom.
+Complexity: O(messages · stages), and O(messages log messages) for `traffic`.
+Sources: O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
+communications", SC'19, for the virtual process topology; E. Cuthill and J. McKee, "Reducing the
+bandwidth of sparse symmetric matrices", 1969, for the order, which is theirs reversed (J. A.
+George).
 
 Node-aware: what one node sends another travels in one message.
 
 In three steps, or in one message per sending rank (two steps).
 
 Problem: with several ranks on a node every rank sends to ranks of the same other nodes, and each
-message costs overheads, injection and its share of the node's port. Idea: gather on the sending
-node what goes to one node at one rank, send it, scatter it on the receiving node. Who carries is
-spread: nodes that a node sends to, the most bytes first, are dealt to its ranks forwards and
-backwards in turns; nodes that it receives from likewise, beginning at the last rank. In two steps a
-rank itself sends what it has for a node to one rank there, and nothing is gathered. Messages inside
-a node go directly in the first stage, together with what is gathered there. Complexity: O(messages
-log messages) time, O(messages) memory. When: many ranks on a node, patterns in which pairs of nodes
-have many messages. When not: one rank on a node. Source: A. Bienz, W. D. Gropp and L. N. Olson,
-"Reducing communication in algebraic multigrid with multi-step node aware communication", Int. J.
-High Perform. Comput. Appl. 34 (2020).
+message costs overheads, injection and its share of the node's port.
+Idea: gather on the sending node what goes to one node at one rank, send it, scatter it on the
+receiving node. Who carries is spread: nodes that a node sends to, the most bytes first, are dealt
+to its ranks forwards and backwards in turns; nodes that it receives from likewise, beginning at the
+last rank. In two steps a rank itself sends what it has for a node to one rank there, and nothing is
+gathered. Messages inside a node go directly in the first stage, together with what is gathered
+there.
+Complexity: O(messages log messages) time, O(messages) memory.
+When: many ranks on a node, patterns in which pairs of nodes have many messages. When not: one rank
+on a node.
+Source: A. Bienz, W. D. Gropp and L. N. Olson, "Reducing communication in algebraic multigrid with
+multi-step node aware communication", Int. J. High Perform. Comput. Appl. 34 (2020).
 """
 
 from __future__ import annotations

@@ -3,20 +3,27 @@
 Problem: phases of connections are given, several to a node; each lasts as long as its busiest port
 or link. Which connection stands in which phase is mostly free: move them so that the sum over
 phases of the largest load is least, under the limits that the phases keep, with as many phases at
-most. Idea: annealing by moves of one transfer to another phase and swaps of two, half of them at
-the busiest line of a phase. What is annealed is the sum over phases of the 24-norm of the loads:
-the largest alone would not see that the runner-up shrinks. A transfer keeps its route where that
-has room in the other phase, else it takes a shortest path over nodes and links with room (only
-where routes may be chosen); if there is none the move is dropped. Invariant: limits are kept after
-every move; what is given is the best seen, never worse than what came in. Bound: the work of the
-busiest port in all phases together (2 · w_max of the text's serial processors); it stops there.
+most.
+Idea: annealing by moves of one transfer to another phase and swaps of two, half of them at the
+busiest line of a phase. What is annealed is the sum over phases of the 24-norm of the loads: the
+largest alone would not see that the runner-up shrinks. A transfer keeps its route where that has
+room in the other phase, else it takes a shortest path over nodes and links with room (only where
+routes may be chosen); if there is none the move is dropped.
+Invariant: limits are kept after every move; what is given is the best seen, never worse than what
+came in.
+Bound: the work of the busiest port in all phases together (2 · w_max of the text's serial
+processors); it stops there.
 Effort: 1,000,000 steps each, temperature from 0.02 to 0.0002 of the mean length of a phase,
-geometric. Complexity: O(steps · hops), with new routes O(steps · links) at worst; O(phases ·
-(nodes + links) + hops) in memory. Order: messages that `before` names stay where they are. Split
-messages: where whole ones cannot reach the bound see `split`. Measured: all 5 finite-element
-patterns of the text's sizes end at the bound, 28 to 37 % below unbalanced phases; the event list
-then needs 1.00 to 1.04 times 2 · w_max (benchmarks/bench_unequal.py). Reference: none; norms as in
-multiprocessor scheduling (Awerbuch et al., doi:10.1109/SFCS.1995.492494).
+geometric.
+Complexity: O(steps · hops), with new routes O(steps · links) at worst; O(phases · (nodes + links) +
+hops) in memory.
+Order: messages that `before` names stay where they are.
+Split messages: where whole ones cannot reach the bound see `split`.
+Measured: all 5 finite-element patterns of the text's sizes end at the bound, 28 to 37 % below
+unbalanced phases; the event list then needs 1.00 to 1.04 times 2 · w_max
+(benchmarks/bench_unequal.py).
+Reference: none; norms as in multiprocessor scheduling (Awerbuch et al.,
+doi:10.1109/SFCS.1995.492494).
 
 Splitting messages over several phases, where whole ones cannot balance them.
 
@@ -27,12 +34,14 @@ stand: least is the sum over phases of the busiest line. It starts from one plac
 Its prices say which further places (message, phase) would help; the most wanted for which the
 limits have room are added, those that carry nothing leave, and it is solved again, while that helps
 (column generation). A basic solution of a program with L lines and P phases splits at most P · L
-messages, in practice a few. Invariant: limits hold with every place taken; parts add up to
-messages, byte for byte. Guarantee: never longer than what came in, the overheads of the parts
-included. Complexity: some ten linear programs of (messages + places) columns and phases · lines
-rows: seconds at thousands of messages. Routes stay as they are. Order: messages that `before` names
-stay whole. Reference: column generation, Dantzig, Wolfe, doi:10.1287/opre.8.1.101; programs by
-HiGHS, through SciPy.
+messages, in practice a few.
+Invariant: limits hold with every place taken; parts add up to messages, byte for byte.
+Guarantee: never longer than what came in, the overheads of the parts included.
+Complexity: some ten linear programs of (messages + places) columns and phases · lines rows: seconds
+at thousands of messages. Routes stay as they are.
+Order: messages that `before` names stay whole.
+Reference: column generation, Dantzig, Wolfe, doi:10.1287/opre.8.1.101; programs by HiGHS, through
+SciPy.
 """
 
 from __future__ import annotations

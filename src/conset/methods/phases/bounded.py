@@ -1,44 +1,50 @@
 """bounded: complete exchange on a mesh or torus, with a limit on the contention of links.
 
 Problem: every rank sends one message to every other one over dimension-order routes; a node sends
-and receives at most one message in a phase, a link carries at most c. Idea: every ordered pair of
-nodes of a side stands once in a family of permutations that load the side's links evenly; the sides
-are combined so that what meets on a link stands in different steps, and steps are merged as far as
-c allows. One construction per file in `complete_exchange`, each with its proof in short; where none
-meets the bound, a search packs the leftovers. The table of them is
-`complete_exchange.chooser.CONSTRUCTIONS`. Invariant: send 1, receive 1, link c in every phase, also
-where c is larger than any use of it. Guarantee: never more phases than the best construction.
-Bound: the larger of N - 1 and the largest load of a link over c.
-    mesh n × n, 4 | n ⌈n³/4c⌉ for every c ≤ n/4: the bound; each rank's part in O(1) per step
-    (`partner_at`) mesh n × n, other n the bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it
-    for n = 4m+1; n² at c = ⌈n/4⌉
-    mesh R × C               the bound at c = 1 on nearly all rectangles
-    mesh, d sides of 4m      n^{d+1}/4c where c | m
-    torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see
-                             the files
+and receives at most one message in a phase, a link carries at most c.
+Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the
+side's links evenly; the sides are combined so that what meets on a link stands in different steps,
+and steps are merged as far as c allows. One construction per file in `complete_exchange`, each with
+its proof in short; where none meets the bound, a search packs the leftovers. The table of them is
+`complete_exchange.chooser.CONSTRUCTIONS`.
+Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
+Guarantee: never more phases than the best construction.
+Bound: the larger of N - 1 and the largest load of a link over c. mesh n × n, 4 | n ⌈n³/4c⌉ for
+every c ≤ n/4: the bound; each rank's part in O(1) per step (`partner_at`) mesh n × n, other n the
+bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it for n = 4m+1; n² at c = ⌈n/4⌉ mesh R × C
+the bound at c = 1 on nearly all rectangles mesh, d sides of 4m n^{d+1}/4c where c | m torus the
+bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
 Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more
-where not. When not to use it: any pattern but the complete exchange. On a graph, such as a box with
-dead nodes or links, it searches and says so. Reference: Bokhari, Nicol: Balancing contention and
-synchronization on the Intel Paragon (1997), section 5, after Scott (DMCC 1991). Departures: every
-c, not only those that divide n/4; every box, not only squares with 4 | n.
+where not.
+When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes
+or links, it searches and says so.
+Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997),
+section 5, after Scott (DMCC 1991). Departures: every c, not only those that divide n/4; every box,
+not only squares with 4 | n.
 
 scott: a complete exchange on a square mesh in n³/4 phases without contention.
 
 That is the fewest there can be.
 
 Problem: a complete exchange on an n × n mesh with routes along the row first, no link used twice in
-a phase. Idea: fold each side; a pair of folded nodes makes two cycles of four nodes that load every
-link between them exactly once in each direction. Each phase combines one such cycle in every row
-with one in every column: 4n nodes are active, a fraction 4/n. Invariant: one send, one receive per
-node and one message per link in every phase; every pair of nodes once. Guarantee: n³/4 phases, the
-bisection bound: the n links across the middle carry n⁴/4 messages each way. Complexity: O(messages)
-in time and memory; the core walks the phases by formula. When to use it: where a link must carry
-one message at a time and nothing else counts. `bounded` merges c of these phases into one and has
-any other side as well. Departures: Scott's own list of phases is in neither text; this is the
-closed form of `bounded` at contention 1, which equals the phases that Bokhari and Nicol print up to
-their order. Parts of a complete exchange are taken too: phases without messages vanish. Reference:
+a phase.
+Idea: fold each side; a pair of folded nodes makes two cycles of four nodes that load every link
+between them exactly once in each direction. Each phase combines one such cycle in every row with
+one in every column: 4n nodes are active, a fraction 4/n.
+Invariant: one send, one receive per node and one message per link in every phase; every pair of
+nodes once.
+Guarantee: n³/4 phases, the bisection bound: the n links across the middle carry n⁴/4 messages each
+way.
+Complexity: O(messages) in time and memory; the core walks the phases by formula.
+When to use it: where a link must carry one message at a time and nothing else counts. `bounded`
+merges c of these phases into one and has any other side as well.
+Departures: Scott's own list of phases is in neither text; this is the closed form of `bounded` at
+contention 1, which equals the phases that Bokhari and Nicol print up to their order. Parts of a
+complete exchange are taken too: phases without messages vanish.
+Reference:
 Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 4,
-after Scott: Efficient all-to-all communication patterns in hypercube and mesh topologies (1991).
+after
+Scott: Efficient all-to-all communication patterns in hypercube and mesh topologies (1991).
 """
 
 from __future__ import annotations

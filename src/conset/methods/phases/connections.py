@@ -5,27 +5,33 @@ The routes are the compiler's choice.
 Problem: cut a pattern into phases and give every connection a route; a route takes one of K
 channels in every node it visits, both ends included. Links and ports have no limit unless asked,
 but they are shared: a phase lasts as long as its busiest port or link. Wanted: the shortest time,
-or with `objective=phases` the fewest phases and then the least ΣL. Idea: several routers know
-different parts of the answer (`connection_routers.table`): the text's sequential one answers
-always, slots of a closed form and orbits of translations serve what is symmetric, negotiation the
-rest. All that apply are asked, the best by the objective is kept; none after one that is proved to
-be the best. Invariant: every limit is kept in every phase; the channels of a node are numbered and
-used once in a phase. Order: kept inside phases, by their lists, as across them; it costs no phases.
-Routers of symmetric patterns refuse it. Unequal sizes: bytes are balanced over the phases of what
-each router gives (`balance`), and messages of the best split over several phases where that is
-shorter (`split`). A router that is asked for by name gives its own phases as they are. Lists: where
-a node has few transfers in flight, which of a phase goes first decides: slots and orbits are listed
-as they were made, other phases as an event list would start their transfers (`event_list`).
-Guarantee: never worse than any of the routers alone at the same effort and seed. Complexity: that
-of the routers. When to use it: machines that hold open what a phase needs: logical channels,
-circuits, optical switches. Minimum bandwidths and maximum latencies (`min_bandwidth`,
-`max_latency`): a port or link with u users gives each 1/u of its rate, and an element waits there
-for u flits. The sequential router keeps any demands. Equal bandwidths become limits on users, which
-every router keeps; so do latencies, by limits that are strict enough on shortest routes. What
-breaks a demand all the same is not taken. A connection that would not get its demand if it were
-alone is refused by name. A number of phases that is asked for (`phases`) is met exactly: routers
-that need more are left out, of one that needs fewer the phases with the most transfers are halved.
-Channels: the default of a machine without hard limits is 12, as on iWarp. Reference: Feldmann,
+or with `objective=phases` the fewest phases and then the least ΣL.
+Idea: several routers know different parts of the answer (`connection_routers.table`): the text's
+sequential one answers always, slots of a closed form and orbits of translations serve what is
+symmetric, negotiation the rest. All that apply are asked, the best by the objective is kept; none
+after one that is proved to be the best.
+Invariant: every limit is kept in every phase; the channels of a node are numbered and used once in
+a phase.
+Order: kept inside phases, by their lists, as across them; it costs no phases. Routers of symmetric
+patterns refuse it.
+Unequal sizes: bytes are balanced over the phases of what each router gives (`balance`), and
+messages of the best split over several phases where that is shorter (`split`). A router that is
+asked for by name gives its own phases as they are.
+Lists: where a node has few transfers in flight, which of a phase goes first decides: slots and
+orbits are listed as they were made, other phases as an event list would start their transfers
+(`event_list`).
+Guarantee: never worse than any of the routers alone at the same effort and seed.
+Complexity: that of the routers.
+When to use it: machines that hold open what a phase needs: logical channels, circuits, optical
+switches. Minimum bandwidths and maximum latencies (`min_bandwidth`, `max_latency`): a port or link
+with u users gives each 1/u of its rate, and an element waits there for u flits. The sequential
+router keeps any demands. Equal bandwidths become limits on users, which every router keeps; so do
+latencies, by limits that are strict enough on shortest routes. What breaks a demand all the same is
+not taken. A connection that would not get its demand if it were alone is refused by name. A number
+of phases that is asked for (`phases`) is met exactly: routers that need more are left out, of one
+that needs fewer the phases with the most transfers are halved.
+Channels: the default of a machine without hard limits is 12, as on iWarp.
+Reference: Feldmann,
 Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
 Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port or link in phase p,
 ΣL their sum.

@@ -2,27 +2,31 @@
 
 Problem: with a barrier after every phase a phase lasts as long as its longest message, and each
 costs a barrier and a set-up; cut a pattern of unequal sizes so that all this adds up to little,
-under any limits. Idea: the fewest phases mix large and small. First fit in the order of falling
-length puts each message into the first phase with room, so that the long ones share theirs. Then
-anneal, with as many phases: half the time take the longest message of a random phase, else any
-message, and a random other phase for it (for a longest one rather a phase that lasts as long
-anyway); alternately (i) by a Kempe chain: what holds its place there comes back in exchange, what
-that displaces goes there, and so on, up to 12 messages; (ii) by ejection: up to 3 messages in its
-way go where they raise the longest of a phase least. Accepted as Metropolis has it. Start: first
-fit by length, or by longest routes (as `first-fit`) where that is shorter. Invariant: limits and
-order are kept after every move; the best phases seen are given. Complexity: first fit as
-`first-fit`; annealing O(steps · (hops + messages of a phase)) in time, O(phases · contended
-resources) in memory. Left out above 2^27 entries, and under the duplex rule, whose state is not
-that of one resource. Effort: 500,000 steps each; it stops early at the bound (the sum of the i-th
-longest at any port or link). Temperature: geometric, in parts of the mean length of a phase: from
-0.05, or 12 / messages where that is less, to a twentieth of that, at most 0.0002. (The notes' 0.02
-undoes first fit where there are some thousand messages.) When to use it: sizes differ and there are
-barriers. Without barriers `event-list` is better by far. Measured: 64 nodes, d-regular, annealed
-over the bound: 1.003 to 1.014 where only nodes limit, 1.007 to 1.06 with links. Guarantee: never
-longer than first fit by length and than one sweep of `first-fit`. Order: kept by phases; moves that
-break it are refused. Reference: none for the whole; list scheduling by decreasing length of
-batches, Kempe chains and ejections as in graph colouring (Johnson, Aragon, McGeoch, Schevon,
-doi:10.1287/opre.39.3.378).
+under any limits.
+Idea: the fewest phases mix large and small. First fit in the order of falling length puts each
+message into the first phase with room, so that the long ones share theirs. Then anneal, with as
+many phases: half the time take the longest message of a random phase, else any message, and a
+random other phase for it (for a longest one rather a phase that lasts as long anyway); alternately
+(i) by a Kempe chain: what holds its place there comes back in exchange, what that displaces goes
+there, and so on, up to 12 messages; (ii) by ejection: up to 3 messages in its way go where they
+raise the longest of a phase least. Accepted as Metropolis has it.
+Start: first fit by length, or by longest routes (as `first-fit`) where that is shorter.
+Invariant: limits and order are kept after every move; the best phases seen are given.
+Complexity: first fit as `first-fit`; annealing O(steps · (hops + messages of a phase)) in time,
+O(phases · contended resources) in memory. Left out above 2^27 entries, and under the duplex rule,
+whose state is not that of one resource.
+Effort: 500,000 steps each; it stops early at the bound (the sum of the i-th longest at any port or
+link).
+Temperature: geometric, in parts of the mean length of a phase: from 0.05, or 12 / messages where
+that is less, to a twentieth of that, at most 0.0002. (The notes' 0.02 undoes first fit where there
+are some thousand messages.)
+When to use it: sizes differ and there are barriers. Without barriers `event-list` is better by far.
+Measured: 64 nodes, d-regular, annealed over the bound: 1.003 to 1.014 where only nodes limit, 1.007
+to 1.06 with links.
+Guarantee: never longer than first fit by length and than one sweep of `first-fit`.
+Order: kept by phases; moves that break it are refused.
+Reference: none for the whole; list scheduling by decreasing length of batches, Kempe chains and
+ejections as in graph colouring (Johnson, Aragon, McGeoch, Schevon, doi:10.1287/opre.39.3.378).
 """
 
 from __future__ import annotations

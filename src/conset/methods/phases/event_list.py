@@ -2,30 +2,35 @@
 
 Problem: give every transfer of a phase a start and an end such that a port carries one transfer at
 a time and a link one per unit of its width, and the last end comes early. As a method of its own it
-takes all messages as one phase. Idea: at every event (the start, and whenever transfers end) look
-at those that wait for a line just freed, by falling priority: the most unfinished work on any line
-they hold, longer ones first among equals. Start each whose lines are all free. So the line that has
-most to do is never kept waiting by one that has time. Then restart, every priority times a factor
-of its transfer: that of the best run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform
-in [0, 1); runs as good as the best take its place. The shortest timetable of every phase is kept.
-Where durations are nearly equal going greedily loses a round or two. So the phases of `coloring`
-(ports alone, no order) and of a sweep of `first-fit` are timed, too: every line takes its transfers
-phase by phase, each as soon as it is free, without barriers. The shortest of the three stands.
+takes all messages as one phase.
+Idea: at every event (the start, and whenever transfers end) look at those that wait for a line just
+freed, by falling priority: the most unfinished work on any line they hold, longer ones first among
+equals. Start each whose lines are all free. So the line that has most to do is never kept waiting
+by one that has time. Then restart, every priority times a factor of its transfer: that of the best
+run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform in [0, 1); runs as good as the
+best take its place. The shortest timetable of every phase is kept. Where durations are nearly equal
+going greedily loses a round or two. So the phases of `coloring` (ports alone, no order) and of a
+sweep of `first-fit` are timed, too: every line takes its transfers phase by phase, each as soon as
+it is free, without barriers. The shortest of the three stands.
 Invariant: at every instant the transfers in flight hold disjoint units; in the event list no
-transfer waits while all it holds is free. Complexity: O(restarts · messages · degree · hops) in
-time: a transfer is looked at when one of its lines becomes free. O(messages + sum of hops) in
-memory, as routes are stored here. Restarts stop when a phase ends with its busiest line, which
-nothing beats, and become fewer above about 3,000 messages of degree 50. When to use it: sizes
-differ and barriers hurt; means of 10 regular patterns on 64 nodes are 1.000 to 1.004 times the
-busiest port where only nodes limit, 1.000 to 1.031 times the busiest port or link of the 6-cube.
-The executor keeps the order of the transfers, not the times. Guarantee: for ports alone and without
-an order at most twice the busiest port: when the last transfer to end has to wait, one of its two
-ports is busy, so its start is at most what both have besides it. With links none. Order: a transfer
-becomes ready when all before it have ended. Half-duplex machines: a node has one line for what it
-sends and receives. Departures: the text's AS (`timetable_as`) fills gaps of a global table
-processor by processor; this one goes by time and is 3 to 16 % shorter on its finite-element
-patterns. Independent restarts, all factors new (the notes'), gain half. Reference: list scheduling
-of open shops, Gonzalez, Sahni, doi:10.1145/321978.321985; none for the restarts.
+transfer waits while all it holds is free.
+Complexity: O(restarts · messages · degree · hops) in time: a transfer is looked at when one of its
+lines becomes free. O(messages + sum of hops) in memory, as routes are stored here. Restarts stop
+when a phase ends with its busiest line, which nothing beats, and become fewer above about 3,000
+messages of degree 50.
+When to use it: sizes differ and barriers hurt; means of 10 regular patterns on 64 nodes are 1.000
+to 1.004 times the busiest port where only nodes limit, 1.000 to 1.031 times the busiest port or
+link of the 6-cube. The executor keeps the order of the transfers, not the times.
+Guarantee: for ports alone and without an order at most twice the busiest port: when the last
+transfer to end has to wait, one of its two ports is busy, so its start is at most what both have
+besides it. With links none.
+Order: a transfer becomes ready when all before it have ended.
+Half-duplex machines: a node has one line for what it sends and receives.
+Departures: the text's AS (`timetable_as`) fills gaps of a global table processor by processor; this
+one goes by time and is 3 to 16 % shorter on its finite-element patterns. Independent restarts, all
+factors new (the notes'), gain half.
+Reference: list scheduling of open shops, Gonzalez, Sahni, doi:10.1145/321978.321985; none for the
+restarts.
 
 `as`, the text's own scheduler of the transfers of a phase.
 
@@ -34,19 +39,23 @@ between them; give every one a start and an end such that a processor sends one 
 receives one at a time. Idea (AS, the automatic scheduler of the ConSet text): compute the duration
 of every connection; until all are scheduled take the processor with the largest MIN_TIME, of it the
 connection with the largest duration, and put that into the first gap of the timetable that is large
-enough on both processors; update MIN_TIME. Invariant: what is in the table overlaps nowhere; it is
-never moved again. Complexity: O(messages · (degree · hops + log messages)) in time, O(messages +
-sum of hops) in memory. When to use it: as the text's reference. `event-list` is 3 to 16 % shorter.
+enough on both processors; update MIN_TIME.
+Invariant: what is in the table overlaps nowhere; it is never moved again.
+Complexity: O(messages · (degree · hops + log messages)) in time, O(messages + sum of hops) in
+memory.
+When to use it: as the text's reference. `event-list` is 3 to 16 % shorter.
 Assumptions the text leaves open: MIN_TIME is the work a processor still has to schedule, what it
 sends and what it receives together; "its connection" may go either way; ties are broken at random,
-by the seed. Order: the text has an extended scheduler with constraints in a report that never
-became public. Here a connection may be chosen when all before it are in the table, and gaps before
-the last of their ends are not looked at. Departures: the text's table knows processors only, and it
-says itself that congestion is missing; here a transfer also holds a unit of every link of its
-route, as timetables promise (on a crossbar the two agree). A half-duplex machine has one line for
-each processor, as the text's Table 6 was predicted. Reference: Feldmann, Stricker, Warfel:
-Supporting sets of arbitrary connections on iWarp through communication context switches, Section
-4.4.2.
+by the seed.
+Order: the text has an extended scheduler with constraints in a report that never became public.
+Here a connection may be chosen when all before it are in the table, and gaps before the last of
+their ends are not looked at.
+Departures: the text's table knows processors only, and it says itself that congestion is missing;
+here a transfer also holds a unit of every link of its route, as timetables promise (on a crossbar
+the two agree). A half-duplex machine has one line for each processor, as the text's Table 6 was
+predicted.
+Reference: Feldmann, Stricker, Warfel: Supporting sets of arbitrary connections on iWarp through
+communication context switches, Section 4.4.2.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """naive: everything at once, in one phase.
 
-Problem: send a pattern with no scheduling at all, as a loop of non-blocking sends does. Idea: one
-phase; every rank posts its messages by index, or in the order asked for: by rising target, by
-rising distance so that no two ranks begin with one target, drawn, the longest first, pair by pair,
-or dimension by dimension. Invariant: none but that every message stands in the phase once. No limit
-is kept: ports and links are shared. Order: a message stands behind all that must end before it, and
-waits for them: first the messages without any before them, then those that follow one of these, and
-so on, by index or drawn. An order by targets or sizes that would put a message before one that it
-must follow is refused. Complexity: O(messages) in time and memory, O(messages · log(messages)) time
-where an order is asked for. When to use it: as the baseline, and where messages are so few or so
-short that no contention arises. Not on machines whose links or ports lose throughput under
-contention. Departures: the text's AC posts receives first, which is the executor's work here.
+Problem: send a pattern with no scheduling at all, as a loop of non-blocking sends does.
+Idea: one phase; every rank posts its messages by index, or in the order asked for: by rising
+target, by rising distance so that no two ranks begin with one target, drawn, the longest first,
+pair by pair, or dimension by dimension.
+Invariant: none but that every message stands in the phase once. No limit is kept: ports and links
+are shared.
+Order: a message stands behind all that must end before it, and waits for them: first the messages
+without any before them, then those that follow one of these, and so on, by index or drawn. An order
+by targets or sizes that would put a message before one that it must follow is refused.
+Complexity: O(messages) in time and memory, O(messages · log(messages)) time where an order is asked
+for.
+When to use it: as the baseline, and where messages are so few or so short that no contention
+arises. Not on machines whose links or ports lose throughput under contention.
+Departures: the text's AC posts receives first, which is the executor's work here.
 Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 3
 (AC).
 """

@@ -2,37 +2,41 @@
 
 Problem: cut a pattern into the fewest phases under any limits on ports, links and channels, over
 the machine's routes (`routes=fixed`) or over routes that are chosen with the phases
-(`routes=free`). Idea: fix the number of phases P and let every message stand somewhere, too many to
-a place if need be. Sweep after sweep the messages on overused places are taken out, one at a time
-in random order, and put where the sum of prices is least: a place costs for what is there now,
-times a weight that rises each time it was overused (its history). Places that all want become dear
-and those that can go elsewhere do. P starts at the bound and goes up; every P starts anew. With
-free routes a place is a path in a phase: A* over all phases at once, hops as the heuristic, a node
-costs 1, so detours are taken where they are cheaper than waiting. Prices, with over = max(0, used +
-1 - capacity): fixed routes over · (1 + history), a history of 0.2 for each message too many and
-sweep, which are whole numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes
-(1 + history) · (1 + pressure · over), less 1 for ports and links; pressure rises sweep by sweep
-(`Pressure`). Invariant: a message stands in one phase; an assignment without overuse keeps every
-limit. first-fit stands as the fallback, so the result never takes more phases. Complexity: a sweep
-reads hops · P prices for each message on an overused place (fixed), or searches a part of nodes · P
-states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for each P: 10 000 ·
-effort sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit). Where
-the steps ended a try, or it was hopeless (after 10 sweeps half as many too many as there are
-messages), P rises in doubling steps and the range is halved after the first success. Free routes
-start from what fixed ones give. If the first P fails, tries under steep pressure, which is nearly
-first fit with a path search, bring the number down before the gentle ones go on: on a torus with
-links of capacity 1 they need a tenth of the steps, on channels and links of capacity 2 and more
-they fail where gentle ones succeed. When to use it: sparse and irregular patterns, and wherever a
-phase more matters. Structured ones (a complete exchange on a mesh) have constructions that reach
-their bounds and cost nothing. Order: message j is kept out of the phases up to that of i before it
-as by another price that rises when it is paid. Exchange: with send 1 and receive 1, over fixed
-routes, messages and those that come back are placed together (see half_duplex); other values are
-refused. Departures: one A* over all phases in place of one for each; only rows that can fill are
-kept; prices are stored. Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50
-seeds: 0, 0.18, 0.98, 1.0, 1.0 phases above each bound at d = 4, 8, 16, 32, 48; complete exchange on
-the 8×8 torus with 12 channels: 27 phases, the bound, also with 3 messages a port and link at most
-(ΣL = 81). Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router
-for FPGAs, doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
+(`routes=free`).
+Idea: fix the number of phases P and let every message stand somewhere, too many to a place if need
+be. Sweep after sweep the messages on overused places are taken out, one at a time in random order,
+and put where the sum of prices is least: a place costs for what is there now, times a weight that
+rises each time it was overused (its history). Places that all want become dear and those that can
+go elsewhere do. P starts at the bound and goes up; every P starts anew. With free routes a place is
+a path in a phase: A* over all phases at once, hops as the heuristic, a node costs 1, so detours are
+taken where they are cheaper than waiting. Prices, with over = max(0, used + 1 - capacity): fixed
+routes over · (1 + history), a history of 0.2 for each message too many and sweep, which are whole
+numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes (1 + history) · (1 +
+pressure · over), less 1 for ports and links; pressure rises sweep by sweep (`Pressure`).
+Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit
+stands as the fallback, so the result never takes more phases.
+Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches
+a part of nodes · P states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for
+each P: 10 000 · effort sweeps with fixed routes, 400 · effort with free ones (300 where only
+channels limit). Where the steps ended a try, or it was hopeless (after 10 sweeps half as many too
+many as there are messages), P rises in doubling steps and the range is halved after the first
+success. Free routes start from what fixed ones give. If the first P fails, tries under steep
+pressure, which is nearly first fit with a path search, bring the number down before the gentle ones
+go on: on a torus with links of capacity 1 they need a tenth of the steps, on channels and links of
+capacity 2 and more they fail where gentle ones succeed.
+When to use it: sparse and irregular patterns, and wherever a phase more matters. Structured ones (a
+complete exchange on a mesh) have constructions that reach their bounds and cost nothing.
+Order: message j is kept out of the phases up to that of i before it as by another price that rises
+when it is paid.
+Exchange: with send 1 and receive 1, over fixed routes, messages and those that come back are placed
+together (see half_duplex); other values are refused.
+Departures: one A* over all phases in place of one for each; only rows that can fill are kept;
+prices are stored. Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50 seeds:
+0, 0.18, 0.98, 1.0, 1.0 phases above each bound at d = 4, 8, 16, 32, 48; complete exchange on the
+8×8 torus with 12 channels: 27 phases, the bound, also with 3 messages a port and link at most (ΣL =
+81).
+Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router for FPGAs,
+doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
 
 half-duplex: pairs of partners share phases by negotiation.
 
@@ -40,21 +44,27 @@ For nodes that send and receive at once in exchanges.
 
 Problem: a node that sends and receives in one phase does so with one partner (duplex = exchange),
 or pays for both in turn, as on the iPSC/860. Cut any pattern into the fewest phases of that kind,
-over paths that share no link. Idea: what the hardware does well is a pair: the message from x to y
-and the one that comes back are one item, a lone message is one too. An item takes both nodes whole
-and all links of both paths. Phases are then a colouring of the undirected multigraph of pairs with
-the links as further resources, found by negotiation (see negotiated). Invariant: a node has one
-item in a phase, so at most one partner. Complexity: that of negotiated with up to 100 000 · effort
-sweeps: sparse patterns are small, cheap to sweep and need many: at d = 4 on the 6-cube 400 sweeps
-are 0.9 units above the bound, 10 000 0.05, 100 000 none. Bound: the most distinct partners of a
-node (bounds/partners.py), which Vizing's theorem lets a colouring miss by one even without links.
+over paths that share no link.
+Idea: what the hardware does well is a pair: the message from x to y and the one that comes back are
+one item, a lone message is one too. An item takes both nodes whole and all links of both paths.
+Phases are then a colouring of the undirected multigraph of pairs with the links as further
+resources, found by negotiation (see negotiated).
+Invariant: a node has one item in a phase, so at most one partner.
+Complexity: that of negotiated with up to 100 000 · effort sweeps: sparse patterns are small, cheap
+to sweep and need many: at d = 4 on the 6-cube 400 sweeps are 0.9 units above the bound, 10 000
+0.05, 100 000 none.
+Bound: the most distinct partners of a node (bounds/partners.py), which Vizing's theorem lets a
+colouring miss by one even without links.
 When to use it: machines with half-duplex nodes. Where all nodes send and receive at once anyway,
-negotiated is shorter. Guarantee: no more phases than first-fit, nor than lp where lp keeps the same
-limits (hypercubes, or no limit on links). Departures: messages of an order stay alone, and so do
-two whose paths would meet on a link. Measured: 6-cube, d-regular both ways, 50 seeds: 0.06 phases
-above the bound at d = 4, none at 8, 16, 32, 48; rs-nl takes 13.1, 23.0, 40.0, 74.2, 100.9 units of
-time and lp 63 phases (benchmarks/bench_negotiated.py). Reference: the machine's rule: Wang, Ranka:
-Scheduling of unstructured communication on the Intel iPSC/860, Section 2.2.
+negotiated is shorter.
+Guarantee: no more phases than first-fit, nor than lp where lp keeps the same limits (hypercubes, or
+no limit on links).
+Departures: messages of an order stay alone, and so do two whose paths would meet on a link.
+Measured: 6-cube, d-regular both ways, 50 seeds: 0.06 phases above the bound at d = 4, none at 8,
+16, 32, 48; rs-nl takes 13.1, 23.0, 40.0, 74.2, 100.9 units of time and lp 63 phases
+(benchmarks/bench_negotiated.py).
+Reference: the machine's rule: Wang, Ranka: Scheduling of unstructured communication on the Intel
+iPSC/860, Section 2.2.
 """
 
 from __future__ import annotations

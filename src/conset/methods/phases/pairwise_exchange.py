@@ -4,21 +4,19 @@ They are pex, pex-gen, pex-gen-shift and gen.
 
 Problem: a complete exchange (or any part of one) in steps in which every rank sends to one partner
 and receives from one, fast on a mesh whose links are shared: what the machine's excess bandwidth
-carries at once need not be taken apart. Idea: in step i rank x sends to a fixed function of x and
-i.
-    pex            x XOR i, i = 1 … p - 1, on a power of two of ranks p.
-    pex-gen        x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent partners are
-                   skipped.
-    pex-gen-shift  as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen crowds: where p
-                   is just above q/2, nearly all ranks exchange in its first q/2 - 1 steps, few in
-                   the others. Now the numbers that nobody has lie at both ends of 0 … q - 1, and
-                   idle ranks are spread over all steps.
-    gen            (x + i) mod p, and from (x - i) mod p, i = 1 … p - 1, on any number of ranks.
+carries at once need not be taken apart.
+Idea: in step i rank x sends to a fixed function of x and i. pex x XOR i, i = 1 … p - 1, on a power
+of two of ranks p. pex-gen x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent
+partners are skipped. pex-gen-shift as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen
+crowds: where p is just above q/2, nearly all ranks exchange in its first q/2 - 1 steps, few in the
+others. Now the numbers that nobody has lie at both ends of 0 … q - 1, and idle ranks are spread
+over all steps. gen (x + i) mod p, and from (x - i) mod p, i = 1 … p - 1, on any number of ranks.
 Invariant: each is a permutation of the ranks, so there is one send and one receive per rank and
-step; x ↦ x XOR i is its own inverse, so all but gen exchange with one partner. Complexity:
-O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule with one send
-per step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p is just above
-q/2. When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are
+step; x ↦ x XOR i is its own inverse, so all but gen exchange with one partner.
+Complexity: O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule
+with one send per step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p
+is just above q/2.
+When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are
 cheap, pex-gen-shift where p is just below a power of two (pex-gen is the text's reference), gen
 where exchanges are not cheaper than other pairs of sends and receives; on a ring of processes it is
 what MPI libraries do. On a hypercube pex has no contention; there `lp`, the same steps, also
@@ -59,16 +57,19 @@ Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (
 lp: linear permutations, pairwise exchanges with the XOR partner.
 
 Problem: cut any pattern on N ranks into phases in which a rank sends to one and receives from one,
-its partner. Idea: in phase k = 1 … 2^⌈lg N⌉ - 1 rank i exchanges with rank i XOR k. Every pair of
-ranks meets exactly once, so a message from i to j belongs to phase i XOR j and nothing has to be
-searched. Invariant: i ↦ i XOR k is a permutation and its own inverse: one send, one receive, one
-partner per rank and phase. On a hypercube with e-cube routes no link is taken twice either: a route
-that leaves node u across bit b comes from the one source whose upper bits are those of u and whose
-bits below b are those of u XOR k. Complexity: O(messages) in time and memory. When to use it: dense
-patterns, and machines where only an exchange overlaps sending with receiving. Sparse ones pay
-nearly all of the 2^⌈lg N⌉ - 1 phases. Departures: any number of ranks (absent partners are skipped)
-and phases without messages vanish; a pair has one message. Ranks need not be on the nodes of their
-numbers: a placement that is linear over bits, as Gray code, leaves a hypercube's links free too.
+its partner.
+Idea: in phase k = 1 … 2^⌈lg N⌉ - 1 rank i exchanges with rank i XOR k. Every pair of ranks meets
+exactly once, so a message from i to j belongs to phase i XOR j and nothing has to be searched.
+Invariant: i ↦ i XOR k is a permutation and its own inverse: one send, one receive, one partner per
+rank and phase. On a hypercube with e-cube routes no link is taken twice either: a route that leaves
+node u across bit b comes from the one source whose upper bits are those of u and whose bits below b
+are those of u XOR k.
+Complexity: O(messages) in time and memory.
+When to use it: dense patterns, and machines where only an exchange overlaps sending with receiving.
+Sparse ones pay nearly all of the 2^⌈lg N⌉ - 1 phases.
+Departures: any number of ranks (absent partners are skipped) and phases without messages vanish; a
+pair has one message. Ranks need not be on the nodes of their numbers: a placement that is linear
+over bits, as Gray code, leaves a hypercube's links free too.
 Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 4.1,
 Figure 2.
 """

@@ -5,41 +5,46 @@ else are here: identity, Gray code, random.
 
 bisection: the network and the pattern cut in two together, again and again.
 
-Problem: put ranks on nodes so that Σ bytes · distance is small. Idea: cut the network along its
-longest side into two halves; divide the ranks it holds into as many as fit on each half, so that
-few bytes cross; go on with both halves, larger parts before smaller ones. Ranks that lie outside a
-part pull its ranks to the side that is nearer to where they are known to be (terminal propagation),
-so that halves are laid the right way round. A division is found from six starts (as ranks are
-numbered, sorted by the pull, grown from four ranks) by passes of pairwise moves that keep the sizes
-exact, the best of them kept. Invariant: every part of the network holds exactly as many ranks, and
-empty places, as fit on its nodes. Complexity: O(messages · log messages · log nodes) for each pass,
-at most 8 passes from 6 starts; O(messages) memory and a table of endpoints² distances up to 4096
-endpoints. When to use it: patterns with neighbourhoods (meshes, sparse matrices) whose ranks are
-numbered without regard to the network. Not for complete exchanges: every placement is the same
-there. Departures: networks without coordinates are cut between two nodes that lie far apart, each
-other node with the nearer. Reference: Pellegrini, Static mapping by dual recursive bipartitioning,
+Problem: put ranks on nodes so that Σ bytes · distance is small.
+Idea: cut the network along its longest side into two halves; divide the ranks it holds into as many
+as fit on each half, so that few bytes cross; go on with both halves, larger parts before smaller
+ones. Ranks that lie outside a part pull its ranks to the side that is nearer to where they are
+known to be (terminal propagation), so that halves are laid the right way round. A division is found
+from six starts (as ranks are numbered, sorted by the pull, grown from four ranks) by passes of
+pairwise moves that keep the sizes exact, the best of them kept.
+Invariant: every part of the network holds exactly as many ranks, and empty places, as fit on its
+nodes.
+Complexity: O(messages · log messages · log nodes) for each pass, at most 8 passes from 6 starts;
+O(messages) memory and a table of endpoints² distances up to 4096 endpoints.
+When to use it: patterns with neighbourhoods (meshes, sparse matrices) whose ranks are numbered
+without regard to the network. Not for complete exchanges: every placement is the same there.
+Departures: networks without coordinates are cut between two nodes that lie far apart, each other
+node with the nearer.
+Reference: Pellegrini, Static mapping by dual recursive bipartitioning,
 doi:10.1109/SHPCC.1994.296682; Kernighan, Lin, doi:10.1002/j.1538-7305.1970.tb01770.x; Fiduccia,
 Mattheyses, doi:10.1145/800263.809204.
 
 annealed: ranks change places at random, ever more choosily, until few hops are left.
 
 Problem: put ranks on nodes so that Σ over messages of (hops + 1), the channels that all routes
-take, is small; for `annealed-bytes` the same with bytes times hops, what all links carry. Idea:
-from the better of the ranks as numbered and of recursive bisection, swap two places drawn at random
-(a place may be empty); take every swap that shortens the sum, and a longer one where it adds less
-than temperature times a random number from 0 to 1. The temperature starts at what a swap typically
-changes and falls to 10 % of it in 128 levels, the last of which takes nothing that costs. The
-cheapest state at the end of a level, or the start, is the result. Invariant: no node holds more
-ranks than it may; the result costs no more than the start. Complexity: O(degree) per swap; 3
-million swaps per unit of effort, fewer where ranks have more than a few dozen partners (a constant
-number of look-ups) or there are fewer than 64 places (a constant number of swaps of each pair);
-O(messages) memory and a table of endpoints² distances up to 4096 endpoints. When to use it:
-whenever a second at compile time is worth 25 to 40 % of the channels of a halo exchange.
+take, is small; for `annealed-bytes` the same with bytes times hops, what all links carry.
+Idea: from the better of the ranks as numbered and of recursive bisection, swap two places drawn at
+random (a place may be empty); take every swap that shortens the sum, and a longer one where it adds
+less than temperature times a random number from 0 to 1. The temperature starts at what a swap
+typically changes and falls to 10 % of it in 128 levels, the last of which takes nothing that costs.
+The cheapest state at the end of a level, or the start, is the result.
+Invariant: no node holds more ranks than it may; the result costs no more than the start.
+Complexity: O(degree) per swap; 3 million swaps per unit of effort, fewer where ranks have more than
+a few dozen partners (a constant number of look-ups) or there are fewer than 64 places (a constant
+number of swaps of each pair); O(messages) memory and a table of endpoints² distances up to 4096
+endpoints.
+When to use it: whenever a second at compile time is worth 25 to 40 % of the channels of a halo
+exchange.
 Departures: a linear threshold instead of an exponential makes the same decisions on every platform.
 Measured: see `tests/unit/test_placement_fem.py`; the hexahedral mesh of 20,000 elements in 64 parts
-on an 8×8 torus needs 3 phases of 12 channels where it needs 4 as numbered. Reference: Kirkpatrick,
-Gelatt, Vecchi, doi:10.1126/science.220.4598.671; the sum of hops as in Bokhari, On the mapping
-problem, doi:10.1109/TC.1981.1675756.
+on an 8×8 torus needs 3 phases of 12 channels where it needs 4 as numbered.
+Reference: Kirkpatrick, Gelatt, Vecchi, doi:10.1126/science.220.4598.671; the sum of hops as in
+Bokhari, On the mapping problem, doi:10.1109/TC.1981.1675756.
 """
 
 from __future__ import annotations

@@ -7,18 +7,20 @@ that share the data, and stages of a pipeline are farthest apart (D. Narayanan e
 Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021). Sizes are
 computed: bytes of one step of one kind.
 
-Mixture of experts (`generate_moe`) Problem: every token of every rank goes to `top` distinct
-experts; experts live on ranks. Popular experts make columns of very unequal sums, and others at
-every step. Idea: expert number i of a random order has weight (i + 1)^-skew; a token draws experts
-by weight without replacement. From one step to the next the order changes by one exchange of two
-experts, so that steps near each other are alike; tokens are drawn anew. How: successive draws by
-inverse distribution, all tokens at once; what a token has already is drawn again; the few that
-still collide after a bounded number of rounds take the first arrival in a race of exponential
-clocks of the experts that they have not, which has the same distribution. Invariant: a token holds
-distinct experts after every draw. Complexity: O(ranks * tokens * top * log experts) expected;
-memory of one rank's tokens. Source: D. Lepikhin et al., "GShard", ICLR 2021: experts on all ranks,
-a capacity per expert and group of tokens; what is above it is dropped. W. Fedus et al., "Switch
-Transformers", JMLR 23 (2022): the capacity factor.
+Mixture of experts (`generate_moe`)
+Problem: every token of every rank goes to `top` distinct experts; experts live on ranks. Popular
+experts make columns of very unequal sums, and others at every step.
+Idea: expert number i of a random order has weight (i + 1)^-skew; a token draws experts by weight
+without replacement. From one step to the next the order changes by one exchange of two experts, so
+that steps near each other are alike; tokens are drawn anew.
+How: successive draws by inverse distribution, all tokens at once; what a token has already is drawn
+again; the few that still collide after a bounded number of rounds take the first arrival in a race
+of exponential clocks of the experts that they have not, which has the same distribution.
+Invariant: a token holds distinct experts after every draw.
+Complexity: O(ranks * tokens * top * log experts) expected; memory of one rank's tokens.
+Source: D. Lepikhin et al., "GShard", ICLR 2021: experts on all ranks, a capacity per expert and
+group of tokens; what is above it is dropped. W. Fedus et al., "Switch Transformers", JMLR 23
+(2022): the capacity factor.
 """
 
 from __future__ import annotations

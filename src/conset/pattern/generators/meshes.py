@@ -2,14 +2,17 @@
 
 Adaptively refined blocks, and graphs with power-law degrees, over ranks.
 
-Adaptive refinement (`generate_amr`) Problem: halos of a simulation whose blocks are halved where
-something happens: neighbours differ in level, and ranks have unequal surfaces. Idea: a spherical
-front, its centre and radius drawn by the seed; blocks that it crosses are halved, level by level;
-then blocks are halved until neighbours across a face differ by one level at most (2:1). Ranks take
-equal numbers of blocks along a Morton curve. How: blocks are (level, coordinates) in a set; a face
-between equals is sent from each to the other, one between a block and a finer one as the cells of
-the coarser block, each way. Invariant: the blocks tile the box after every halving. Source: C.
-Burstedde, L. C. Wilcox, O. Ghattas, "p4est", SIAM J. Sci. Comput. 33 (2011), for balance and curve.
+Adaptive refinement (`generate_amr`)
+Problem: halos of a simulation whose blocks are halved where something happens: neighbours differ in
+level, and ranks have unequal surfaces.
+Idea: a spherical front, its centre and radius drawn by the seed; blocks that it crosses are halved,
+level by level; then blocks are halved until neighbours across a face differ by one level at most
+(2:1). Ranks take equal numbers of blocks along a Morton curve.
+How: blocks are (level, coordinates) in a set; a face between equals is sent from each to the other,
+one between a block and a finer one as the cells of the coarser block, each way.
+Invariant: the blocks tile the box after every halving.
+Source: C. Burstedde, L. C. Wilcox, O. Ghattas, "p4est", SIAM J. Sci. Comput. 33 (2011), for balance
+and curve.
 
 Partitioned graphs (`generate_partition`): a vertex is sent once to every other rank that has a
 neighbour of it.

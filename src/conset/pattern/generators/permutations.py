@@ -8,9 +8,9 @@ q ranks, rank (i, j) holds all of x, range i of y and range j of z; transpose 1 
 and range i of x, transpose 2 all of z and range j of y: ranks of one column of the grid, or of one
 row, send to each other.
 
-Ranges are as equal as whole numbers allow: number k of n over p starts at floor(k n / p). Source:
-S. Plimpton's and M. Pippig's pencils are the usual ones (M. Pippig, "PFFT", SIAM J. Sci. Comput.
-35, 2013).
+Ranges are as equal as whole numbers allow: number k of n over p starts at floor(k n / p).
+Source: S. Plimpton's and M. Pippig's pencils are the usual ones (M. Pippig, "PFFT", SIAM J. Sci.
+Comput. 35, 2013).
 """
 
 from __future__ import annotations

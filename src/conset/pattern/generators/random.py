@@ -4,32 +4,38 @@ If only the rows are regular the largest column dominates every schedule and hid
 so `random` is regular both ways:
 
 Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere
-(Wang and Ranka's test sets). Idea: d permutations, one after the other. Each starts uniform;
-positions that hit the own rank or an earlier permutation are repaired by swapping with random
-positions where both come out well. For d above half the ranks the complement is drawn instead, so a
-random swap always succeeds with a fair chance. Invariant: after k permutations every row and every
-column holds k distinct others. End: what swaps do not repair in a bounded number of rounds, a
-perfect matching of the free pairs does; the free pairs are regular, so one exists (König).
+(Wang and Ranka's test sets).
+Idea: d permutations, one after the other. Each starts uniform; positions that hit the own rank or
+an earlier permutation are repaired by swapping with random positions where both come out well. For
+d above half the ranks the complement is drawn instead, so a random swap always succeeds with a fair
+chance.
+Invariant: after k permutations every row and every column holds k distinct others.
+End: what swaps do not repair in a bounded number of rounds, a perfect matching of the free pairs
+does; the free pairs are regular, so one exists (König).
 Complexity: O(ranks * d) expected time, 4 bytes a message and one byte a pair of ranks up to 8192
-ranks. Departure: relabelled circulants followed by 100 to 200 random switches a message give the
-same statistics (link loads on hypercubes agree within their spread) but need millions of dependent
-steps. Notation: `permutation[r]` is the target of rank r in one round.
+ranks.
+Departure: relabelled circulants followed by 100 to 200 random switches a message give the same
+statistics (link loads on hypercubes agree within their spread) but need millions of dependent
+steps.
+Notation: `permutation[r]` is the target of rank r in one round.
 
 Power law: few ranks with very many partners, many with few.
 
 As in graphs of the web and of people.
 
 Problem: an undirected graph, every edge two messages, whose degrees fall as a power: the share of
-ranks with more than x partners goes as x^-alpha. Idea: rank number i of a random order expects w[i]
-partners, w falling as i^(-1/alpha); each pair is an edge with probability p = min(1, w[i] w[j] /
-sum of w), independent of all others (Chung and Lu). How: pairs with p > 1/2 are listed, rows of a
-staircase, and each is drawn. All others are proposed, several at once, as often as a Poisson
-process of rate 2 log 2 · w[i] w[j] / sum says, and kept so that pair (i, j) is met with rate
--log(1 - p), thus at least once with probability p. Invariant: 2 log 2 · p is at least -log(1 - p)
-up to p = 1/2. Complexity: O(ranks + messages log messages) expected time, O(ranks + messages)
-memory. Departure: hubs that would need more partners than there are keep all others, so the mean
-falls a little below `degree`. Source: F. Chung and L. Lu, "Connected components in random graphs
-with given expected degree sequences", Annals of Combinatorics 6 (2002).
+ranks with more than x partners goes as x^-alpha.
+Idea: rank number i of a random order expects w[i] partners, w falling as i^(-1/alpha); each pair is
+an edge with probability p = min(1, w[i] w[j] / sum of w), independent of all others (Chung and Lu).
+How: pairs with p > 1/2 are listed, rows of a staircase, and each is drawn. All others are proposed,
+several at once, as often as a Poisson process of rate 2 log 2 · w[i] w[j] / sum says, and kept so
+that pair (i, j) is met with rate -log(1 - p), thus at least once with probability p.
+Invariant: 2 log 2 · p is at least -log(1 - p) up to p = 1/2.
+Complexity: O(ranks + messages log messages) expected time, O(ranks + messages) memory.
+Departure: hubs that would need more partners than there are keep all others, so the mean falls a
+little below `degree`.
+Source: F. Chung and L. Lu, "Connected components in random graphs with given expected degree
+sequences", Annals of Combinatorics 6 (2002).
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ _DIGITS = re.compile(r"[0-9+\s-]*")
 def parse_metis_graph(path: Path) -> Graph:
     """A graph: header `vertices edges [fmt [ncon]]`, then a line per vertex.
 
-    A line holds [size] [weights …] and (neighbour [weight]) as often as there are neighbours. `fmt`
-    are three digits: vertex sizes, vertex weights, edge weights. Lines that start with `%` are
-    comments; an empty line is a vertex without neighbours. METIS balances one weight here: of
+    A line holds [size] [weights …] and (neighbour [weight]) as often as there are neighbours.
+    `fmt` are three digits: vertex sizes, vertex weights, edge weights. Lines that start with `%`
+    are comments; an empty line is a vertex without neighbours. METIS balances one weight here: of
     several the first; sizes are not used.
 
     Raises:

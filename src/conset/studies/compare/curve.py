@@ -14,16 +14,16 @@ beside each, and stands in above a counted size. The lower bound is `conset.boun
 of that contention under those barriers.
 
 The text draws two lines into its Figures 12 to 15 that it calls bounds, from S steps without
-contention, a barrier B for each of G groups, and the time M of a message alone:
-    most = G·B + S·M merging saves barriers only: messages on one link go one after the other least
-    = G·B + max(L, G)·M contention on links costs nothing, a node sends its messages one after the
-    other
-L is how many steps a node needs for its own messages: the text counts n², the one to itself
-included; here it is one less. They are estimates of steps that follow one another, and no bounds:
-where a node has several messages in flight, whose overheads and bytes overlap, a simulated or
-predicted time lies below the least of them; where messages block each other, or links lose
-throughput under contention (`blocking`), it may lie above the most. Reference: Bokhari, Nicol:
-Balancing contention and synchronization on the Intel Paragon (1997), section 7.
+contention, a barrier B for each of G groups, and the time M of a message alone: most = G·B + S·M
+merging saves barriers only: messages on one link go one after the other least = G·B + max(L, G)·M
+contention on links costs nothing, a node sends its messages one after the other L is how many steps
+a node needs for its own messages: the text counts n², the one to itself included; here it is one
+less. They are estimates of steps that follow one another, and no bounds: where a node has several
+messages in flight, whose overheads and bytes overlap, a simulated or predicted time lies below the
+least of them; where messages block each other, or links lose throughput under contention
+(`blocking`), it may lie above the most.
+Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997),
+section 7.
 """
 
 from __future__ import annotations
@@ -250,7 +250,8 @@ def trace_curves(
             where the pattern is too large for it.
 
     Raises:
-        UsageError: an unknown model. InputError: `bounded` does not apply; says what it requires.
+    UsageError: an unknown model.
+    InputError: `bounded` does not apply; says what it requires.
     """
     check_by(by)
     unlimited = replace(options, sync=None, contention=None, channels=None, limits=None)

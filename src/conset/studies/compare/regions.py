@@ -9,9 +9,9 @@ Times are those of the machine's model, of another, or of the formula, which als
 counted size. A cell takes the least mean time; among equals the least predicted with a barrier
 after every phase, as `auto` does; its margin is how much longer the next method takes. A schedule
 that is used R times before the next compile carries the R-th part of the time its compile took here
-and now; R = ∞ is the text's figure. References: Wang, Ranka: Scheduling of unstructured
-communication on the Intel iPSC/860, Figure 5; Bokhari, Nicol: Balancing contention and
-synchronization on the Intel Paragon (1997), Figure 11.
+and now; R = ∞ is the text's figure.
+References: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Figure 5;
+Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), Figure 11.
 """
 
 from __future__ import annotations

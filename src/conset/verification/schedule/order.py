@@ -10,8 +10,8 @@ node sends at most one message, receives at most one, and a link carries at most
 width, whatever the limits of the phase say: a timetable is what makes many connections of a phase
 one after the other. Intervals that only touch do not overlap, and one of no length overlaps
 nothing. Transfers inside a node are free. A window is as long as its bytes need at the slowest of
-its ports and of one unit of every link, or it is none. Cost: O(u log u) for the u uses (ports and
-hops) of a chunk of phases.
+its ports and of one unit of every link, or it is none.
+Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
 
 A rank posts in the order that the file names.
 """

@@ -15,7 +15,8 @@ Problem: few phases on a box for which no construction meets the bound, at any c
 turn, each from the best so far and each ending at the bound: iterated greedy from the
 constructions' best, which fits their leftovers into earlier phases; peeling, then iterated greedy;
 the same over orbits under symmetries of the network with ejection, where the search is smaller by
-the order of the group; ejection from the best. Guarantee: never worse than what it was given.
+the order of the group; ejection from the best.
+Guarantee: never worse than what it was given.
 Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all
 sizes, at least one round of greedy; nothing is searched on boxes with more messages than
 `MAX_MESSAGES`. Reference: see

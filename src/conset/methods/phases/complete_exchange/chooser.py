@@ -3,12 +3,15 @@
 The best is searched where the bound is not met.
 
 One construction stands here, translations: everybody sends to the node at one displacement, N - 1
-phases, for links that are unlimited, or carry so much that only ports count. Idea: phase by phase
-one vector of displacements, coordinates modulo the sides: a permutation of the nodes. Invariant:
-along a line a displacement d puts at most min(d, side - d) messages on a link in each direction.
+phases, for links that are unlimited, or carry so much that only ports count.
+Idea: phase by phase one vector of displacements, coordinates modulo the sides: a permutation of the
+nodes.
+Invariant: along a line a displacement d puts at most min(d, side - d) messages on a link in each
+direction.
 Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side,
-rounded down. Complexity: O(messages). Reference: the linear exchange of Thakur, Choudhary, Fox
-(SHPCC 1994), GEN, with coordinates in place of node numbers.
+rounded down. Complexity: O(messages).
+Reference: the linear exchange of Thakur, Choudhary, Fox (SHPCC 1994), GEN, with coordinates in
+place of node numbers.
 """
 
 from __future__ import annotations

@@ -8,19 +8,17 @@ for the nodes u and ū = n-1-u, on a cycle for u and ū = u+h; where n is odd, v
 left over (path: h, cycle: n-1). For an edge {u, v}, u < v, of the complete graph on the vertices,
 the tile of type 0 is the cycle of nodes u → v → ū → v̄ → u, of type 1 its inverse; for {u, z}: u →
 z → ū → u (path), u → ū → z → u (cycle).
-    Lemma, path: a tile puts exactly one message on every link between u and ū, in each direction,
-    and none elsewhere. Lemma, cycle: type 0 goes once round upwards, type 1 once round downwards,
-    every hop a shortest path.
-The tiles of all edges cover every ordered pair except, for n even, the flips u ↔ ū and the stays x
-→ x, for n odd the stays. A 1-factorization of the complete graph (circle method) makes disjoint
-edges, a factor, of them; an odd number of vertices leaves one vertex out of each factor.
-    n = 4m    factors of m tiles, and an identity factor on the pairs of the first: type 0: the
-              smaller vertex (cycle: the even one) flips and the other stays, type 1: the other way
-              round.
-    n = 4m+2  h factors of m tiles and the vertex left out, as block 0: it stays in one type and
-              flips in the other.
-    n = 4m+3  h factors of m+1 tiles; the stays belong to no factor.
-    n = 4m+1  h+1 factors of m tiles; the vertex left out stays, as type 0 of block 0.
+Lemma, path: a tile puts exactly one message on every link between u and ū, in each direction, and
+none elsewhere.
+Lemma, cycle: type 0 goes once round upwards, type 1 once round downwards, every hop a shortest
+path. The tiles of all edges cover every ordered pair except, for n even, the flips u ↔ ū and the
+stays x → x, for n odd the stays. A 1-factorization of the complete graph (circle method) makes
+disjoint edges, a factor, of them; an odd number of vertices leaves one vertex out of each factor. n
+= 4m factors of m tiles, and an identity factor on the pairs of the first: type 0: the smaller
+vertex (cycle: the even one) flips and the other stays, type 1: the other way round. n = 4m+2 h
+factors of m tiles and the vertex left out, as block 0: it stays in one type and flips in the other.
+n = 4m+3 h factors of m+1 tiles; the stays belong to no factor. n = 4m+1 h+1 factors of m tiles; the
+vertex left out stays, as type 0 of block 0.
 On a cycle flips are ties: under `parity` those of an even vertex go up, of an odd one down, which
 is what type 0 and 1 want.
 
@@ -37,9 +35,9 @@ needs as many labels as it loads its busiest link.
 - `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has
   links to spare.
 
-Complexity: O(n²) time and memory, the size of the tables. Reference: Bokhari, Nicol (1997), section
-5; Scott (1991), both for factors of 4 | n on a path. The other sides, the cycles and the families
-are new.
+Complexity: O(n²) time and memory, the size of the tables.
+Reference: Bokhari, Nicol (1997), section 5; Scott (1991), both for factors of 4 | n on a path. The
+other sides, the cycles and the families are new.
 """
 
 from __future__ import annotations

@@ -1,20 +1,24 @@
 """Product: a complete exchange on any mesh or torus, from one family per side.
 
 Problem: phases of a complete exchange in which no link carries more than c messages and no node
-sends or receives twice. Idea: choose one permutation on each side. Their product moves every node
-once; the messages whose labels add to s modulo T, the largest load among the permutations, form
-step s of T: in any line of links the arcs of the other sides are fixed, so one label's arcs remain,
-which share no link. Over all products every ordered pair occurs once. Merging c steps of a product
-gives contention c with one send and one receive still: ⌈T/c⌉ phases. The side with the largest
-total load leads: for each of its permutations the others may choose the cheaper of their families.
+sends or receives twice.
+Idea: choose one permutation on each side. Their product moves every node once; the messages whose
+labels add to s modulo T, the largest load among the permutations, form step s of T: in any line of
+links the arcs of the other sides are fixed, so one label's arcs remain, which share no link. Over
+all products every ordered pair occurs once. Merging c steps of a product gives contention c with
+one send and one receive still: ⌈T/c⌉ phases. The side with the largest total load leads: for each
+of its permutations the others may choose the cheaper of their families.
 Windows: products are walked forth and back (reflected order) over the factors, and the sum of
 labels is turned back by one for each step back; then on equal sides divisible by 4, consecutive
-steps can be merged across products too. Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides
-m, the bisection bound. Mesh R×C, R < C: exact at c = 1 unless a side is 3 mod 4 or R is close to C.
-Other sides and dimensions: any, without a guarantee. Complexity: O(messages) in the core,
-O(products) here. When not to use it: squares of side 4m have a closed form, 4m+2 a better packing,
-tori of two dimensions a denser one. Reference: the product of two paths of 4m nodes is Scott's
-schedule as Bokhari and Nicol (1997) use it; the rest is new.
+steps can be merged across products too.
+Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound. Mesh R×C, R < C:
+exact at c = 1 unless a side is 3 mod 4 or R is close to C.
+Other sides and dimensions: any, without a guarantee.
+Complexity: O(messages) in the core, O(products) here.
+When not to use it: squares of side 4m have a closed form, 4m+2 a better packing, tori of two
+dimensions a denser one.
+Reference: the product of two paths of 4m nodes is Scott's schedule as Bokhari and Nicol (1997) use
+it; the rest is new.
 
 Square meshes: closed forms for sides 4m, 4m+2 and 4m+3, and two stored schedules of 25 nodes.
 
@@ -26,33 +30,37 @@ the schedule stays at n/4, so that every phase keeps one send and one receive. `
 `step_of` are for applications: each rank computes its own part in O(1) per step, without a table
 and without a word to anybody.
 
-Side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1. New. Problem: a factor
-of a path of n nodes (`conset.methods.phases.complete_exchange.families`) has m tiles and one vertex
-left out, which stays in one type and flips in the other. As permutations the types load m and m+1,
-and their products need more steps than the bound. Idea: pack both types of a column factor and a
-row factor together, T = 4m+2 slots for a pair of factors. Column block k and row block l, tiles 0 …
-m-1, the vertex left out m; t the horizontal and t' the vertical type; times modulo T:
-    k, l < m             (t, t') at k + l + {0, m, 2m+1, 3m+1}
-    k = m, l < m         flips (1,0), (1,1) at l+2m, l-1; stays (0,0), (0,1) at l+m, l+3m
-    k < m, l = m         flips (0,1), (1,1) at k+2m, k-1; stays (0,0), (1,0) at k+m-1, k+3m
-    k = m, l = m         (1,1) at 4m, (1,0) at 2m-1, (0,1) at m-1, (0,0) at 3m-1
+Side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1. New.
+Problem: a factor of a path of n nodes (`conset.methods.phases.complete_exchange.families`) has m
+tiles and one vertex left out, which stays in one type and flips in the other. As permutations the
+types load m and m+1, and their products need more steps than the bound.
+Idea: pack both types of a column factor and a row factor together, T = 4m+2 slots for a pair of
+factors. Column block k and row block l, tiles 0 … m-1, the vertex left out m; t the horizontal and
+t' the vertical type; times modulo T: k, l < m (t, t') at k + l + {0, m, 2m+1, 3m+1} k = m, l < m
+flips (1,0), (1,1) at l+2m, l-1; stays (0,0), (0,1) at l+m, l+3m k < m, l = m flips (0,1), (1,1) at
+k+2m, k-1; stays (0,0), (1,0) at k+m-1, k+3m k = m, l = m (1,1) at 4m, (1,0) at 2m-1, (0,1) at m-1,
+(0,0) at 3m-1
 Invariant: each row has at most one horizontal and each column at most one vertical tile or flip in
 a slot; a cell's items are at least m slots apart, cyclically, so c ≤ m aligned slots of a pair make
-a phase. Order: factors forth and back, blocks of odd factors in reverse, slots turned back by one
-whenever an even factor is left; then windows across pairs merge too (any of at most m-1 steps);
-they are cut greedily, which is optimal for the order. Guarantee: the bisection bound ⌈n³/4c⌉ at c =
-1, every c ≤ m-1, every c ≤ m that divides n; n² at c = m+1 is a product. Complexity: O(messages).
+a phase.
+Order: factors forth and back, blocks of odd factors in reverse, slots turned back by one whenever
+an even factor is left; then windows across pairs merge too (any of at most m-1 steps); they are cut
+greedily, which is optimal for the order.
+Guarantee: the bisection bound ⌈n³/4c⌉ at c = 1, every c ≤ m-1, every c ≤ m that divides n; n² at c
+= m+1 is a product. Complexity: O(messages).
 
 Side n = 4m+3: products of folded factors, and what moves in one dimension side by side. New.
 Problem: the factors leave out the stays. A product with the identity moves data along rows only, or
-along columns only, and wastes half of the links. Idea: the h = 2m+1 factors of M = m+1 tiles make
-h² · 4M steps as any product. For each factor i let the P_t (columns move in type t, rows stay) and
-the Q_t (rows move, columns stay) run together in 2M slots: with k and l the blocks of factor i that
-the column and the row of a node are in, P_t at k + l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo
-2M. Invariant: a row sees one k in a slot, a column one l, a cell's four items stand in four slots
-(M ≥ 2). Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows
-of at most m steps. At c = m+1 the product of the n permutations, n² - 1 phases, is the port bound
-itself. Complexity: O(messages).
+along columns only, and wastes half of the links.
+Idea: the h = 2m+1 factors of M = m+1 tiles make h² · 4M steps as any product. For each factor i let
+the P_t (columns move in type t, rows stay) and the Q_t (rows move, columns stay) run together in 2M
+slots: with k and l the blocks of factor i that the column and the row of a node are in, P_t at k +
+l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo 2M.
+Invariant: a row sees one k in a slot, a column one l, a cell's four items stand in four slots (M ≥
+2).
+Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows of at most
+m steps. At c = m+1 the product of the n permutations, n² - 1 phases, is the port bound itself.
+Complexity: O(messages).
 
 Stored: two networks of 25 nodes whose fewest phases no construction and no search of ours finds.
 `mesh_5x5.txt` (30 phases, the bisection bound) and `torus_5x5.txt` (24 phases, the port bound) hold

@@ -5,45 +5,47 @@ by parity; other ties are mended by the chooser. Complexity: O(messages) each. N
 paragraph says.
 
 One and two dimensions: both directions of every cycle and both types of every factor packed
-together. Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has
-four items in each cell (k, l) of column block k and row block l: horizontal type σ, vertical type
-σ'. Row block l has a link resource for each σ, column block k one for each σ'. Idea: the item
-stands in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x, x+δ, where the
-pairs (x, x+δ) tile Z_T, δ = M/2 or, M odd, the odd one of (M±1)/2. M is the larger of the two
-numbers of blocks; T ≥ 4. Invariant: row resource (l, σ) meets each b once, column resource (k, σ')
-each a once; a cell's items differ by δ, M, M±δ.
-    n = 4k+2   the vertex left out is a block: it flips upwards in one type, downwards or not at all
-               in the other.
-    n = 4k+1   the vertex left out stays: it uses the slots of block 0 and no link of its dimension.
-    n = 4k+3   the stays belong to no factor: what moves in one dimension only is packed for itself,
-               for each factor in max(M, 2) slots, type + of block k at k, type - at k+1; where both
-               dimensions have such moves they run together in max(M, 4) slots: columns at k + l +
-               {0, 1}, rows at k + l + {2, 3}.
-One dimension is such a tail alone. A side 4k+2 may also have all ties upwards. Guarantee: at c = 1:
-n³/8 for a square n = 4k, exact; n²(n+2)/8 for 4k+2; (n+1)²(n-1)/8 for 4k+1. Reference: none
-consulted; Hinrichs et al., SPAA 1994, doi:10.1145/181014.181028, have an optimal one on a 2-D
-torus.
+together.
+Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items
+in each cell (k, l) of column block k and row block l: horizontal type σ, vertical type σ'. Row
+block l has a link resource for each σ, column block k one for each σ'.
+Idea: the item stands in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x,
+x+δ, where the pairs (x, x+δ) tile Z_T, δ = M/2 or, M odd, the odd one of (M±1)/2. M is the larger
+of the two numbers of blocks; T ≥ 4.
+Invariant: row resource (l, σ) meets each b once, column resource (k, σ') each a once; a cell's
+items differ by δ, M, M±δ. n = 4k+2 the vertex left out is a block: it flips upwards in one type,
+downwards or not at all in the other. n = 4k+1 the vertex left out stays: it uses the slots of block
+0 and no link of its dimension. n = 4k+3 the stays belong to no factor: what moves in one dimension
+only is packed for itself, for each factor in max(M, 2) slots, type + of block k at k, type - at
+k+1; where both dimensions have such moves they run together in max(M, 4) slots: columns at k + l +
+{0, 1}, rows at k + l + {2, 3}. One dimension is such a tail alone. A side 4k+2 may also have all
+ties upwards.
+Guarantee: at c = 1: n³/8 for a square n = 4k, exact; n²(n+2)/8 for 4k+2; (n+1)²(n-1)/8 for 4k+1.
+Reference: none consulted; Hinrichs et al., SPAA 1994, doi:10.1145/181014.181028, have an optimal
+one on a 2-D torus.
 
-Three equal sides 8k: both types of all factors packed together, n⁴/8c phases. Problem: a cell of
-three blocks has 2³ items, one for each combination of types, but a residue class of T = 4M slots
-only half as many per label sum; sums of labels, which serve meshes of any dimension, waste half of
-the links. Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands
-in slot Σ A_i(k_i) + σ_i d_i modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x <
-k, else x + k; A_3(x) = x for x < k, else x + 3k. Invariant: fix two of the three blocks and the
-type that names the link direction; what remains takes each slot at most once. A cell's items are k
-slots apart, so c | k aligned slots merge. Guarantee: n⁴/8 steps, the bound; n⁴/8c phases where c
-divides k.
+Three equal sides 8k: both types of all factors packed together, n⁴/8c phases.
+Problem: a cell of three blocks has 2³ items, one for each combination of types, but a residue class
+of T = 4M slots only half as many per label sum; sums of labels, which serve meshes of any
+dimension, waste half of the links.
+Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands in slot Σ
+A_i(k_i) + σ_i d_i modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else x
++ k; A_3(x) = x for x < k, else x + 3k.
+Invariant: fix two of the three blocks and the type that names the link direction; what remains
+takes each slot at most once. A cell's items are k slots apart, so c | k aligned slots merge.
+Guarantee: n⁴/8 steps, the bound; n⁴/8c phases where c divides k.
 
 Two dimensions, one of which has links to spare: permutations of it times whole factors of the
-other. Problem: where a torus R × C has R well below C the links of the long cycles decide, and
-every row should use both directions of them in every step. The packing above pays for pairs of
-factors of both dimensions instead. Idea: one permutation of the short side at a time, arcs labelled
-λ < L, and one factor of the long side, M blocks of two types σ. The item (λ, k, σ) stands in slot
-k + σ L + λ modulo T = max(M, 2L). Invariant: in a row λ is fixed, and k runs once through the slots
-in each direction; in a target column (k, σ) are fixed up to σ, and the labels of the two types are
-L apart. A cell's two items are in different slots.
-    short side 4k+1   the n reflections, all full; else the folded family.
-    long side 4k+3    what stays in the long dimension is left over and fitted into the gaps.
+other.
+Problem: where a torus R × C has R well below C the links of the long cycles decide, and every row
+should use both directions of them in every step. The packing above pays for pairs of factors of
+both dimensions instead.
+Idea: one permutation of the short side at a time, arcs labelled λ < L, and one factor of the long
+side, M blocks of two types σ. The item (λ, k, σ) stands in slot k + σ L + λ modulo T = max(M, 2L).
+Invariant: in a row λ is fixed, and k runs once through the slots in each direction; in a target
+column (k, σ) are fixed up to σ, and the labels of the two types are L apart. A cell's two items are
+in different slots. short side 4k+1 the n reflections, all full; else the folded family. long side
+4k+3 what stays in the long dimension is left over and fitted into the gaps.
 Guarantee: R (C²-1)/8 for C = 4k+1, R C²/8 for C = 4k, the bound, where the short side has R
 permutations and 2L ≤ M: from C = 8 on beside R = 5, from C = 16 on beside R = 9; C = 4k+3 as far as
 what is left over fits.

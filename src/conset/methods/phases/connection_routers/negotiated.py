@@ -7,14 +7,16 @@ largest load of a port or link in phase p: the time of equal messages is P · se
 Idea: the engine of `methods/negotiated.py` with all limits of a phase at once: channels, and L_p
 for ports and links. First the fewest phases with channels alone, then in them the lowest L for all
 phases; for the time also the fewest phases under each of the two L that promise most. With effort
-above 1 single phases are given L - 1, one after the other, as long as that succeeds. Invariant:
-what is returned keeps all limits. Guarantee: none; complete exchange on the 8 × 8 torus with 12
-channels: 27 phases (the bound) with ΣL = 81 (bound 79). Complexity: that of the engine, a few tries
-of it. Order: no message stands in an earlier phase than those before it; inside one the list keeps
-it. When to use it: any network and pattern of up to some ten thousand connections; symmetric ones
-are better off with orbits or the closed form. Unequal sizes: only channels (and the limits that
-were asked for) count, bytes are balanced later. Reference: McMurchie, Ebeling: PathFinder,
-doi:10.1145/201310.201328.
+above 1 single phases are given L - 1, one after the other, as long as that succeeds.
+Invariant: what is returned keeps all limits.
+Guarantee: none; complete exchange on the 8 × 8 torus with 12 channels: 27 phases (the bound) with
+ΣL = 81 (bound 79).
+Complexity: that of the engine, a few tries of it.
+Order: no message stands in an earlier phase than those before it; inside one the list keeps it.
+When to use it: any network and pattern of up to some ten thousand connections; symmetric ones are
+better off with orbits or the closed form. Unequal sizes: only channels (and the limits that were
+asked for) count, bytes are balanced later.
+Reference: McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328.
 """
 
 from __future__ import annotations

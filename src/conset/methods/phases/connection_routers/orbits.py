@@ -2,22 +2,26 @@
 
 Problem: connections of a translation-invariant pattern (torus, ring, hypercube) into few phases P
 under a limit on channels, and with the least ΣL, L_p being the largest number of connections on a
-link, or out of or into a node, in phase p. Idea: a displacement used by all nodes at once costs h +
-1 channels in every node, one send and one receive, and the same on every link of a direction: a bin
-is a phase, a displacement an item with a few small loads, and annealing packs them. Ties (half way
-round a cycle) go both ways by parity, which keeps nodes and links uniform. P and ΣL are asked for
-from the lower bound on: ΣL is spread evenly over the phases. Where an item does not fit (h + 1
-above the channels) or the packing fails: half, quarter … orbits. Sources with the same sum of
-coordinates modulo m form a class; an item is a class with a displacement, a row a class of nodes.
-Loads are counted on the routes, the largest of each class. Invariant: a phase is a union of whole
-items whose loads keep the limits, so its routes do. Guarantee: ΣL = `Task.least_sum`, a proved
-bound, where it is reached at all at the P that was asked for. Complexity: Σ hops for the loads;
-50,000 steps of annealing per item, try and unit of effort, a dozen tries or two. When to use it:
-fill of 98 % and more (a complete exchange, stencils). Sizes must be equal, or equal per
-displacement, then only channels count. Not for patterns without the symmetry. Measured: complete
-exchange, 12 channels: 8 × 8 torus ΣL = 79 at 27 phases (both proved least); 16 × 16 torus 193
-phases by half orbits (bound 192) in 15 s. The 24-neighbour stencil 7 phases at a fill of 100 %. See
-benchmarks/bench_connections.py. Reference: none; new. The packing replaces a solver.
+link, or out of or into a node, in phase p.
+Idea: a displacement used by all nodes at once costs h + 1 channels in every node, one send and one
+receive, and the same on every link of a direction: a bin is a phase, a displacement an item with a
+few small loads, and annealing packs them. Ties (half way round a cycle) go both ways by parity,
+which keeps nodes and links uniform. P and ΣL are asked for from the lower bound on: ΣL is spread
+evenly over the phases. Where an item does not fit (h + 1 above the channels) or the packing fails:
+half, quarter … orbits. Sources with the same sum of coordinates modulo m form a class; an item is a
+class with a displacement, a row a class of nodes. Loads are counted on the routes, the largest of
+each class.
+Invariant: a phase is a union of whole items whose loads keep the limits, so its routes do.
+Guarantee: ΣL = `Task.least_sum`, a proved bound, where it is reached at all at the P that was asked
+for.
+Complexity: Σ hops for the loads; 50,000 steps of annealing per item, try and unit of effort, a
+dozen tries or two.
+When to use it: fill of 98 % and more (a complete exchange, stencils). Sizes must be equal, or equal
+per displacement, then only channels count. Not for patterns without the symmetry.
+Measured: complete exchange, 12 channels: 8 × 8 torus ΣL = 79 at 27 phases (both proved least); 16 ×
+16 torus 193 phases by half orbits (bound 192) in 15 s. The 24-neighbour stencil 7 phases at a fill
+of 100 %. See benchmarks/bench_connections.py.
+Reference: none; new. The packing replaces a solver.
 """
 
 from __future__ import annotations

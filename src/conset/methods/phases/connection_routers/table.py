@@ -3,43 +3,52 @@
 closed-form: the complete exchange as slots without contention, slots grouped into phases.
 
 Problem: a complete exchange with the least ΣL, L_p being the largest load of a link or port in
-phase p. Idea: `bounded` at contention 1 cuts it into slots in which no link carries two messages
-and no node sends or receives two; on a torus n × n with 4 | n there are n³/8 of them, which fill
-every link in every slot: nothing is less. A slot takes at most one channel of a node for each of
-its links and one for its own message, so several slots fit into one phase; consecutive slots are
-grouped as long as the channels suffice. Invariant: L_p is at most the number of slots of phase p;
-ΣL at most the number of slots. Inside a phase transfers are listed slot by slot: whoever works
-through its list runs without contention. Guarantee: torus n × n, 4 | n: ΣL = n³/8, the link bound;
-8 × 8 with 12 channels: 64 slots in 32 phases, at most 10 channels. Complexity: O(messages + Σ
-hops). When to use it: large messages (time is ΣL then). Domain: complete exchange, one rank a node,
-any mesh, torus or ring; exactness is that of `bounded`. On a machine with other ties the routes are
-still those of ties by parity. Reference: Hinrichs, Kosak, O'Hallaron, Stricker, Take: An
-architecture for optimal all-to-all personalized communication (SPAA 1994),
-doi:10.1145/181014.181028, have 64 such slots on iWarp; the slots here are those of `bounded`.
+phase p.
+Idea: `bounded` at contention 1 cuts it into slots in which no link carries two messages and no node
+sends or receives two; on a torus n × n with 4 | n there are n³/8 of them, which fill every link in
+every slot: nothing is less. A slot takes at most one channel of a node for each of its links and
+one for its own message, so several slots fit into one phase; consecutive slots are grouped as long
+as the channels suffice.
+Invariant: L_p is at most the number of slots of phase p; ΣL at most the number of slots. Inside a
+phase transfers are listed slot by slot: whoever works through its list runs without contention.
+Guarantee: torus n × n, 4 | n: ΣL = n³/8, the link bound; 8 × 8 with 12 channels: 64 slots in 32
+phases, at most 10 channels.
+Complexity: O(messages + Σ hops).
+When to use it: large messages (time is ΣL then). Domain: complete exchange, one rank a node, any
+mesh, torus or ring; exactness is that of `bounded`. On a machine with other ties the routes are
+still those of ties by parity.
+Reference: Hinrichs, Kosak, O'Hallaron, Stricker, Take: An architecture for optimal all-to-all
+personalized communication (SPAA 1994), doi:10.1145/181014.181028, have 64 such slots on iWarp; the
+slots here are those of `bounded`.
 
 sequential: one connection after the other over the cheapest path in all phases (the text's APR).
 
 Problem: connections into the fewest phases, a route taking one channel in every node it visits,
-both ends included. Idea: every phase is a copy of the network; a node of a copy with u channels in
-use costs 1 + u, a full one is closed. Each connection takes the cheapest path over all copies. If
-some find none: rounds that rip up a tenth of the routes at random, route first what stayed out,
-then what was removed. If that fails too, one more copy. It starts at the lower bound. Invariant: no
-limit is exceeded at any time; a round may leave more out than it found. Complexity: one best-first
-search over all copies for a connection, in the core; memory O(phases · (nodes + links)). When to
-use it: any network, any limits on ports, links and channels, an order, any demands; always an
-answer. Detours come by themselves: a full node is walked around. Measured: complete exchange, 12
-channels: 8 × 8 torus 28 phases in 0.3 s, ΣL 179 (bound 27; the text 30); 16 × 16 torus 199 phases
-in 2 minutes (bound 192). Departures: the text leaves the order of connections, the number of rounds
-and the share ripped up open: longest first with random ties and random order in turn, 10 rounds per
-unit of effort, a tenth. Rip-up gains one phase from a bad order, none from a good one. Copies among
-equals take turns from a random one. An order between connections is kept inside phases and across
-them: none stands in an earlier phase than its predecessors, and one with b messages before it on
-its longest chain of n takes the first (b + 1) / n of the phases, so that there is room for those
-behind; without rip-up then. Demands: a resource is shared evenly, so a connection enters only where
-rate / (users + 1) is enough for itself and for everyone there, and where nobody waits longer than
-is demanded (`demand_ledger.hpp`); without rip-up then. Reference: Feldmann, Stricker, Warfel:
-Supporting Sets of Arbitrary Connections on iWarp Through Communication Context Switches, Section
-4.4.1.
+both ends included.
+Idea: every phase is a copy of the network; a node of a copy with u channels in use costs 1 + u, a
+full one is closed. Each connection takes the cheapest path over all copies. If some find none:
+rounds that rip up a tenth of the routes at random, route first what stayed out, then what was
+removed. If that fails too, one more copy. It starts at the lower bound.
+Invariant: no limit is exceeded at any time; a round may leave more out than it found.
+Complexity: one best-first search over all copies for a connection, in the core; memory O(phases ·
+(nodes + links)).
+When to use it: any network, any limits on ports, links and channels, an order, any demands; always
+an answer.
+Detours come by themselves: a full node is walked around.
+Measured: complete exchange, 12 channels: 8 × 8 torus 28 phases in 0.3 s, ΣL 179 (bound 27; the text
+30); 16 × 16 torus 199 phases in 2 minutes (bound 192).
+Departures: the text leaves the order of connections, the number of rounds and the share ripped up
+open: longest first with random ties and random order in turn, 10 rounds per unit of effort, a
+tenth. Rip-up gains one phase from a bad order, none from a good one. Copies among equals take turns
+from a random one. An order between connections is kept inside phases and across them: none stands
+in an earlier phase than its predecessors, and one with b messages before it on its longest chain of
+n takes the first (b + 1) / n of the phases, so that there is room for those behind; without rip-up
+then.
+Demands: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough
+for itself and for everyone there, and where nobody waits longer than is demanded
+(`demand_ledger.hpp`); without rip-up then.
+Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through
+Communication Context Switches, Section 4.4.1.
 """
 
 from __future__ import annotations
