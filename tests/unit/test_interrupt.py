@@ -43,10 +43,12 @@ def press_when_there_is_a_schedule(times: int = 1) -> threading.Thread:
     """Sends SIGINT once the search has published; what would be forever without it."""
 
     search = _core.this_search()  # of the main thread
+    too_early = (signal.default_int_handler, stopping._end_once)
+    _core.reset_search()  # what another test's search had published is no schedule of this one
 
     def press() -> None:
-        # before the command listens, Ctrl-C would end the tests
-        while signal.getsignal(signal.SIGINT) is signal.default_int_handler or search.best[0] == 0:
+        # before the search listens, Ctrl-C would end the tests, or the command with nothing
+        while signal.getsignal(signal.SIGINT) in too_early or search.best[0] == 0:
             pass_time()
         for _ in range(times):
             os.kill(os.getpid(), signal.SIGINT)

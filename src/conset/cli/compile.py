@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 from conset.base.errors import UsageError, VerificationError
 from conset.base.files import require_replaceable
@@ -61,7 +60,7 @@ class _Made:
     """
 
     body: Mapping[str, Any]
-    text: RenderableType
+    text: str
     stopped_early: bool
     verified: bool
     what: Schedule | Program | AnyDocument

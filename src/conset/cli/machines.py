@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from conset.base.errors import UsageError
 from conset.cli.options import MACHINES, JsonOption, completing, opt
@@ -34,6 +33,9 @@ from conset.report.catalogue import (
 )
 from conset.report.machine import machine_table
 from conset.schedule.manifest import Manifest, sha256_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def command(

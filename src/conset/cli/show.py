@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import RenderableType
 
 from conset.base.errors import InputError, UsageError, shortened, unknown_name
 from conset.cli.inputs import Reading
@@ -63,6 +62,7 @@ from conset.verification import verify
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import RenderableType
 
 SCHEMA = "conset/show@1"
 Kind = Literal["machine", "pattern", "schedule", "program", "timeline"]

@@ -69,7 +69,7 @@ def method_text(row: Row) -> str:
     ]
     if "applies" in row:
         facts.append(Fact("applies", "yes" if row["applies"] else f"no: {row['refusal']}"))
-    title = f"[bold]{row['name']}[/]  {escape(row['title'])}"
+    title = f"[bold]{escape(row['name'])}[/]  {escape(row['title'])}"
     return "\n".join([title, *fact_lines(facts, width=10)])
 
 
@@ -254,7 +254,7 @@ def families_table() -> Table:
     """Return the families one a row, their parameters below."""
     table = _table("families of networks, with the default costs", "family", "what it is")
     for row in families_object():
-        table.add_row(row["name"], escape(f"{row['summary']}; paths by {row['routing']}"))
+        table.add_row(escape(row["name"]), escape(f"{row['summary']}; paths by {row['routing']}"))
         for each in row["parameters"]:
             default = "" if each["default"] is None else f" ({each['default']})"
             table.add_row("", escape(f"{each['name']}: {each['help']}{default}"))

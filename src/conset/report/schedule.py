@@ -272,7 +272,7 @@ def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> st
 
 def schedule_text(schedule: Schedule, summary: Summary | None = None) -> str:
     """Return facts, then a row for each phase: transfers, loads, bytes with a bar."""
-    title = f"[bold]{schedule.method}[/] on [bold]{escape(schedule.machine.name)}[/]"
+    title = f"[bold]{escape(schedule.method)}[/] on [bold]{escape(schedule.machine.name)}[/]"
     facts = Section("", parts=[Part(facts=schedule_facts(schedule, summary))])
     return "\n".join([title, "", section_text(facts), "", *phase_lines(schedule)])
 

@@ -61,7 +61,7 @@ def fact_lines(facts: Iterable[Fact], *, width: int = 24, quiet: bool = True) ->
     for fact in facts:
         origin = f"  [dim]{escape(f'[{fact.origin}]')}[/]" if fact.origin else ""
         strong = f"[bold]{escape(fact.strong)}[/]" if fact.strong else ""
-        label = f"{fact.label:<{width}}"
+        label = escape(f"{fact.label:<{width}}")
         label = f"[dim]{label}[/]" if quiet else label
         lines.append(f"  {label} {strong}{escape(fact.value)}{origin}")
     return lines
