@@ -114,8 +114,7 @@ def make_native(
     """
     from mpi4py import MPI
 
-    executor = by_handle(_core.ExecutorOfInts, _core.ExecutorOfPointers)
-    return executor(
+    return by_handle(_core.ExecutorOfInts, _core.ExecutorOfPointers)(
         library(),
         MPI._handleof(comm),
         plan,

@@ -77,7 +77,7 @@ def _check_operations(
 ) -> None:
     rank = operations.rank
     size = np.where(operations.in_work, plan.work_sizes[rank], buffer[rank])
-    rules = (
+    for broken, rule in (
         (
             (operations.peer < 0) | (operations.peer >= plan.ranks) | (operations.peer == rank),
             "names no other rank",
@@ -87,8 +87,7 @@ def _check_operations(
             f"is in no phase from 0 to {plan.phases - 1}",
         ),
         (_outside(operations.offset, operations.bytes, size), "leaves its buffer"),
-    )
-    for broken, rule in rules:
+    ):
         refuse_operation(np.flatnonzero(broken), operations, what, rule)
     falls = np.flatnonzero((np.diff(operations.phase) < 0) & (np.diff(rank) == 0))
     refuse_operation(falls + 1, operations, what, "stands after one of a later phase")
@@ -97,7 +96,7 @@ def _check_operations(
 def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str) -> None:
     rank, work = operations.rank[copies.operation], plan.work_sizes
     target = work[rank] if what == "send" else plan.receive_bytes[rank]
-    rules = (
+    for broken, does in (
         (
             _outside(
                 copies.source,
@@ -108,8 +107,7 @@ def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str)
         ),
         (_outside(copies.target, copies.bytes, target), "writes"),
         (np.zeros(rank.size, bool) if what == "send" else ~copies.work, "reads the send buffer,"),
-    )
-    for broken, does in rules:
+    ):
         if broken.any():
             k = int(np.flatnonzero(broken)[0])
             name = name_operation(operations, int(copies.operation[k]), what)
@@ -326,10 +324,7 @@ def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if differ.size or send.size != receive.size:
         # the smaller pair number is the one that the other side lacks
         k = int(differ[0]) if differ.size else both
-        lacks_receive = k < send.size and (
-            k >= receive.size or send_pair[send[k]] < receive_pair[receive[k]]
-        )
-        if lacks_receive:
+        if k < send.size and (k >= receive.size or send_pair[send[k]] < receive_pair[receive[k]]):
             raise VerificationError(
                 f"plan: {name_operation(sends, int(send[k]), 'send')} has no receive"
             )
@@ -390,13 +385,12 @@ class _Nodes:
         self.turn_step = np.sort(np.concatenate([steps, self.send_step[begins]]))
         self.needed = np.unique(np.concatenate(needed))
         self.barriers = plan.sync.barriers(plan.phases)
-        operation_step = np.concatenate([self.receive_step, self.send_step])
         kinds = (
             steps,
             steps,
             np.full(self.barriers, -1),
             self.turn_step,
-            operation_step[self.needed],
+            np.concatenate([self.receive_step, self.send_step])[self.needed],
             self.receive_step[self.given],
         )
         self.step = np.concatenate(kinds)

@@ -128,7 +128,6 @@ class ConnectionEntries:
     def of_rank(self, rank: int) -> dict[str, Any]:
         """One rank's part, as the core takes it and as it travels to its rank."""
         at = slice(int(self.offsets[rank]), int(self.offsets[rank + 1]))
-        offsets = np.searchsorted(self.phase[at], np.arange(self.phases + 1)).astype(np.int64)
         return {
             "rank": rank,
             "names": list(self.names),
@@ -138,7 +137,7 @@ class ConnectionEntries:
             "schedule_phases": self.schedule_phases,
             "phase_context": self.phase_context,
             "node": self.node,
-            "offsets": offsets,
+            "offsets": np.searchsorted(self.phase[at], np.arange(self.phases + 1)).astype(np.int64),
             "peer": self.peer[at],
             "send": self.send[at],
             "bytes": self.bytes[at],
@@ -164,8 +163,7 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
         raise InputError(
             "the program forwards messages: only programs of blocks, and schedules, are opened"
         )
-    sizes = [schedule.phases for schedule in program.schedules]
-    begins = np.cumsum([0, *sizes], dtype=np.int64)
+    begins = np.cumsum([0, *(schedule.phases for schedule in program.schedules)], dtype=np.int64)
     columns = zip(program.schedules, begins.tolist(), _promised(program), strict=False)
     found = [_connections(schedule, begin, promised) for schedule, begin, promised in columns]
     joined = [np.concatenate(column) for column in zip(*found, strict=True)]

@@ -183,8 +183,7 @@ class _Replay:
         for work in (True, False):
             kept = in_work[found.read] == work
             part = _Found(*(column[kept] for column in found))
-            base = self._work_base if work else self._receive_base
-            place = base[rank] + offset
+            place = (self._work_base if work else self._receive_base)[rank] + offset
             if work:
                 self._work = _written(self._work, part, place, receives, "work area")
             else:
@@ -287,16 +286,14 @@ def _copies_of(copies: Copies, operations: _Ints, of: Operations) -> tuple[_Ints
 def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:
     """The pieces of `area`, sorted and without overlap, in each range that is read."""
     low = np.searchsorted(area.place + area.bytes, place, side="right")
-    high = np.searchsorted(area.place, place + size, side="left")
-    count = np.maximum(high - low, 0)
+    count = np.maximum(np.searchsorted(area.place, place + size, side="left") - low, 0)
     read = np.repeat(np.arange(place.size), count)
     k = np.arange(count.sum()) + np.repeat(low - (np.cumsum(count) - count), count)
     begin = np.maximum(area.place[k], place[read])
-    end = np.minimum(area.place[k] + area.bytes[k], place[read] + size[read])
     return _Found(
         read,
         begin - place[read],
-        end - begin,
+        np.minimum(area.place[k] + area.bytes[k], place[read] + size[read]) - begin,
         area.number[k] + begin - area.place[k],
         area.writer[k],
     )
@@ -317,8 +314,7 @@ def _written(area: _Ranges, found: _Found, place: _Ints, writer: _Ints, what: st
     """`area` with what was found, written where the reads say."""
     new = _Ranges(place[found.read] + found.shift, found.bytes, found.number, writer[found.read])
     together = _Ranges(*(np.concatenate(both) for both in zip(area, new, strict=True))).sorted()
-    wrong = np.flatnonzero(together.place[1:] < (together.place + together.bytes)[:-1])
-    if wrong.size:
+    if (together.place[1:] < (together.place + together.bytes)[:-1]).any():
         raise VerificationError(f"plan: a byte of a {what} is written twice")
     return together
 

@@ -257,8 +257,7 @@ def _segments(pieces: _Pieces, begins: _Flags, kept: _Flags) -> tuple[_Ints, _In
     first = np.flatnonzero(begins)
     if not first.size:
         return first, first
-    size = np.add.reduceat(pieces.bytes, first)
-    return first[kept[first]], size[kept[first]]
+    return first[kept[first]], np.add.reduceat(pieces.bytes, first)[kept[first]]
 
 
 def _joined(moves: list[Moves]) -> Moves:

@@ -171,8 +171,7 @@ def start_job(
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
-            held = _end(process)
-            remove_files(held | noted_files(folder))
+            remove_files(_end(process) | noted_files(folder))
             if process.stdin is not None:
                 process.stdin.close()
     return JobEnd(

@@ -83,13 +83,12 @@ def write_plan_file(
 
 def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
     """What every rank executes."""
-    phase_transfers = np.bincount(plan.sends.phase, minlength=plan.phases).astype(np.int32)
     entries: dict[str, FlatValue] = {
         "ranks": plan.ranks,
         "phases": plan.phases,
         "sync": str(plan.sync),
         "in_flight": plan.in_flight or 0,
-        "phase_transfers": phase_transfers,
+        "phase_transfers": np.bincount(plan.sends.phase, minlength=plan.phases).astype(np.int32),
         "send_bytes": plan.send_bytes,
         "receive_bytes": plan.receive_bytes,
     }

@@ -273,10 +273,9 @@ def _operations(
     work: NDArray[np.bool_] | None,
     offset: NDArray[np.int64],
 ) -> Operations:
-    order = schedule.posted[np.argsort(own[schedule.posted], kind="stable")]
     return _posted(
         schedule.pattern.ranks,
-        order,
+        schedule.posted[np.argsort(own[schedule.posted], kind="stable")],
         own,
         schedule.phase_of,
         peer,

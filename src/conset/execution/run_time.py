@@ -185,8 +185,7 @@ class RowExchange(Exchange):
             core_options = attempt.result(lambda: options.to_core(folder))
             sides = attempt.result(lambda: arguments.sides(targets, sources)) or no_sides()
             self._receiver.side = sides[1]
-            make = by_handle(_core.ExchangeOfInts, _core.ExchangeOfPointers)
-            native, outcome = make.of_rows(
+            native, outcome = by_handle(_core.ExchangeOfInts, _core.ExchangeOfPointers).of_rows(
                 mpi=library(),
                 comm=MPI._handleof(comm),
                 options=core_options or ScheduleOptions().to_core(folder),
@@ -351,12 +350,11 @@ def alltoallv_init(
         ExecutionError: MPI failed, or the deadline has passed.
     """
     peers = np.arange(comm.size, dtype=np.int32)
-    arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
     return RowExchange(
         comm,
         peers,
         peers,
-        arguments,
+        Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
         ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
     )
 
@@ -410,11 +408,10 @@ def neighbor_alltoallv_init(
             options=["comm"],
         )
     sources, targets, _ = comm.Get_dist_neighbors()
-    arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
     return RowExchange(
         comm,
         np.array(targets, np.int32),
         np.array(sources, np.int32),
-        arguments,
+        Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
         ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
     )

@@ -99,14 +99,12 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
     An eager threshold that is none is -1.
     """
     # scheduling inside a program knows no packets; wormhole sees what messages block, as they do
-    model = "wormhole" if costs.model == "packet" else costs.model
     entries: dict[str, FlatValue] = {
-        "model": model,
+        "model": "wormhole" if costs.model == "packet" else costs.model,
         "processors": costs.processors,
         "exchange_syncs": ",".join(costs.exchange_syncs),
     }
-    steps = ("send_overhead", "receive_overhead", "inject", "eject", "hop")
-    for name in steps:
+    for name in ("send_overhead", "receive_overhead", "inject", "eject", "hop"):
         seconds, up_to = astuple(_steps(costs, name))
         entries[f"{name}_up_to"], entries[f"{name}_s"] = (
             np.array(up_to, np.float64),

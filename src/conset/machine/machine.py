@@ -243,9 +243,8 @@ def with_computation(
         return {}
     end, flowing = np.atleast_1d(end_s), np.atleast_1d(flowing_s)
     both_s = float((end + np.maximum(0.0, costs.computation_s - costs.overlap * flowing)).max())
-    alone_s = float(end.max()) + costs.computation_s
     return {
         "computation_s": costs.computation_s,
-        "hidden_s": alone_s - both_s,
+        "hidden_s": float(end.max()) + costs.computation_s - both_s,
         "with_computation_s": both_s,
     }

@@ -120,8 +120,7 @@ class GraphBuilder:
     @property
     def ids(self) -> dict[str, int]:
         """The number of each name."""
-        order = sorted(self.switch, key=self.switch.__getitem__)
-        return {node: k for k, node in enumerate(order)}
+        return {node: k for k, node in enumerate(sorted(self.switch, key=self.switch.__getitem__))}
 
     def graph(self) -> Graph:
         """The graph.
@@ -147,14 +146,13 @@ class GraphBuilder:
         names = tuple(self._labels[node] for node in ids)
         plain = names == tuple(str(k) for k in range(len(names)))
         known = tuple(self._places[node] for node in ids if node in self._places)
-        on_map = len(known) == len(ids) and len(set(known)) > 1
         return Graph(
             len(ids),
             endpoints,
             tuple(edges),
             () if plain else names,
             self.where,
-            places=known if on_map else (),
+            places=known if len(known) == len(ids) and len(set(known)) > 1 else (),
         )
 
 

@@ -297,10 +297,9 @@ class _GraphMLElements:
 
     def attributes(self, kind: str, own: dict[str, str]) -> dict[str, str]:
         """An element's attributes over the defaults of its keys."""
-        given = {
+        return {
             word: value for (which, word), value in self.defaults.items() if which in (kind, "all")
-        }
-        return given | own
+        } | own
 
 
 def read_graph(path: str | Path) -> Graph:

@@ -41,8 +41,7 @@ def read_node_link(text: str, name: str = "json") -> Graph:
     for k, attributes in enumerate(_edge_list(found)):
         where = f"{name}: {word}[{k}]"
         source, target = (_name_in(attributes, end, where) for end in ("source", "target"))
-        directed = found.get("directed") is True
-        builder.add_edge(source, target, texts_of(attributes), where, directed)
+        builder.add_edge(source, target, texts_of(attributes), where, found.get("directed") is True)
     return builder.graph()
 
 

@@ -77,9 +77,8 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
         )
     if routing.rule in EQUAL_COST:
         return _equal_cost(topology, routing)
-    table = next_links(topology, routing)
     return _core.Network.next_links(
-        topology.endpoints, topology.nodes, source, target, table.ravel()
+        topology.endpoints, topology.nodes, source, target, next_links(topology, routing).ravel()
     )
 
 
@@ -110,7 +109,6 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
             f"{routing.rule}: distances of {rows} × {nodes} nodes, at most {MAX_ENTRIES} "
             "entries are made"
         )
-    stride = _ints(up_strides(topology)) if routing.rule == "smodk" else np.zeros(0, np.int32)
     network = _core.Network.equal_cost(
         endpoints,
         nodes,
@@ -119,7 +117,7 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
         _CHOICES[routing.rule],
         routing.seed,
         core_widths(topology),
-        stride,
+        _ints(up_strides(topology)) if routing.rule == "smodk" else np.zeros(0, np.int32),
         link_costs(topology),
     )
     source, target = network.lost
@@ -198,10 +196,9 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
         entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
         raise InputError(f"shortest paths: {entries}, at most {MAX_ENTRIES} are made")
     if routing is None or routing.rule == "shortest-path":
-        flat = _core.Network.shortest_links(
+        result: Ints = _core.Network.shortest_links(
             endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target)
-        )
-        result: Ints = flat.reshape(endpoints, nodes)
+        ).reshape(endpoints, nodes)
     else:
         result = _numbered_links(topology, routing)
     lost = result[:, :endpoints] < 0

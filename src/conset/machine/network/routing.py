@@ -257,8 +257,7 @@ def link_costs(topology: Topology) -> NDArray[np.int32]:
     if level is None or group is None or not meshed.any():
         return np.zeros(0, np.int32)
     place, first = np.unique(np.stack([level, group])[:, group >= 0], axis=1, return_index=True)
-    full = meshed[group >= 0][first]
-    groups, whole = np.bincount(place[0]), np.bincount(place[0], full)
+    groups, whole = np.bincount(place[0]), np.bincount(place[0], meshed[group >= 0][first])
     mostly = np.zeros(int(level.max()) + 1, bool)
     mostly[: groups.size] = 2 * whole > groups
     source, target = topology.ends
@@ -286,8 +285,7 @@ def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
     members, links = (
         np.bincount(each, minlength=int(place.max()) + 1) for each in (place, place[source[inside]])
     )
-    full = links == members * (members - 1)
-    return np.asarray(full[place] & (group >= 0))
+    return np.asarray((links == members * (members - 1))[place] & (group >= 0))
 
 
 def next_hops(topology: Topology, target: int) -> NDArray[np.int32]:
@@ -377,10 +375,9 @@ class UnusedPaths:
 
     def sentence(self, topology: Topology) -> str:
         """One line with both numbers, and what to do."""
-        name = topology.link_name(self.link)
         return (
             "routing shortest-path leaves equal paths unused: of a complete exchange "
-            f"{name} carries "
+            f"{topology.link_name(self.link)} carries "
             f"{self.load:,.0f} messages, {self.spread:,.0f} were paths of equal length shared: "
             f"routing={self.rule} "
             "spreads (in a machine file, routing beside the graph)"

@@ -184,13 +184,12 @@ def _sized(words: _Words, name: str) -> _Sizes:
     for t in range(count):
         if t not in words.tiers:
             raise InputError(f"{name}: lacks 'Tier {t}' of {count} tiers")
-        required = (
+        for word in (
             "downlink_speed_gbps",
             "radix_down",
             "downlink_latency_ns",
             *(("radix_up",) * (t < count - 1)),
-        )
-        for word in required:
+        ):
             if word not in words.tiers[t]:
                 raise InputError(f"{name}: Tier {t} lacks '{word}'")
         tiers.append({**_DEFAULTS, **words.tiers[t]})
@@ -291,12 +290,11 @@ def _links(sizes: _Sizes, name: str) -> Iterator[Edge]:
     per_pod, tors = sizes.aggs // sizes.pods, sizes.tors // sizes.pods
     for tor in range(sizes.tors):
         pod = tor // tors
-        above = (
+        for agg in (
             range(pod * per_pod, (pod + 1) * per_pod)
             if len(sizes.tiers) == 3
             else range(sizes.aggs)
-        )
-        for agg in above:
+        ):
             yield Edge(tor0 + tor, agg0 + agg, sizes.tiers[1]["bundle"], rates[1], name)
     for agg in range(sizes.aggs if sizes.cores else 0):
         for core in range(agg % per_pod, sizes.cores, per_pod):

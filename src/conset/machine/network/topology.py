@@ -170,8 +170,7 @@ class Topology(ValueObject):
                     f"{name}[{wrong[0]}] = {ends[wrong[0]]}: must be a node from 0 to "
                     f"{self.nodes - 1}"
                 )
-        key = source.astype(np.int64) * self.nodes + target
-        unsorted = np.flatnonzero(np.diff(key) <= 0)
+        unsorted = np.flatnonzero(np.diff(source.astype(np.int64) * self.nodes + target) <= 0)
         if unsorted.size:
             raise InputError(
                 f"link {unsorted[0] + 1}: links must be sorted by (source, target) and distinct"
@@ -361,8 +360,7 @@ class Topology(ValueObject):
     @property
     def planes(self) -> int:
         """How many planes it is made of (`conset.machine.network.planes`); 1 where it is none."""
-        count = 1 if self.family is None else self.family.values.get("planes", 1)
-        return int(str(count))
+        return int(str(1 if self.family is None else self.family.values.get("planes", 1)))
 
     @property
     def dimensions(self) -> int:
@@ -424,8 +422,7 @@ class Topology(ValueObject):
             return self.link_source, self.link_target
         if self.kind == "crossbar":
             return frozen(np.zeros(0, np.int32)), frozen(np.zeros(0, np.int32))
-        per_node = self.link_slots // self.nodes
-        source = np.repeat(np.arange(self.nodes, dtype=np.int32), per_node)
+        source = np.repeat(np.arange(self.nodes, dtype=np.int32), self.link_slots // self.nodes)
         if self.kind == "hypercube":
             target = source ^ np.tile(1 << np.arange(self.dimensions, dtype=np.int32), self.nodes)
             return frozen(source), frozen(target.astype(np.int32))

@@ -276,8 +276,7 @@ def structure_of(machine: Machine) -> Machine:
 
 
 def _predicted(probe: Probe, data: Measurements, found: Found) -> HeldBack:
-    times = np.asarray(data.times_s[probe.name])
-    low, high = np.percentile(times, [25, 75])
+    low, high = np.percentile(np.asarray(data.times_s[probe.name]), [25, 75])
     return HeldBack(
         probe.label,
         probe.sync,

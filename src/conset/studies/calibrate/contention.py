@@ -169,8 +169,7 @@ def find_contention(evidence: Evidence, machine: Machine) -> Contention | None:
     # the best of each kind, the simplest kind first
     models = [min(kind, key=lambda model: logs[model.name]) for kind in kinds if kind]
     pressed = [probe for probe in used if probe.series == "pressure"]
-    behind = [_behind(probe) for probe in pressed]
-    first_s = evidence.simulated(behind, machine, "flow")
+    first_s = evidence.simulated([_behind(probe) for probe in pressed], machine, "flow")
     held_up = max((evidence.measured(pressed) / first_s).tolist(), default=0.0)
     best = models[0]
     enough = BETTER if not pressed or held_up > HELD_UP or logs[best.name] > FAR else CLEARLY

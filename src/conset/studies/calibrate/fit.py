@@ -303,8 +303,7 @@ class Fitter:
         hop = 0.0
         if len(hops) > 1:
             hop = max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0)
-        both = max(send + receive, 1e-12)
-        share = min(1.0, 0.98 * unit / both)
+        share = min(1.0, 0.98 * unit / max(send + receive, 1e-12))
         values = {"send_overhead": send * share, "receive_overhead": receive * share}
         values["inject"] = max(unit - (send + receive) * share - hops[0] * hop, 0.02 * unit)
         if len(hops) > 1 and hops[-1] > 0:
@@ -328,8 +327,7 @@ class Fitter:
             schedule = probe.schedule
             ends = schedule.source_node, schedule.target_node
             hops = int(route_hops(topology, routing, *ends)[0])
-            time_s = self._typical_s(probe) / schedule.transfers
-            found[hops] = min(found.get(hops, inf), time_s)
+            found[hops] = min(found.get(hops, inf), self._typical_s(probe) / schedule.transfers)
         return found
 
     def _window_slope(self, *series: str) -> float:
@@ -393,8 +391,7 @@ class Fitter:
         ways = self._of("both", self.large)
         together = max((self._rate(p, base) for p in ways), default=0.0)
         one_way = min(rates.get(word, inf) for word in ("port", "port_out", "port_in"))
-        pair = self._largest_rate("both", base)
-        if ways and pair < BINDS * 2 * min(single, one_way):
+        if ways and self._largest_rate("both", base) < BINDS * 2 * min(single, one_way):
             rates["node"] = together
         else:
             self.lower["node"] = together
@@ -420,8 +417,7 @@ class Fitter:
         if cost / len(self.probes) > DOUBTFUL:
             # whether parameters without slots predict messages of one rank at once worst
             own = np.array([probe.series in ("pair", "out") for probe in self.probes])
-            squares = np.minimum(self.residuals(parameters)[own] ** 2, 16.0)
-            if float(np.mean(squares)) > DOUBTFUL:
+            if float(np.mean(np.minimum(self.residuals(parameters)[own] ** 2, 16.0))) > DOUBTFUL:
                 parameters, cost = self._choose_slots(parameters, cost)
             parameters, cost = self._add_steps(parameters, cost)
         parameters, cost = self._restart(parameters, cost)
@@ -539,8 +535,7 @@ class Fitter:
             rest = parameters.without(name)
             if self._last_limit(parameters, name):
                 continue
-            base = any(other.startswith(f"{name}>") for other in parameters.names)
-            if base or (
+            if any(other.startswith(f"{name}>") for other in parameters.names) or (
                 name not in RATES
                 and parameters.values[name] > 0.2 * parameters.unit_s
                 and name != START
@@ -572,8 +567,7 @@ class Fitter:
         # where the busier of two works decides, a word shows in one direction only
         jacobian = np.where(np.sum(up**2, axis=0) <= np.sum(down**2, axis=0), up, down)
         weight = 1 / np.sqrt(1 + residuals**2 / 4)
-        freedom = max(len(self.probes) - len(parameters.names), 1)
-        scale = max(self.cost(residuals) / freedom, 1.0)
+        scale = max(self.cost(residuals) / max(len(self.probes) - len(parameters.names), 1), 1.0)
         prior = np.eye(len(parameters.names))
         covariance = scale * np.linalg.inv(jacobian.T @ (weight[:, None] * jacobian) + prior)
         error = 1.96 * np.sqrt(np.diag(covariance))

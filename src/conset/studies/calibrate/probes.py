@@ -296,8 +296,7 @@ class Scale:
 
         If 64 KiB to 1 MiB are.
         """
-        wanted = max(rate_Bps * message_s, 1.0)
-        power = int(np.clip(np.round(np.log2(wanted)), 16, 20))
+        power = int(np.clip(np.round(np.log2(max(rate_Bps * message_s, 1.0))), 16, 20))
         return Scale(alone_s, rate_Bps, 1 << power)
 
     def time_s(self, size: int) -> float:
@@ -388,13 +387,12 @@ class _Maker:
         counts = [2, 16] if size == SMALLEST_B else [8 if time < 2e-3 else 4 if time < 20e-3 else 2]
         for count in counts:
             ends = [(pair if k % 2 == 0 else pair[::-1]) for k in range(count)]
-            hops = self.places.hops(pair)
             self.add(
                 "chain",
                 size,
                 size,
                 [(*end, size) for end in ends],
-                f"{count} messages to and fro over {hops} links",
+                f"{count} messages to and fro over {self.places.hops(pair)} links",
                 key=f"{pair[0]}-{pair[1]} {count}x",
                 chain=True,
             )
@@ -532,12 +530,11 @@ class _Maker:
         if len(targets) < 2 or not others or self.machine.topology.kind == "crossbar":
             return
         long, last = 4 * self.sizes[-1], targets[2] if len(targets) > 2 else others[0]
-        messages = [*((source, target, long) for target in targets[:2]), (source, last, SMALLEST_B)]
         self.add(
             "behind",
             2,
             long,
-            messages,
+            [*((source, target, long) for target in targets[:2]), (source, last, SMALLEST_B)],
             f"{source} → {last}, short, behind 2 long messages to others",
             watch=last,
         )
@@ -561,12 +558,11 @@ class _Maker:
     def loaded(self) -> None:
         """Small messages of all ranks at once beside those of one pair."""
         pairs = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
-        messages = [(*pair, SMALLEST_B) for _ in range(8) for pair in pairs]
         self.add(
             "loaded",
             len(pairs),
             SMALLEST_B,
-            messages,
+            [(*pair, SMALLEST_B) for _ in range(8) for pair in pairs],
             f"8 small messages from each of {len(pairs)} ranks",
         )
 
@@ -602,12 +598,11 @@ class _Maker:
             {2**k for k in range(6, self.scale.large.bit_length(), 2 if self.quick else 1)}
         ):
             wait = 2 * self.scale.time_s(size) + 4e-3
-            schedule = make_schedule(self.machine, self.ranks, [(0, 1, size)], name="late")
             self.probes.append(
                 Probe(
                     f"late {format_size(size)}",
                     "late",
-                    schedule,
+                    make_schedule(self.machine, self.ranks, [(0, 1, size)], name="late"),
                     size,
                     size,
                     watch=0,
@@ -650,8 +645,7 @@ def make_probes(machine: Machine, ranks: int, scale: Scale, *, quick: bool = Fal
     maker.loaded()
     maker.policies()
     maker.late()
-    distinct = {probe.name: probe for probe in maker.probes}
-    return list(distinct.values())
+    return list({probe.name: probe for probe in maker.probes}.values())
 
 
 def held_back_probes(
@@ -689,10 +683,9 @@ def held_back_probes(
                 sync=sync,
             )
             how = "posted at once" if method == "naive" else f"{schedule.phases} phases, barriers"
-            name = f"held back {spec} {format_size(size)} {sync}"
             probes.append(
                 Probe(
-                    name,
+                    f"held back {spec} {format_size(size)} {sync}",
                     "held back",
                     schedule,
                     size,

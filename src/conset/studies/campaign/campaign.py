@@ -446,8 +446,7 @@ def _of_pattern(
     _, _, rest = spec.partition(":") if ":" in spec.split(",", 1)[0] else spec.partition(",")
     options = {option.partition("=")[0].strip() for option in split_options(rest) if rest}
     fixed = _SIZE.search(spec) is None and (is_file or "size" in options)
-    sizes = [None] if fixed else [parse_size(size) for size in entry.sizes or table.sizes]
-    for size in sizes:
+    for size in [None] if fixed else [parse_size(size) for size in entry.sizes or table.sizes]:
         for seed in seeds:
             yield replace(base, spec=_with_size(spec, size), size=size, seed=seed)
 

@@ -125,8 +125,7 @@ def calibrate_machine(
         found.write(path.with_suffix(".toml"))  # for people, and for other commands
         with replacing(path) as temporary:
             temporary.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-    machine = found.machine
-    return Known(source.changed(machine), start_s)
+    return Known(source.changed(found.machine), start_s)
 
 
 def _identity(source: MachineSource) -> dict[str, Any]:

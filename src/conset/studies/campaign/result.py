@@ -84,8 +84,7 @@ class Case:
     def label(self) -> str:
         """`complete/16KiB`: what it is on its machine."""
         size = [] if self.size is None else [format_size(self.size).replace(" ", "")]
-        seed = [f"seed={self.seed}"] if self.shows_seed else []
-        return "/".join([self.pattern, *size, *seed])
+        return "/".join([self.pattern, *size, *([f"seed={self.seed}"] if self.shows_seed else [])])
 
     def load(self, machine: Machine, ranks: int | None = None) -> Pattern:
         """Return the pattern, for so many ranks on the machine; raises as `parse_pattern`."""
@@ -444,10 +443,9 @@ def summarize_campaign(results: Sequence[CaseResult]) -> tuple[FabricSummary, ..
 
     With several, one of all of them, `all`, at the end.
     """
-    fabrics = list(dict.fromkeys(result.case.fabric for result in results))
     own = [
         _summarize(fabric, [each for each in results if each.case.fabric == fabric])
-        for fabric in fabrics
+        for fabric in list(dict.fromkeys(result.case.fabric for result in results))
     ]
     return (*own, _summarize("all", results)) if len(own) > 1 else tuple(own)
 

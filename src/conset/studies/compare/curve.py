@@ -147,9 +147,8 @@ class Curve:
         The first of equals.
         """
         usable = [point for point in self.points if point.fits] or list(self.points)
-        timed = [point for point in usable if point.time_s is not None]
         return min(
-            timed or usable,
+            [point for point in usable if point.time_s is not None] or usable,
             key=lambda point: point.predicted_s if point.time_s is None else point.time_s,
         )
 

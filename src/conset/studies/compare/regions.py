@@ -381,8 +381,7 @@ def _time(schedule: Schedule, ways: RegionOptions, size: int) -> Timed:
     ]
     best = min(trials, key=lambda trial: trial.time_s)
     waiting_s = predict(schedule, sync="barrier").time_s
-    contention = Entry(schedule).contention
-    return Timed(best.time_s + share, waiting_s + share, best.sync, contention)
+    return Timed(best.time_s + share, waiting_s + share, best.sync, Entry(schedule).contention)
 
 
 def _cell(row: Row, size: int, times: Mapping[str, Timed]) -> Cell:

@@ -292,12 +292,11 @@ class CoreScheduler:
             except RuntimeError as reason:
                 raise InputError(str(reason)) from None
             best_s = min(best_s, time.thread_time() - began)
-        limits = find_method(found.method).limits(self.machine.topology)
         made = Schedule(
             pattern,
             self.machine,
             found.method,
-            limits,
+            find_method(found.method).limits(self.machine.topology),
             found.phase_offsets,
             found.message,
             sync=found.sync,

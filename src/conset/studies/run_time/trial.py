@@ -100,12 +100,11 @@ class Trial:
         own = self.own
         if variant.method == DETECT:
             return SendDetectReceive(self.comm, own.sends.views(own.send), own.waiter)
-        known = (own.received, *self.receives) if variant.sources_known else (None, None, None)
         return alltoallv_init(
             self.comm,
             own.send,
             *self.sends,
-            *known,
+            *((own.received, *self.receives) if variant.sources_known else (None, None, None)),
             machine=self.orders["machine"],
             method=variant.method,
             sync=variant.sync,
