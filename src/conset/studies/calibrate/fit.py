@@ -464,9 +464,9 @@ class Fitter:
         for word in others:
             for factor in (0.3, 0.7, 1.6):
                 own = min(parameters.values.get(word, 0.0) * factor, 0.9 * whole)
-                rest = whole - own - parameters.values.get(others[word], 0.0)
                 start = parameters.with_value(word, own).with_value(
-                    "inject", max(rest, 0.02 * whole)
+                    "inject",
+                    max(whole - own - parameters.values.get(others[word], 0.0), 0.02 * whole),
                 )
                 found, other = self.refine(start, 4)
                 if other < 0.98 * cost:
@@ -511,9 +511,9 @@ class Fitter:
                 against, curve = float(weight * column @ residuals), float(weight * column @ column)
                 if against < 0 < curve:
                     promised.append((against**2 / curve, name, -against / curve))
-            candidates = sorted(promised, reverse=True)[:2]
             tried = [
-                self.refine(parameters.with_value(name, value)) for _, name, value in candidates
+                self.refine(parameters.with_value(name, value))
+                for _, name, value in sorted(promised, reverse=True)[:2]
             ]
             if not tried:
                 break
