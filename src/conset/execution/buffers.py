@@ -67,8 +67,7 @@ def find_buffer(given: Any, name: str) -> Buffer:
     Raises:
         InputError: it is none of these, not contiguous, or holds Python objects.
     """
-    device = getattr(given, "__cuda_array_interface__", None)
-    if device is not None:
+    if (device := getattr(given, "__cuda_array_interface__", None)) is not None:
         return _of_device(given, device, name)
     array = given if isinstance(given, np.ndarray) else _from_protocol(given, name)
     if array.dtype.hasobject:

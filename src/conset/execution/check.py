@@ -142,8 +142,7 @@ def _check_overlap(plan: Plan) -> None:
     )
     order = np.lexsort((offset, work, rank))
     same = (np.diff(rank[order]) == 0) & (np.diff(work[order].astype(np.int8)) == 0)
-    wrong = np.flatnonzero(same & (offset[order][1:] < (offset + size)[order][:-1]))
-    if wrong.size:
+    if (wrong := np.flatnonzero(same & (offset[order][1:] < (offset + size)[order][:-1]))).size:
         k = int(order[wrong[0] + 1])
         if receive[k] < 0:
             raise VerificationError(
@@ -260,8 +259,7 @@ def check_order(schedule: Schedule) -> None:
     place[schedule.posted] = np.arange(schedule.transfers)
     last, first = _extents(schedule, place, schedule.transfers)
     i, j = before.T
-    late = np.flatnonzero(last[i] >= first[j])
-    if late.size:
+    if (late := np.flatnonzero(last[i] >= first[j])).size:
         k = int(late[0])
         phase = schedule.phase_of[schedule.posted[[last[i[k]], first[j[k]]]]].tolist()
         raise InputError(

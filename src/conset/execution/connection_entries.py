@@ -194,8 +194,7 @@ def _nodes(program: Program) -> NDArray[np.int32]:
     first = program.schedules[0].nodes_of(ranks)
     for k, schedule in enumerate(program.schedules):
         other = schedule.nodes_of(ranks)
-        wrong = np.flatnonzero(other != first)
-        if wrong.size:
+        if (wrong := np.flatnonzero(other != first)).size:
             r = int(wrong[0])
             raise InputError(
                 f"schedules[{k}]: rank {r} is on node {other[r]}, in schedules[0] on node "
@@ -288,8 +287,7 @@ def keeps_order(program: Program) -> bool:
         together = schedule.phase_of[first] == schedule.phase_of[second]
         first, second = first[together], second[together]
         posted = _first_posted(schedule)
-        wrong = np.flatnonzero(posted[first] > posted[second])
-        if wrong.size:
+        if (wrong := np.flatnonzero(posted[first] > posted[second])).size:
             i, j = (int(schedule.message[at[wrong[0]]]) for at in (first, second))
             pattern = schedule.pattern
             names = [f"message {m} ({pattern.source[m]} → {pattern.target[m]})" for m in (i, j)]

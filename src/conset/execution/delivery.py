@@ -103,8 +103,7 @@ def _laid_out(
     place[order] = np.cumsum(pattern.size[order]) - pattern.size[order]
     due = np.zeros(pattern.ranks, np.int64)
     np.add.at(due, own, pattern.size)
-    wrong = np.flatnonzero(due != area)
-    if wrong.size:
+    if (wrong := np.flatnonzero(due != area)).size:
         r = wrong[0]
         raise VerificationError(
             f"plan: rank {r}'s {what} buffer has {area[r]} B, its messages {due[r]}: must agree"
@@ -250,8 +249,7 @@ class _Replay:
 
     @staticmethod
     def _check_inside(offset: _Ints, size: _Ints, rank: _Ranks, room: _Ints, what: str) -> None:
-        wrong = np.flatnonzero((size < 1) | (offset < 0) | (offset > room[rank] - size))
-        if wrong.size:
+        if (wrong := np.flatnonzero((size < 1) | (offset < 0) | (offset > room[rank] - size))).size:
             k = wrong[0]
             raise VerificationError(
                 f"plan: {what} {size[k]} B at byte {offset[k]} of an area of {room[rank][k]} B: "
@@ -302,8 +300,7 @@ def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:
 def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints, what: str) -> None:
     there = np.zeros(size.size, np.int64)
     np.add.at(there, found.read, found.bytes)
-    wrong = np.flatnonzero(there != size)
-    if wrong.size:
+    if (wrong := np.flatnonzero(there != size)).size:
         name = name_operation(operations, int(own[wrong[0]]), what)
         raise VerificationError(
             f"plan: {name} reads {size[wrong[0]]} B of which {there[wrong[0]]} are there"
@@ -333,6 +330,5 @@ def _check_received(received: _Ranges, due: _Ranges, plan: Plan) -> None:
             "of another message "
             "or another position"
         )
-    missing = int(due.bytes.sum() - received.bytes.sum())
-    if missing:
+    if missing := int(due.bytes.sum() - received.bytes.sum()):
         raise VerificationError(f"plan: {missing} B never arrive")

@@ -187,8 +187,7 @@ def explain_end(ended: JobEnd, timeout_s: float | None) -> ExecutionError:
 
     The first line of a rank, and which rank died where the launcher says.
     """
-    own = re.search(r"^conset: (.+)$", ended.err, re.MULTILINE)
-    if own:
+    if own := re.search(r"^conset: (.+)$", ended.err, re.MULTILINE):
         return ExecutionError(own[1])
     text = ended.out + ended.err
     if ended.timed_out:
@@ -323,8 +322,7 @@ def processes_under(root: int) -> list[Process]:
     """The descendants of process `root`, without it."""
     children: dict[int, list[Process]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
-        stat_fields = _stat(int(entry.name))
-        if stat_fields:
+        if stat_fields := _stat(int(entry.name)):
             children.setdefault(int(stat_fields[1]), []).append(
                 Process(int(entry.name), int(stat_fields[19]))
             )
@@ -341,8 +339,7 @@ def held_files(pids: Iterable[int]) -> set[HeldFile]:
         with contextlib.suppress(OSError):  # it has ended, or is another user's
             for descriptor in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
-                    path = str(descriptor.readlink())
-                    if _OURS.fullmatch(path):
+                    if _OURS.fullmatch(path := str(descriptor.readlink())):
                         found.add(HeldFile(path, descriptor.stat().st_ino))
     return found
 

@@ -465,8 +465,7 @@ def plan_digest(plan: Plan) -> str:
         plan.signals,
     ):
         for name in () if part is None else sorted(each.name for each in fields(part)):
-            value = getattr(part, name)
-            if isinstance(value, np.ndarray):
+            if isinstance(value := getattr(part, name), np.ndarray):
                 digest.update(f"{name} {value.size} ".encode())
                 digest.update(np.ascontiguousarray(value).data)
     return digest.hexdigest()[:16]
@@ -516,8 +515,7 @@ def _copies_of(copies: Copies | None, operations: slice) -> Copies | None:
 
 
 def _core_operations(operations: Operations, rank: int) -> _core.RankOperations:
-    largest = int(operations.bytes.max(initial=0))
-    if largest > MAX_BYTES:
+    if (largest := int(operations.bytes.max(initial=0))) > MAX_BYTES:
         raise InputError(f"rank {rank}: a transfer has {largest} bytes, MPI carries {MAX_BYTES}")
     return _core.RankOperations(
         phase=operations.phase,

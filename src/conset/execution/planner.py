@@ -211,8 +211,7 @@ def _rows(owner: NDArray[np.int64], needed: NDArray[np.int64], operations: int) 
 
 
 def _check_sizes(schedule: Schedule) -> None:
-    large = np.flatnonzero(schedule.size > MAX_BYTES)
-    if large.size:
+    if (large := np.flatnonzero(schedule.size > MAX_BYTES)).size:
         k = int(large[0])
         raise InputError(
             f"transfer {k} (message {schedule.message[k]}) has {schedule.size[k]} bytes: MPI "
@@ -236,8 +235,7 @@ def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
     total = np.zeros(schedule.pattern.messages, np.int64)
     if found.size:
         total[found] = np.add.reduceat(size[order], first)
-    wrong = np.flatnonzero(total != schedule.pattern.size)
-    if wrong.size:
+    if (wrong := np.flatnonzero(total != schedule.pattern.size)).size:
         m = int(wrong[0])
         raise InputError(
             f"message {m} has {schedule.pattern.size[m]} bytes, its transfers carry "

@@ -162,8 +162,7 @@ def _blocks(
     displs: ArrayLike | None,
 ) -> _core.Blocks:
     count = _of_peers(counts, f"{end}counts", peers.size)
-    negative = np.flatnonzero(count < 0)
-    if negative.size:
+    if (negative := np.flatnonzero(count < 0)).size:
         raise InputError(f"{end}counts[{negative[0]}] = {count[negative[0]]}: must be at least 0")
     start = (
         np.cumsum(count) - count

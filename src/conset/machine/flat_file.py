@@ -36,8 +36,7 @@ def write_machine(path: str | Path, machine: Machine) -> None:
         InputError: the file cannot be written, or the table of next links of a graph is beyond any
             memory.
     """
-    suffix = Path(path).suffix
-    if suffix != SUFFIX:
+    if (suffix := Path(path).suffix) != SUFFIX:
         raise UsageError(
             f"{path}: a machine's file for programs without Python must end in {SUFFIX}, "
             f"is '{suffix}'"
@@ -77,16 +76,14 @@ def _network_entries(topology: Topology, routing: Routing) -> dict[str, FlatValu
     if topology.kind != "graph":
         return entries
     entries["link_source"], entries["link_target"] = topology.link_source, topology.link_target
-    stored = stored_routes(topology, routing)
-    if stored is not None:
+    if (stored := stored_routes(topology, routing)) is not None:
         entries["route_offsets"], entries["route_links"] = stored
     elif routing.rule in EQUAL_COST:
         entries["routing"], entries["hash"] = routing.rule, routing.seed
         entries["stride"] = (
             up_strides(topology) if routing.rule == "smodk" else np.zeros(0, np.int32)
         )
-        cost = link_costs(topology)
-        if cost.size:
+        if (cost := link_costs(topology)).size:
             entries["link_cost"] = cost
     else:
         entries["next_link"] = next_links(topology, routing).ravel()

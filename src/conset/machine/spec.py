@@ -238,8 +238,7 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
             return machine_from_object(record, "machine")
         if is_spec(record):
             return machine_from_spec(record)
-        name = record.partition(":")[0]
-        if name.isidentifier():
+        if (name := record.partition(":")[0]).isidentifier():
             raise unknown_name("machine", name, machine_names())
     except ConsetError as error:
         raise InputError(str(error)) from None

@@ -299,8 +299,7 @@ def field_of(q: int) -> tuple[Ints, int]:
             if len(powers) == q - 1:
                 return np.resize(powers, q), prime
     for low in product(range(prime), repeat=degree):  # x^degree = - low[0] - low[1] x - …
-        found = _powers_of_x([-each % prime for each in low], prime, q)
-        if found is not None:
+        if (found := _powers_of_x([-each % prime for each in low], prime, q)) is not None:
             return np.resize(found, q), prime
     raise AssertionError("every finite field has a primitive polynomial")
 

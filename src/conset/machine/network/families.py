@@ -176,8 +176,7 @@ def split_spec(text: str) -> tuple[str, str, list[tuple[str, str]]]:
     name, colon, first = (part.strip() for part in head.partition(":"))
     if colon and not first:
         raise UsageError(f"{head}: a size is required after ':'")
-    apart = _WITH_COMMAS.search(text)
-    if apart is not None:
+    if (apart := _WITH_COMMAS.search(text)) is not None:
         before = apart[1].rstrip(" :,") + ("" if apart[1] == "sides=" else ":")
         meant = text[: apart.start()] + before + re.sub(r"\s*,\s*", "x", apart[2])
         rest = text[apart.end() :]

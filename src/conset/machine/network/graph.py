@@ -107,8 +107,7 @@ class GraphBuilder:
             raise InputError(f"{where}: node '{node}' is given twice")
         self.switch[node] = is_switch(attributes, where)
         self._labels[node] = attributes.get("label") or node
-        place = place_of(attributes)
-        if place is not None:
+        if (place := place_of(attributes)) is not None:
             self._places[node] = place
 
     def add_edge(

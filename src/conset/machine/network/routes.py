@@ -69,8 +69,7 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
     if topology.kind == "crossbar":
         return _core.Network.crossbar(topology.nodes)
     source, target = _ints(topology.link_source), _ints(topology.link_target)
-    stored = stored_routes(topology, routing)
-    if stored is not None:
+    if (stored := stored_routes(topology, routing)) is not None:
         offsets, links = stored
         return _core.Network.route_table(
             topology.endpoints, topology.nodes, source, target, offsets, links
@@ -166,8 +165,7 @@ def _plane_table(
     nodes = np.arange(count, dtype=np.int32)
     source, target = np.repeat(nodes, count), np.tile(nodes, count)
     inside = route_hops(base, base_routing(base, routing.tie), source, target)
-    total = int(inside.sum(dtype=np.int64)) + 2 * count**2
-    if total > MAX_HOPS:
+    if (total := int(inside.sum(dtype=np.int64)) + 2 * count**2) > MAX_HOPS:
         raise InputError(
             f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made"
         )

@@ -175,8 +175,7 @@ class Topology(ValueObject):
             raise InputError(
                 f"link {unsorted[0] + 1}: links must be sorted by (source, target) and distinct"
             )
-        own = np.flatnonzero(source == target)
-        if own.size:
+        if (own := np.flatnonzero(source == target)).size:
             raise InputError(f"link {own[0]}: joins node {source[own[0]]} to itself")
         if self.link_width is not None:
             object.__setattr__(
@@ -198,8 +197,7 @@ class Topology(ValueObject):
                 f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}"
             )
         for name in ("level", "group"):
-            numbers = getattr(self, name)
-            if numbers is not None:
+            if (numbers := getattr(self, name)) is not None:
                 object.__setattr__(self, name, frozen_ints(numbers, np.int32, name))
                 if numbers.shape != (self.nodes,):
                     raise InputError(
@@ -338,8 +336,7 @@ class Topology(ValueObject):
             sorted_rates = rate_Bps[order]
             rate = sorted_rates[first]
             same = np.repeat(rate, np.diff(np.append(first, key.size)))
-            mixed = np.flatnonzero(sorted_rates != same)
-            if mixed.size:
+            if (mixed := np.flatnonzero(sorted_rates != same)).size:
                 k = mixed[0]
                 raise InputError(
                     f"{where[order[k]] if where else 'links'}: parallel links must have one rate, "

@@ -232,8 +232,7 @@ def calibrate(
     structure = structure_of(machine)
     if data is not None:
         structure = structure_of(machine_of_record(data.network))
-        endpoints = structure.topology.endpoints
-        if data.ranks > endpoints:
+        if data.ranks > (endpoints := structure.topology.endpoints):
             raise InputError(f"measurements: {data.ranks} ranks on {endpoints} endpoints")
     else:
         ranks = structure.topology.endpoints if ranks is None else ranks

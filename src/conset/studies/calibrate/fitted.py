@@ -553,8 +553,7 @@ def _contradictions(
             "one pair take: overheads grow with load"
         )
     met = [probe.name for probe in evidence.series("share", "crowd", "storm", "pressure")]
-    lost = sum(data.retransmissions.get(name, 0) for name in met)
-    if lost:
+    if lost := sum(data.retransmissions.get(name, 0) for name in met):
         worst = max(met, key=data.spread)
         yield (
             f"loss: {lost} segments were sent again where messages met; the slowest repetition "

@@ -284,8 +284,7 @@ def probes_of(data: Measurements, structure: Machine) -> list[Probe]:
     """
     scale = Scale(data.alone_s, data.rate_Bps, data.large)
     probes = all_probes(structure, data.ranks, scale, quick=data.quick)
-    missing = [probe.name for probe in probes if probe.name not in data.times_s]
-    if missing:
+    if missing := [probe.name for probe in probes if probe.name not in data.times_s]:
         raise InputError(
             f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of "
             "another version?"

@@ -163,8 +163,7 @@ class Places:
         """Places for back-pressure, of different links; the more flows are blocked the better."""
         found: list[Hotspot] = []
         for link, pairs in self._through(1):
-            spot = self._hotspot(link, pairs)
-            if spot is not None:
+            if (spot := self._hotspot(link, pairs)) is not None:
                 found.append(spot)
             if len(found) == most:
                 break

@@ -327,8 +327,7 @@ class _Runner:
             digest = case.digest(decides)
             if case in self.again:
                 self.store.forget(case, digest)
-            result = self.store.read(case, digest)
-            if result is None:
+            if (result := self.store.read(case, digest)) is None:
                 tasks.append(Task.of(case, self.campaign, source, machine, digest))
             else:
                 self.run.results.append(result)

@@ -150,8 +150,7 @@ def measure_job(
     if pattern.before is not None:
         raise InputError(f"{pattern.name} has an order of messages: rows of ranks have none")
     for what, ends in (("send", pattern.source), ("receive", pattern.target)):
-        most = int(np.bincount(ends, weights=pattern.size, minlength=1).max())
-        if most > MAX_BYTES:
+        if (most := int(np.bincount(ends, weights=pattern.size, minlength=1).max())) > MAX_BYTES:
             raise InputError(f"a rank has {most} bytes to {what}: counts of MPI go to {MAX_BYTES}")
     exchange_s = 10.0 + 100 * (pattern.bytes / 1e9 + pattern.messages * 40e-6)
     if timeout is not None:

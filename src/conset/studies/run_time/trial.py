@@ -260,8 +260,7 @@ class SendDetectReceive:
             round_, lambda: f"rank {self._comm.rank}: other ranks have not taken all messages"
         )
         self._tag = 1 - self._tag
-        size = sum(part.size for _, part in round_.found)
-        if self.recvbuf.size != size:
+        if self.recvbuf.size != (size := sum(part.size for _, part in round_.found)):
             self.recvbuf = np.empty(size, np.uint8)
         np.concatenate(
             [part for _, part in sorted(round_.found, key=lambda pair: pair[0])] or [self.recvbuf],
