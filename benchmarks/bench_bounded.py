@@ -15,7 +15,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.bounded import box_of, schedule_bounded
 from conset.methods.phases.complete_exchange.chooser import choose_exchange

@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.connection_routers.task import Task
 from conset.methods.phases.connections import schedule_connections

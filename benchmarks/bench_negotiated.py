@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable
 
 from conset.bounds import bound_schedule
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.problem import Problem, Routes, SearchOptions

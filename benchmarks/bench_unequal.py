@@ -22,8 +22,7 @@ from fem_patterns import WORD, fem_patterns
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of

@@ -115,8 +115,7 @@ if TYPE_CHECKING:
     from conset.execution.run import RunResult
     from conset.execution.run_time import alltoallv_init, neighbor_alltoallv_init
     from conset.inputs import load_machine, load_pattern, partition, read_layout
-    from conset.machine.costs import Costs
-    from conset.machine.limits import Limits
+    from conset.machine.costs import Costs, Limits
     from conset.machine.machine import Machine
     from conset.machine.network.routing import Routing
     from conset.machine.network.topology import Topology
@@ -174,7 +173,7 @@ _HOMES = {
     "Exchange": "conset.execution.exchange",
     "Guarantees": "conset.schedule.linkage",
     "Layout": "conset.pattern.layout",
-    "Limits": "conset.machine.limits",
+    "Limits": "conset.machine.costs",
     "Machine": "conset.machine.machine",
     "OpenProgram": "conset.execution.open_program",
     "Partition": "conset.pattern.layout",

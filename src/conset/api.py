@@ -43,7 +43,7 @@ from conset.execution.plan import Plan
 from conset.execution.planner import make_plan
 from conset.execution.run import RunResult, run_compiled
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.given import MethodFunction
 from conset.methods.phases.table import find_method

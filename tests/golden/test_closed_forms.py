@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.machine.costs import Costs, Steps, Synchronization
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conset import _core
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.bounded import box_of, schedule_bounded
 from conset.methods.phases.problem import Phases, Problem, SearchOptions

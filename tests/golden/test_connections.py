@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.routes import route_nodes
 from conset.machine.network.routing import Routing
 from conset.machine.spec import parse_machine

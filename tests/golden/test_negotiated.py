@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conset.bounds import bound_schedule
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.negotiated import LINKS, items_of, negotiate

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
+from conset.machine.file import TEXTS
 from conset.machine.machine import Machine
-from conset.machine.preset import TEXTS
 from conset.machine.spec import parse_machine
 from conset.machine.words import WORDS
 

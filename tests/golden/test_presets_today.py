@@ -18,7 +18,7 @@ import pytest
 
 import conset
 from conset.base.errors import UsageError
-from conset.machine.preset import TODAY, preset
+from conset.machine.file import TODAY, preset
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.machine.words import WORDS
 from support.hand_made import same_machine
@@ -115,8 +115,8 @@ def frontier_exchange_Bps(hops: int) -> float:
     """All-to-all of a node of the whole machine by its global links, each byte over `hops` of
     them."""
     own = dict(preset("frontier").structure)
-    groups, endpoints = 74, int(own["routers"][0]) * int(own["nodes"][0])
-    out = (groups - 1) * int(own["joins"][0]) * link_Bps("frontier:2")
+    groups, endpoints = 74, int(own["routers"].value) * int(own["nodes"].value)
+    out = (groups - 1) * int(own["joins"].value) * link_Bps("frontier:2")
     return 4 * out / endpoints / ((groups - 1) / groups) / hops
 
 
@@ -241,7 +241,7 @@ TABLE = [
         7.3,
         7.3,
         "TB/s",
-        lambda: 73 * int(preset("frontier").structure["joins"][0]) * link_Bps("frontier") / TB,
+        lambda: 73 * int(preset("frontier").structure["joins"].value) * link_Bps("frontier") / TB,
         0.001,
         "fitted to it",
     ),
@@ -369,17 +369,17 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
 def test_the_structure_is_the_network(name: str) -> None:
     own, machine = preset(name), parse_machine(name)
     words = machine.topology.family.values
-    for word, (value, origin) in own.structure.items():
-        assert origin.source
+    for word, fact in own.structure.items():
+        assert fact.source
         if word in words:
-            assert str(value) == str(words[word])
+            assert str(fact.value) == str(words[word])
         if word == "links":
             assert int((machine.topology.ends[0] == 0).sum()) == 2 * machine.topology.dimensions
             # a side of 2 is one wire here
             cycles = sum(side > 2 for side in machine.topology.sides)
-            assert cycles * 2 <= int(value) <= 2 * machine.topology.dimensions
+            assert cycles * 2 <= int(fact.value) <= 2 * machine.topology.dimensions
     rule = machine.routing.rule
-    assert own.structure["routing"][0] == rule
+    assert own.structure["routing"].value == rule
     for part in own.fixed.split("x") if own.fixed else ():
         assert int(part) in machine.topology.sides
     conset_, compile_, pattern, on, spec = own.example.split()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from conset import api
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 
 ON = "ipsc860:64"
 

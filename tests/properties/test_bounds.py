@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.bounds import bound_schedule
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links, route_nodes
 from conset.machine.network.routing import Routing

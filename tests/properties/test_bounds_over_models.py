@@ -17,7 +17,7 @@ from conset.base.errors import InputError, NoScheduleError
 from conset.bounds import bound_for_model, bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.table import MODELS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conset.bounds import problem as fast
 from conset.bounds.problem import BoundProblem
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import parse_sync

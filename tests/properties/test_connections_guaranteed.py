@@ -13,8 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_hops
 from conset.machine.network.routing import Routing

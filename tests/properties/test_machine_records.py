@@ -21,9 +21,8 @@ from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
-from conset.machine.costs import Costs, Provenance, Steps, Synchronization
+from conset.machine.costs import Costs, Limits, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine, with_mode
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, parse_machine, with_settings

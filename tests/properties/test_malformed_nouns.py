@@ -15,8 +15,7 @@ import pytest
 
 import conset
 from conset.base.errors import ConsetError
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.graph_files import read_edge_list
 from conset.machine.network.routing import Routing

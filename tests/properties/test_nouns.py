@@ -21,7 +21,7 @@ from scipy.sparse import coo_array
 
 import conset
 from conset.base.arrays import ValueObject, same_value
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.graph_files import read_edge_list
 from conset.machine.network.routing import Routing

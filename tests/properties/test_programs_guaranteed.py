@@ -17,8 +17,7 @@ from conset.base.errors import NoScheduleError
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models.connections import simulate_connections

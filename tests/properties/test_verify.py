@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.verification import verify

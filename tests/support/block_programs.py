@@ -7,7 +7,7 @@ import numpy as np
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

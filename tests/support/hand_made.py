@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

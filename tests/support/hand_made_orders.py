@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

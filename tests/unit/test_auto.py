@@ -23,7 +23,7 @@ from conset.compilation.pipeline import compile_by, compile_pattern
 from conset.compilation.search import least_time
 from conset.compilation.summary import summarize
 from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.table import LARGE, table

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import conset
 from conset import _core
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.bounded import box_of, partner_at, schedule_bounded, step_of

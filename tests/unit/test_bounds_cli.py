@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from conset.base.errors import InputError, UsageError
 from conset.cli import bound, predict
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import write_compiled

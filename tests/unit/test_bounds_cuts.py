@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import conset
 from conset.bounds.bounds import Bounds, Candidate
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.pattern.pattern import Pattern
 
 

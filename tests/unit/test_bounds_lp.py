@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from conset.base.errors import InputError, UsageError
 from conset.bounds import bound
 from conset.bounds.lp import MAX_VARIABLES, Flow, demands, evaluate, prove
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

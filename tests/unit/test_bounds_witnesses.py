@@ -14,8 +14,7 @@ from conset.base.errors import InputError, UsageError
 from conset.bounds import bound, bound_schedule
 from conset.bounds.problem import BoundProblem
 from conset.bounds.time import bound_barrier_time
-from conset.machine.costs import Costs, Steps, Synchronization
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.network.routing import Routing

@@ -16,7 +16,7 @@ from rich.table import Table
 import conset
 from conset.cli import options as o
 from conset.cli.main import COMMANDS, run
-from conset.machine.preset import PRESETS
+from conset.machine.file import PRESETS
 from conset.methods.phases.table import table
 from conset.pattern.generators.table import GENERATORS
 from conset.report.catalogue import families_table, networks_table, presets_table

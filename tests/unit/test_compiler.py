@@ -18,7 +18,7 @@ from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions, effective_limits
 from conset.compilation.summary import half_duplex_units, summarize
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.methods.phases.table import find_method
 
 ROOT = Path(__file__).resolve().parents[2]

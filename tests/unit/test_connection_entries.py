@@ -20,7 +20,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import make_plan
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

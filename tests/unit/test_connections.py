@@ -18,7 +18,7 @@ from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Problem, SearchOptions

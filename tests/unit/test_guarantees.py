@@ -21,8 +21,7 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.share import number_contexts
 from conset.compilation.programs.spec import BlockSpec
-from conset.machine.costs import Costs, Steps
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

@@ -26,7 +26,7 @@ from conset.cli.output import describe_delivered, describe_search
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.event_list import time_event_list
 from conset.methods.phases.problem import Phases, Problem

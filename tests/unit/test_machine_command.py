@@ -8,7 +8,7 @@ import pytest
 
 from conset.base.errors import UsageError
 from conset.cli.machines import command
-from conset.machine.preset import PRESETS, TODAY
+from conset.machine.file import PRESETS, TODAY
 
 
 def test_object(capsys: pytest.CaptureFixture[str]) -> None:

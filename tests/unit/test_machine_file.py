@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import InputError
-from conset.machine.costs import Provenance, Steps, Synchronization
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine

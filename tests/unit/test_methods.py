@@ -13,7 +13,7 @@ import pytest
 
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.problem import Phases, Problem, SearchOptions

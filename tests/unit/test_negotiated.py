@@ -15,7 +15,7 @@ from conset import _core
 from conset.base.errors import InputError, UsageError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

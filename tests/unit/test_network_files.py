@@ -20,8 +20,7 @@ import conset
 from conset.base.errors import ConsetError, InputError
 from conset.cli.show import kind_of
 from conset.machine.network.graph import Graph
-from conset.machine.network.graph_files import read_gml
-from conset.machine.network.node_link import read_demands, read_node_link
+from conset.machine.network.graph_files import read_demands, read_gml, read_node_link
 from conset.machine.network.routes import route_links
 from conset.machine.network.routing import Routing
 from conset.machine.network.simulators import read_anynet, read_htsim

@@ -14,8 +14,7 @@ import pytest
 
 import conset
 from conset.machine.network.graph_files import read_edge_list
-from conset.machine.network.planes import build_planes
-from conset.machine.network.routing import Routing, exchange_loads, unused_paths
+from conset.machine.network.routing import Routing, build_planes, exchange_loads, unused_paths
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.report.machine import picture_machine

@@ -13,7 +13,7 @@ from conset.base.errors import InputError
 from conset.bounds import bound_schedule
 from conset.bounds import order as bounds_order
 from conset.bounds.order import longest_chain
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.naive import schedule_naive

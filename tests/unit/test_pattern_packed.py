@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.models.flow import simulate_flow
 from conset.models.formula import predict

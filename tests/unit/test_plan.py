@@ -14,7 +14,7 @@ from conset.execution.check import check_plan
 from conset.execution.plan import Needs
 from conset.execution.plan_file import read_plan_file, write_plan_file
 from conset.execution.planner import make_plan
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

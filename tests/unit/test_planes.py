@@ -19,8 +19,8 @@ from conset.base.errors import ConsetError, InputError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.network.planes import build_planes, planes_of
 from conset.machine.network.routes import route_nodes
+from conset.machine.network.routing import build_planes, planes_of
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.pattern.pattern import Pattern

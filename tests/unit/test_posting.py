@@ -14,7 +14,7 @@ import pytest
 import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.naive import schedule_naive

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import InputError, UsageError
-from conset.machine.costs import Costs, Provenance, Steps, Synchronization
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

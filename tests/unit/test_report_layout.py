@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import UsageError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

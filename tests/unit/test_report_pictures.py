@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
 
 from conset.base.errors import UsageError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

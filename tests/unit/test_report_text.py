@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

@@ -25,7 +25,7 @@ from conset.bounds import bound, bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network import routes
 from conset.machine.network.routes import core_network, route_hops, route_links

@@ -18,7 +18,7 @@ from numpy.testing import assert_array_equal
 
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
 from conset.schedule.files.compiled import read_compiled, to_schedule, write_compiled

@@ -11,7 +11,7 @@ import pytest
 import conset
 from conset.base.errors import UsageError
 from conset.bounds import bound_for_model, bound_schedule
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.methods.paths.evaluate import evaluate
 from conset.models import Workload
 from conset.models.formula import predict

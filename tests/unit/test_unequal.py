@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.birkhoff import schedule_birkhoff
 from conset.methods.phases.decreasing import lengths, opening_s, schedule_decreasing, total_length

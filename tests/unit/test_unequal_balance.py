@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.balance import (
     balance_loads,

@@ -16,7 +16,7 @@ from conset.base.errors import UsageError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine, with_settings
 from conset.methods.phases.core import time_lines

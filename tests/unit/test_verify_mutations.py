@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from conset.base.errors import InputError, UsageError
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology

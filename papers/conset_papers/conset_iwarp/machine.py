@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from conset.api import load_machine
 from conset.base.errors import NoScheduleError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
 from conset.methods.phases.connection_routers.table import (

@@ -46,10 +46,10 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
-from conset.machine.network.planes import base_routing, planes_of
 from conset.machine.network.routes import plane_routes
+from conset.machine.network.routing import base_routing, planes_of
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import parse_sync
 from conset.schedule.schedule import Schedule

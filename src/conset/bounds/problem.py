@@ -29,8 +29,7 @@ from conset import _core
 from conset.base.errors import InputError
 from conset.base.stopping import workers
 from conset.base.units import count_of
-from conset.machine.costs import Costs, Steps
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops
 from conset.machine.network.routing import Routing

@@ -24,7 +24,7 @@ from conset.cli.options import (
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import placement_of
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.table import load_method
 from conset.pattern.pattern import Pattern

@@ -14,9 +14,9 @@ import typer
 from conset.base.errors import UsageError
 from conset.cli.options import MACHINES, JsonOption, completing, opt
 from conset.cli.output import console, print_json
+from conset.machine.file import PRESETS, TEXTS, TODAY
 from conset.machine.flat_file import write_machine
 from conset.machine.machine import Machine
-from conset.machine.preset import PRESETS, TEXTS, TODAY
 from conset.machine.spec import parse_machine
 from conset.report.catalogue import (
     TEXTS_ARE,

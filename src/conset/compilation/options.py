@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.base.options import check_option, option
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.methods.paths.table import parse_combine
 from conset.methods.phases.connection_routers.table import ROUTERS, find_router

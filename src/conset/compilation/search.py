@@ -52,7 +52,7 @@ from conset.compilation.trial import (
     allowed_policies,
     predicted_trials,
 )
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern

@@ -20,7 +20,7 @@ from math import inf
 from typing import Any
 
 from conset.compilation.options import FORMULA
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.models.formula import predict
 from conset.models.workload import Workload

@@ -1,20 +1,41 @@
 """Machine files: TOML, graphs and the objects in schedule files, to a Machine.
 
 One strict model (`MachineTable`) has the form of them all; presets and the records of machines in
-schedule files (`conset.machine.record`) have it too.
+schedule files (`conset.machine.machine`) have it too.
+
+Presets: machines by name and size.
+
+Each is a machine file of this package with a table `[preset]` beside it.
+
+    [preset] sizes = ["X", "Y", "Z"] what the numbers after the colon are: first sides of a box,
+    arguments of a family
+    multiple = 4                   of every one of them
+    about_sizes = "…"              one line for people
+    example = "conset compile …"
+    [preset.structure]             numbers of the network itself, each with tag and source, as the
+                                   costs have them
+    routers = { value = 32, tag = "printed", source = "…" }
+    [[preset.published]]           figures that somebody measured or printed, beside which the
+                                   preset is put
+    figure = "bisection"
+    size = "16x16x16"
+    value = "24 TB/s"
+    source = "…"
+
+Machines of the texts leave `sizes` out: theirs are all sides of their network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from math import inf, nan
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StrictFloat,
     StrictInt,
@@ -24,12 +45,18 @@ from pydantic import (
 
 from conset.base.errors import InputError, UsageError, nearest
 from conset.base.files import require_file
-from conset.base.toml import Keys, located, parse_toml, rule_of
+from conset.base.toml import Keys, Table, checked_table, keys_at, located, parse_toml, rule_of
 from conset.base.units import count_of
-from conset.machine.costs import Costs, Provenance
-from conset.machine.limits import Limits
-from conset.machine.machine import Machine, ModeCosts
-from conset.machine.network.families import FAMILIES, build_family, build_routing, parse_family
+from conset.machine.costs import Costs, Limits, Provenance
+from conset.machine.machine import Machine, ModeCosts, require_mode
+from conset.machine.network.families import (
+    FAMILIES,
+    build_family,
+    build_routing,
+    find_family,
+    parse_family,
+)
+from conset.machine.network.family import read_sizes
 from conset.machine.network.graph import MAX_PLACE, Edge, Graph, both_ways, rate_of
 from conset.machine.network.graph_files import read_graph
 from conset.machine.network.routing import MAX_SEED, Routing, Rule, Tie, route_table
@@ -55,11 +82,7 @@ Each plain or `{ value = …, tag = "printed", source = "…" }`.
 """
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NetworkTable(_Table):
+class NetworkTable(Table):
     """`[network]`: a kind and its size, or a graph.
 
     In words, from a file, or with its links inline.
@@ -111,7 +134,7 @@ class NetworkTable(_Table):
     routes: list[list[NodeId]] | None = None
 
 
-class LimitsTable(_Table):
+class LimitsTable(Table):
     """`[limits]`: hard limits of the machine, and the methods they hold for (all where absent)."""
 
     send: Count | None = None
@@ -119,10 +142,10 @@ class LimitsTable(_Table):
     link: Count | None = None
     channels: Annotated[StrictInt, Field(ge=2)] | None = None
     duplex: Literal["full", "exchange"] = "full"
-    methods: list[str] = []
+    methods: list[str] = Field([])
 
 
-class MachineTable(_Table):
+class MachineTable(Table):
     """A machine file.
 
     Attributes:
@@ -145,14 +168,14 @@ class MachineTable(_Table):
     name: str | None = None
     about: str = ""
     network: NetworkTable
-    costs: CostsTable = {}
+    costs: CostsTable = Field({})
     limits: LimitsTable = LimitsTable()
-    methods: dict[str, CostsTable] = {}
-    modes: dict[str, CostsTable] = {}
+    methods: dict[str, CostsTable] = Field({})
+    modes: dict[str, CostsTable] = Field({})
     mode: str | None = None
-    notes: list[str] = []
+    notes: list[str] = Field([])
     exact: bool = False
-    mode_methods: dict[str, dict[str, CostsTable]] = {}
+    mode_methods: dict[str, dict[str, CostsTable]] = Field({})
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -170,7 +193,7 @@ def read_machine(path: str | Path) -> Machine:
         table = MachineTable(name=path.stem, network=NetworkTable(), notes=list(graph.notes))
         return machine_of_table(table, path.name, graph=graph)
     data, text = parse_toml(path.read_bytes(), path.name, "machine")
-    table = checked_table({"name": path.stem, **data}, path.name, text)
+    table = _checked({"name": path.stem, **data}, path.name, text)
     network = table.network
     if network.graph is None:
         return machine_of_table(table, path.name, text)
@@ -188,7 +211,7 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
     Raises:
         InputError: an object against the model, or numbers that do not fit each other.
     """
-    table = checked_table(data, where, text)
+    table = _checked(data, where, text)
     if table.network.graph is not None:
         raise InputError(
             f"{where}: network.graph: names a file; an object carries the links themselves"
@@ -196,7 +219,7 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
     return machine_of_table(table, where, text)
 
 
-def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> MachineTable:
+def _checked(data: Mapping[str, Any], where: str, text: str = "") -> MachineTable:
     """The model of a machine file's object; `text`, where there is one, gives the line.
 
     Raises:
@@ -207,7 +230,7 @@ def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> Machin
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = tuple(first["loc"])
-        rule = rule_of(first, path, _known_at, "word")
+        rule = rule_of(first, path, lambda path: keys_at(MachineTable, path), "word")
         raise InputError(f"{located(where, path, text)}: {rule}") from None
     _check_costs(table.costs, ("costs",), where, text)
     for key, tables in (("methods", table.methods), ("modes", table.modes)):
@@ -217,19 +240,6 @@ def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> Machin
         for name, costs in tables.items():
             _check_costs(costs, ("mode_methods", mode, name), where, text)
     return table
-
-
-def _known_at(path: Keys) -> list[str]:
-    """The keys that a table knows, by the path of one of them."""
-    table: type[BaseModel] = MachineTable
-    for key in path[:-1]:
-        annotation = table.model_fields[str(key)].annotation
-        inner = [each for each in (annotation, *get_args(annotation)) if isinstance(each, type)]
-        tables = [each for each in inner if issubclass(each, BaseModel)]
-        if not tables:
-            break
-        table = tables[0]
-    return list(table.model_fields)
 
 
 def _check_costs(table: Mapping[str, Any], path: Keys, where: str, text: str) -> None:
@@ -463,3 +473,180 @@ def _graph(table: NetworkTable, where: str) -> Graph:
         tuple(table.group or ()),
         tuple(table.place or ()),
     )
+
+
+TEXTS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts."""
+TODAY = ("bluegene-q", "dgx-h100", "ethernet", "frontier", "fugaku", "tpu-v4")
+"""Machines of today."""
+PRESETS = (*TEXTS, *TODAY)
+"""All presets; each is `presets/<name>.toml`."""
+
+
+class FactTable(Table):
+    """A number of a network, and where it comes from."""
+
+    value: StrictInt | str
+    tag: str
+    source: str
+
+
+class PublishedTable(Table):
+    """A figure of a source.
+
+    What it is of, at which size of the machine, and what the source says.
+    """
+
+    figure: str
+    size: str
+    value: str
+    source: str
+
+
+class PresetTable(Table):
+    """`[preset]`; see the module.
+
+    Attributes:
+        sizes: what stands after the colon, in order.
+        multiple: of which every size is one.
+        about_sizes: one line on sizes.
+        example: a command.
+        structure: the network's own numbers, by word.
+        published: figures of sources.
+    """
+
+    sizes: list[str] = Field([])
+    multiple: StrictInt = 1
+    about_sizes: str = ""
+    example: str = ""
+    structure: dict[str, FactTable] = Field({})
+    published: list[PublishedTable] = Field([])
+
+
+class Preset(PresetTable):
+    """A preset as people ask for it; the machine itself is `load_preset`'s.
+
+    Attributes:
+        name: as in a spec.
+        about: one line.
+        default: the size where none is given, as after the colon.
+        fixed: sides that every size has, such as `2x3x2`; "" where there are none.
+    """
+
+    name: str
+    about: str
+    default: str
+    fixed: str
+
+    def to_object(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "name": self.name,
+            "about": self.about,
+            "sizes": self.sizes,
+            "default": self.default,
+            "fixed": self.fixed,
+            "about_sizes": self.about_sizes,
+            "example": self.example,
+            "structure": [
+                {"word": word, **fact.model_dump()} for word, fact in self.structure.items()
+            ],
+            "published": [figure.model_dump() for figure in self.published],
+        }
+
+
+@cache
+def _read(name: str) -> tuple[dict[str, Any], PresetTable, str]:
+    """The machine's own tables, that of the preset, and the text of the file.
+
+    Nobody may change them.
+    """
+    where = f"{name}.toml"
+    data, text = parse_toml(
+        files("conset.machine").joinpath("presets", where).read_bytes(), where, "machine"
+    )
+    table = checked_table(PresetTable, data.pop("preset", {}), f"{where}: preset")
+    for word, fact in table.structure.items():
+        Provenance.of(fact.tag, fact.source or f"no source of {word}")
+    return data, table, text
+
+
+def preset(name: str) -> Preset:
+    """What people want to know of a preset before they use it."""
+    data, table, text = _read(name)
+    machine = _checked(data, f"{name}.toml", text)
+    words, values = _sizes_of(member_of_table(machine.network, name), table)
+    return Preset(
+        **{**dict(table), "sizes": list(words)},
+        name=name,
+        about=machine.about,
+        default="x".join(map(str, values[: len(words)])),
+        fixed="x".join(map(str, values[len(words) :])),
+    )
+
+
+def _sizes_of(member: FamilyMember, table: PresetTable) -> tuple[tuple[str, ...], list[int]]:
+    """What the sizes are called, and the file's own values; those of fixed sides at the end."""
+    values: Any = member.values
+    if "sides" in values:
+        return tuple(table.sizes) or ("side",) * len(values["sides"]), list(values["sides"])
+    if "dimensions" in values:
+        return ("nodes",), [2 ** values["dimensions"]]
+    return tuple(table.sizes), [values[word] for word in table.sizes]
+
+
+def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
+    """A preset at a size of its network; `size` as after the colon of a spec.
+
+    "": its own size and mode.
+
+    Raises:
+        UsageError: a size that does not fit the network, or a transfer mode it does not have.
+    """
+    data, table, text = _read(name)
+    where = f"{name}.toml"
+    machine = _checked(data, where, text)
+    member = member_of_table(machine.network, where)
+    words, own = _sizes_of(member, table)
+    size = size or "x".join(map(str, own[: len(words)]))
+    sizes = _checked_sizes(name, size, words, own[len(words) :], table.multiple)
+    values: dict[str, Any] = dict(zip(words, sizes, strict=True))
+    if "sides" in member.values:
+        values = {"sides": (*sizes, *own[len(words) :])}
+    elif "dimensions" in member.values:
+        if sizes[0] & (sizes[0] - 1):
+            raise UsageError(
+                f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}"
+            )
+        values = {"dimensions": sizes[0].bit_length() - 1}
+    member = find_family(member.name).member({**member.values, **values})
+    if mode:
+        require_mode(mode, tuple(machine.modes), name)
+    network = NetworkTable(
+        family=str(member),
+        routing=machine.network.routing,
+        hash=machine.network.hash,
+        tie=machine.network.tie,
+    )
+    changes = {"name": f"{name}:{size}", "mode": mode or machine.mode, "network": network}
+    return machine_of_table(machine.model_copy(update=changes), where, text)
+
+
+def _checked_sizes(
+    name: str, size: str, words: tuple[str, ...], fixed: list[int], multiple: int
+) -> tuple[int, ...]:
+    """The sizes that are free; the fixed ones may be written after them."""
+    sizes = read_sizes(size, f"{name}:{size}")
+    if fixed and list(sizes[len(words) :]) == fixed:
+        sizes = sizes[: len(words)]
+    if len(sizes) != len(words):
+        named = "" if set(words) == {"side"} else f" ({' x '.join(words)})"
+        always = f", beside {'x'.join(map(str, fixed))} that every size has" if fixed else ""
+        raise UsageError(
+            f"{name}:{size}: {count_of(len(words), 'size')} required{named}{always}, given "
+            f"{len(sizes)}"
+        )
+    for word, value in zip(words, sizes, strict=True):
+        if value % multiple:
+            raise UsageError(f"{name}:{size}: {word} = {value}: must be a multiple of {multiple}")
+    return sizes

@@ -26,7 +26,13 @@ from typing import Any, overload
 
 from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
 from conset.machine.costs import Costs
-from conset.machine.file import machine_from_object, read_machine, with_own_ports
+from conset.machine.file import (
+    PRESETS,
+    load_preset,
+    machine_from_object,
+    read_machine,
+    with_own_ports,
+)
 from conset.machine.machine import Machine, with_mode
 from conset.machine.network.families import (
     build_family,
@@ -42,7 +48,6 @@ from conset.machine.network.family import read_whole
 from conset.machine.network.graph_files import GRAPH_READERS
 from conset.machine.network.routing import MAX_SEED
 from conset.machine.network.topology import FamilyMember, Topology
-from conset.machine.preset import PRESETS, load_preset
 from conset.machine.words import GIVEN, WORDS, default_costs, stated_costs
 
 ROUTING_OPTIONS = ("routing", "hash", "tie")

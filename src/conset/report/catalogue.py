@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
+from conset.machine.file import TEXTS, TODAY, Preset, preset
 from conset.machine.machine import Machine
 from conset.machine.network.families import FAMILIES, family_names, find_family
 from conset.machine.network.family import SWITCHED
 from conset.machine.network.topology import Topology
-from conset.machine.preset import TEXTS, TODAY, Preset, preset
 from conset.methods.phases.problem import Method
 from conset.pattern.generators.table import GENERATORS
 from conset.report.facts import machine_object
@@ -267,7 +267,7 @@ def families_table() -> Table:
 
 def size_words(own: Preset) -> str:
     """Return `X x Y x Z`, and the sides that every size has."""
-    words = ("rows", "columns") if own.sizes == ("side", "side") else own.sizes
+    words = ("rows", "columns") if own.sizes == ["side", "side"] else own.sizes
     return " x ".join(words) + (f" (x {own.fixed})" if own.fixed else "")
 
 
@@ -280,10 +280,10 @@ def structure_rows(own: Preset, machine: Machine) -> list[tuple[str, str, str, s
     actual = {word: str(values[word]) for word in own.sizes if word in values}
     actual["routing"] = machine.routing.rule
     rows: list[tuple[str, str, str, str]] = []
-    for word, (value, origin) in own.structure.items():
-        now = actual.get(word, str(value))
-        same = now == str(value)
-        tag, source = (origin.tag, origin.source) if same else ("given", "the command line")
+    for word, fact in own.structure.items():
+        now = actual.get(word, str(fact.value))
+        same = now == str(fact.value)
+        tag, source = (fact.tag, fact.source) if same else ("given", "the command line")
         rows.append((word, now, tag, source))
     return rows
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conset.base.units import count_of, format_load, format_size, format_time
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.machine.network.planes import planes_of
+from conset.machine.network.routing import planes_of
 from conset.machine.network.topology import Topology
 from conset.machine.words import group_of, listed, plain
 from conset.pattern.pattern import Pattern

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from conset.base.units import count_of
 from conset.machine.machine import Machine
-from conset.machine.network.planes import planes_of
+from conset.machine.network.routing import planes_of
 from conset.machine.network.topology import Topology
 from conset.report import style
 from conset.report.facts import cost_facts, cost_rows, describe_network, machine_facts

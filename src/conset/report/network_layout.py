@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from conset.base.units import count_of
 from conset.machine.network.families import find_family
-from conset.machine.network.planes import Planes, planes_of
-from conset.machine.network.routing import is_tree
+from conset.machine.network.routing import Planes, is_tree, planes_of
 from conset.machine.network.topology import Topology
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from conset.base.errors import UsageError
 from conset.base.units import count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
-from conset.machine.network.planes import planes_of
+from conset.machine.network.routing import planes_of
 from conset.models.phases_over_time import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, label_size, node_radius

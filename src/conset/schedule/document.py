@@ -39,7 +39,7 @@ class Document:
     """What a schedule file says; arrays of int32 or int64, nothing checked beyond shapes.
 
     Attributes:
-        machine: spec or object of the machine, as in the file; `conset.machine.record` says which.
+        machine: spec or object of the machine, as in the file; `conset.machine.machine` says which.
         method: name of the method.
         sync: the policy.
         limits: `send`, `receive`, `link`, `channels` (None: none), `duplex`.

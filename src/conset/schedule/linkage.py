@@ -63,8 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError
-from conset.machine.costs import Costs
-from conset.machine.limits import Limits
+from conset.machine.costs import Costs, Limits
 from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
 from conset.machine.times import link_rates

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from conset.base.arrays import ValueObject, frozen, take_rows
 from conset.base.errors import InputError
 from conset.base.units import MAX_SIZE_B
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_nodes
 from conset.pattern.pattern import Pattern

@@ -19,7 +19,7 @@ from conset.base.arrays import (
 )
 from conset.base.errors import InputError
 from conset.base.units import MAX_SIZE_B
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import CompileReport, Manifest

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import conset
 from conset.base.errors import ConsetError, ExecutionError, InputError, UsageError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.schedule.program import Program, Stage
 
 RANKS = 4

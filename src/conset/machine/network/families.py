@@ -5,7 +5,7 @@ has its default, so that `fat-tree` alone is a network. Regular networks (mesh, 
 ring, crossbar) write their size without a name, and have
 
 - `width=2`: parallel links in place of each link;
-- `planes=2`: that many of it side by side (`conset.machine.network.planes`);
+- `planes=2`: that many of it side by side (`conset.machine.network.routing`);
 - `dead=3;7;40-41`: nodes, and links both ways, that are taken out (`without`).
 
 All others have
@@ -32,8 +32,7 @@ from types import MappingProxyType
 from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.network.direct import DRAGONFLY, EXPRESS_MESH, HYPERX, SLIM_FLY
 from conset.machine.network.family import REGULAR, Family, Parameter, Parts, read_dead
-from conset.machine.network.planes import build_planes
-from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule
+from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule, build_planes
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, without
 from conset.machine.network.trees import FAT_TREE, LEAF_SPINE, RAILS
 

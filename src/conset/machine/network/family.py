@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from conset.base.errors import InputError, UsageError, shortened, unknown_name
 from conset.base.files import whole_number
 from conset.base.units import parse_rate
-from conset.machine.network.planes import MAX_PLANES
-from conset.machine.network.routing import Rule
+from conset.machine.network.routing import MAX_PLANES, Rule
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, Value
 
 MAX_WIRES = 2**25

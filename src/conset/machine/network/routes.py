@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base.errors import InputError
-from conset.machine.network.planes import Planes, base_routing, require_planes
-from conset.machine.network.routing import EQUAL_COST, Routing, Rule, Tie, link_costs, up_strides
+from conset.machine.network.routing import (
+    EQUAL_COST,
+    Planes,
+    Routing,
+    Rule,
+    Tie,
+    base_routing,
+    link_costs,
+    require_planes,
+    up_strides,
+)
 from conset.machine.network.topology import Topology
 
 MAX_ENTRIES = 2**32

@@ -356,7 +356,7 @@ class Topology(ValueObject):
 
     @property
     def planes(self) -> int:
-        """How many planes it is made of (`conset.machine.network.planes`); 1 where it is none."""
+        """How many planes it is made of (`conset.machine.network.routing`); 1 where it is none."""
         return int(str(1 if self.family is None else self.family.values.get("planes", 1)))
 
     @property

@@ -46,7 +46,7 @@ import numpy as np
 
 from conset import _core
 from conset.base.errors import InputError, NoScheduleError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology
 from conset.methods.phases.balance import balance_loads, regroup, split_messages
 from conset.methods.phases.connection_routers.demands import (

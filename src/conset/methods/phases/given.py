@@ -26,7 +26,7 @@ import numpy as np
 from conset.base.errors import ConsetError, InputError, UsageError
 from conset.base.files import require_file
 from conset.base.options import python_interface
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.methods.phases.problem import (
     ANY,
     Method,

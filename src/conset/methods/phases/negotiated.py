@@ -78,7 +78,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base.arrays import take_rows
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.routes import core_network, core_widths, route_nodes
 from conset.machine.network.routing import usable_ends
 from conset.machine.network.topology import Topology

@@ -2,7 +2,7 @@
 
 Any method of one network, for a machine on which that network stands several times.
 
-Problem: phases whose messages share out several equal networks (`conset.machine.network.planes`),
+Problem: phases whose messages share out several equal networks (`conset.machine.network.routing`),
 so that no link of any plane bears more than the limit; a plane per transfer is free to choose.
 
 Idea: fold the planes into one network and its limit of links c into c · planes; let the method make
@@ -44,8 +44,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.network.planes import Planes, base_routing, planes_of
 from conset.machine.network.routes import plane_routes, route_links
+from conset.machine.network.routing import Planes, base_routing, planes_of
 from conset.methods.phases.problem import Method, Phases, Problem
 
 Ints = NDArray[np.int64]

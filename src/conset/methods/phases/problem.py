@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from conset import _core
 from conset.base.arrays import ValueObject, frozen, frozen_ints
 from conset.base.errors import InputError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern

@@ -20,7 +20,7 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import (
     require_replaceable,
 )
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import (

@@ -14,7 +14,7 @@ from conset.base.errors import ConsetError, InputError
 from conset.base.files import is_file, read_archive
 from conset.base.flat import MACHINE_FILE, PLAN_FILE
 from conset.base.json_text import parse_header, parse_json
-from conset.machine.network.node_link import is_node_link
+from conset.machine.network.graph_files import is_node_link
 
 Form = Literal[
     "schedule", "timeline", "program", "plan", "machine", "network", "pattern", "unknown"

@@ -14,8 +14,8 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import replacing
 from conset.base.toml import parse_toml
 from conset.base.units import count_of
+from conset.machine.costs import Limits
 from conset.machine.file import machine_from_object
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import machine_of_record
 from conset.machine.words import default_costs

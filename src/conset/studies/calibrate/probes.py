@@ -23,7 +23,7 @@ import numpy as np
 from conset.base.units import format_size
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.pattern.pattern import Pattern

@@ -28,7 +28,7 @@ from conset.execution.job import DIRECT, Given, JobResult, check_measuring, run_
 from conset.execution.plan import MAX_BYTES
 from conset.execution.planner import plan_direct
 from conset.execution.run_time import check_methods, machine_word, temporary_folders
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.families import find_family, is_family
 from conset.machine.spec import is_spec, parse_machine

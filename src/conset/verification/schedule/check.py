@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.errors import UsageError
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST
 from conset.schedule.document import Document, machine_of

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conset.machine.network.planes import require_planes
-from conset.machine.network.routing import Routing
+from conset.machine.network.routing import Routing, require_planes
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from conset.base.errors import NoScheduleError
 from conset.base.units import format_rate, format_time
 from conset.machine import times
-from conset.machine.costs import Costs
-from conset.machine.limits import MAX_LIMIT, Limits
+from conset.machine.costs import MAX_LIMIT, Costs, Limits
 from conset.methods.phases.connection_routers.task import Task, schedule_of
 from conset.methods.phases.problem import Phases, Problem
 from conset.schedule.linkage import guarantees

@@ -62,7 +62,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base.errors import InputError, NoScheduleError, unknown_name
 from conset.base.units import count_of
-from conset.machine.limits import Limits
+from conset.machine.costs import Limits
 from conset.machine.network.routes import route_nodes
 from conset.machine.network.routing import Routing
 from conset.methods.phases.bounded import schedule_bounded

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base.arrays import take_rows
-from conset.machine.limits import MAX_LIMIT
+from conset.machine.costs import MAX_LIMIT
 from conset.machine.network.routes import route_hops
 from conset.machine.network.routing import Routing, usable_ends
 from conset.machine.network.topology import Topology
