@@ -15,16 +15,22 @@ WHEEL  := $(DIST)/.wheel
 # tests take both cores of a small machine; every worker may start jobs of 16 ranks
 SHARED := -n auto --maxprocesses 8 --dist worksteal
 CORE   := $(shell find cpp -type f)
+STATIC  = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && \
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 # what clang-format keeps
 SOURCES = $$(git ls-files 'cpp/*.[ch]' 'cpp/*.[ch]pp' 'tests/*.[ch]' 'examples/*.c' 'examples/*.cpp')
 
-.PHONY: help demo test test-all test-openmpi dist setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
+.PHONY: help demo check test test-all test-openmpi dist setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
         test-core-sanitized bench catalogue docs guide clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
 demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, run; a contended network
 	@$(BIN)/python examples/demo.py build/demo
+
+check: $(LINT) ## format, lint, types, contracts and the tests that start neither processes nor MPI: before every commit
+	$(STATIC)
+	$(BIN)/python -m pytest $(SHARED) tests/unit
 
 test: $(READY) ## tests of the Python side and of the bindings, without whole tables of the texts and the behaviour corpus
 	$(BIN)/python -m pytest $(SHARED) -m "not texts and not behaviour"
@@ -85,11 +91,7 @@ guide: $(READY) ## every command and program of the guide, as they are pasted
 	$(BIN)/python docs/run_guide.py
 
 lint: $(LINT) ## linters, types, contracts between packages, C++ format and clang-tidy
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
+	$(STATIC)
 	@$(BIN)/cmake -S cpp -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
 	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp' 'cpp/testbed/*.cpp')
 
