@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
 from conset.studies.calibrate import Calibration
 from conset.studies.calibrate.contention import Contention
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WINDOWS = {
     "pair": "one pair",
@@ -148,7 +144,7 @@ def _colours(count: int) -> list[object]:
     return list(style.colour_map()(np.linspace(0.1, 0.95, max(count, 2))))[:count]
 
 
-def draw_lone(found: Calibration) -> Figure:
+def draw_lone(found: Calibration) -> style.Figure:
     """Draw a message alone over its size; the time from one message of a window to the next."""
     figure = style.new_figure(10.5, 3.9)
     left, right = figure.subplots(1, 2)
@@ -182,7 +178,7 @@ def draw_lone(found: Calibration) -> Figure:
     return figure
 
 
-def draw_ratios(found: Calibration) -> Figure:
+def draw_ratios(found: Calibration) -> style.Figure:
     """Draw measured over fitted of every probe, by series."""
     from matplotlib.ticker import FixedLocator, NullFormatter
 
@@ -216,7 +212,7 @@ def draw_ratios(found: Calibration) -> Figure:
     return figure
 
 
-def _log_ticks(axes: Axes) -> None:
+def _log_ticks(axes: style.Axes) -> None:
     """Set sizes across, plain numbers up."""
     size_ticks(axes.xaxis, *axes.get_xlim())
     _digits(axes.yaxis)
@@ -234,7 +230,7 @@ def _digits(axis: Any) -> None:
     axis.minorticks_off()
 
 
-def draw_policies(found: Calibration) -> Figure:
+def draw_policies(found: Calibration) -> style.Figure:
     """Draw a barrier over the ranks; when a send ends whose receive is late."""
     figure = style.new_figure(10.5, 3.2)
     left, right = figure.subplots(1, 2)
@@ -265,7 +261,7 @@ def draw_policies(found: Calibration) -> Figure:
     return figure
 
 
-def draw_contention(contention: Contention) -> Figure:
+def draw_contention(contention: Contention) -> style.Figure:
     """Draw times over fair sharing, of messages on one link, and behind one that is held up."""
     figure = style.new_figure(10.5, 3.0)
     left, right = figure.subplots(1, 2)
@@ -286,7 +282,7 @@ def draw_contention(contention: Contention) -> Figure:
     return figure
 
 
-def draw_held_back(found: Calibration) -> Figure:
+def draw_held_back(found: Calibration) -> style.Figure:
     """Draw predicted against measured."""
     figure = style.new_figure(5.6, 4.4)
     axes = figure.subplots()

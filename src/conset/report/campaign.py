@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,6 @@ from conset.studies.campaign.result import (
 )
 from conset.studies.campaign.run import CampaignRun, failure_text
 from conset.studies.contender import NAIVE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WORTH = 1.25
 """Gains from here on are counted."""
@@ -481,7 +477,7 @@ ERROR_TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.4, 2, 3, 5, 10)
 TIMES = tuple(factor * 10.0**power for power in range(-9, 4) for factor in (1, 2, 5))
 
 
-def picture_ratios(results: Sequence[CaseResult], fabric: str) -> Figure:
+def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
     """Draw a row for each case: times over that of posting everything.
 
     Lines are intervals; a ring is around the best; an upright stroke is what the machine's model
@@ -536,7 +532,7 @@ def picture_ratios(results: Sequence[CaseResult], fabric: str) -> Figure:
     return figure
 
 
-def _draw_case(axes: Axes, result: CaseResult, y: float, right: float) -> None:
+def _draw_case(axes: style.Axes, result: CaseResult, y: float, right: float) -> None:
     base = result.naive.median_s
     none: Any = {"linestyle": "none"}
     for each in result.timed:
@@ -610,7 +606,7 @@ def _handles(results: Sequence[CaseResult]) -> list[Any]:
     ]
 
 
-def picture_errors(results: Sequence[CaseResult], fabric: str) -> Figure:
+def picture_errors(results: Sequence[CaseResult], fabric: str) -> style.Figure:
     """Draw predicted over measured times of all schedules: by the model, and by formula.
 
     Args:
@@ -654,7 +650,7 @@ def picture_errors(results: Sequence[CaseResult], fabric: str) -> Figure:
     return figure
 
 
-def _draw_errors(axes: Axes, results: Sequence[CaseResult], by: str) -> list[float]:
+def _draw_errors(axes: style.Axes, results: Sequence[CaseResult], by: str) -> list[float]:
     """Draw ratios by kind of schedule, and return what was drawn."""
     looks = {
         "other schedules": ("o", 4, style.PALE),

@@ -10,16 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.report import style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MARKS = "osD^vP*X"
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -86,7 +82,7 @@ class Panel:
     y_limits: tuple[float | None, float | None] | None = None
     legend: str = "best"
 
-    def draw(self, axes: Axes, most: int, shown: set[str]) -> None:
+    def draw(self, axes: style.Axes, most: int, shown: set[str]) -> None:
         """Draw the lines, in `most` colours; the legend where it has names that `shown` lacks."""
         labels = {"x": self.x, "y": self.y}
         if self.log_x is not None:
@@ -136,7 +132,7 @@ class Bars:
     series: Mapping[str, Sequence[float]]
     top: float | None = None
 
-    def draw(self, axes: Axes, most: int, shown: set[str]) -> None:
+    def draw(self, axes: style.Axes, most: int, shown: set[str]) -> None:
         """Draw the bars, in `most` colours; a legend below all where `shown` lacks their names."""
         at = np.arange(len(self.groups))
         wide = 0.82 / len(self.series)
@@ -187,7 +183,7 @@ class Heat:
     most: float | None = None
     logarithmic: bool = False
 
-    def draw(self, axes: Axes, most: int, shown: set[str]) -> None:
+    def draw(self, axes: style.Axes, most: int, shown: set[str]) -> None:
         """Draw the cells with their numbers and the line around marked ones."""
         del most, shown  # it has neither kinds nor a legend
         value = self.value
@@ -222,7 +218,7 @@ def picture_charts(
     columns: int = 2,
     width: float = 5.2,
     height: float = 3.6,
-) -> Figure:
+) -> style.Figure:
     """Draw panels in rows of `columns`; a panel has a legend where it names what none before does.
 
     Args:
@@ -258,7 +254,7 @@ def colours_of(lines: Sequence[Line]) -> list[int]:
     ]
 
 
-def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
+def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
     shade = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
     label = line.name or None
     if line.kind == "steps":
@@ -281,7 +277,7 @@ def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
     axes.plot(line.x, line.y, label=label, **look)
 
 
-def surround(axes: Axes, inside: NDArray[np.bool_]) -> None:
+def surround(axes: style.Axes, inside: NDArray[np.bool_]) -> None:
     """Draw a line between cells inside and outside, and along the edge of the panel."""
     padded = np.pad(inside, 1)
     look: Any = {"color": style.BOUND, "linewidth": 1.8, "clip_on": False}

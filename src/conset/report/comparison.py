@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from conset.report.pattern import describe_pattern
 from conset.report.sections import Part, Section, Table
 from conset.studies.compare.comparison import Comparison
 from conset.studies.times import MEASURED, PREDICTED, time_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
 """The keys of `Comparison.rows`, or those of `compile --json` alone.
@@ -175,7 +171,7 @@ def skipped_lines(skipped: Sequence[Row]) -> list[str]:
     return [f"{row['method']}: does not apply: {row['reason']}" for row in skipped]
 
 
-def picture_compare(rows: Sequence[Row], *, title: str, subtitle: str = "") -> Figure:
+def picture_compare(rows: Sequence[Row], *, title: str, subtitle: str = "") -> style.Figure:
     """Draw horizontal bars of times and phases, methods in the order of `rows`.
 
     Args:
@@ -201,7 +197,7 @@ def picture_compare(rows: Sequence[Row], *, title: str, subtitle: str = "") -> F
     return figure
 
 
-def _draw_times(axes: Axes, rows: Sequence[Row], place: Any) -> None:
+def _draw_times(axes: style.Axes, rows: Sequence[Row], place: Any) -> None:
     by = deciding(rows)
     times = [deciding_time(row) or 0.0 for row in rows]
     factor, unit = style.time_unit(max(times, default=0.0))
@@ -227,13 +223,13 @@ def _draw_times(axes: Axes, rows: Sequence[Row], place: Any) -> None:
     style.legend_above(axes, 4, column_spacing=1.2)
 
 
-def _write(axes: Axes, x: float, y: float, text: str, size: float = 8.8, **look: Any) -> None:
+def _write(axes: style.Axes, x: float, y: float, text: str, size: float = 8.8, **look: Any) -> None:
     axes.annotate(
         text, (x, y), size=size, xytext=(4, 0), textcoords="offset points", va="center", **look
     )
 
 
-def _mark(axes: Axes, x: float, y: int) -> None:
+def _mark(axes: style.Axes, x: float, y: int) -> None:
     axes.plot([x, x], [y - 0.38, y + 0.38], color=style.BOUND, linewidth=1.6)
 
 
@@ -249,7 +245,7 @@ def _terms(row: Row) -> Mapping[str, float]:
     return {"transfer": transfer, "setup": setup, "synchronization": synchronization}
 
 
-def _draw_phases(axes: Axes, rows: Sequence[Row], place: Any) -> None:
+def _draw_phases(axes: style.Axes, rows: Sequence[Row], place: Any) -> None:
     phases = np.array([row["phases"] for row in rows], np.float64)
     axes.barh(place, phases, 0.62, color=style.ACCENT)
     for k, row in enumerate(rows):
@@ -358,7 +354,7 @@ def times_subtitle(rows: Sequence[Row], reference: str, sent: str) -> str:
 
 def picture_simulated(
     rows: Sequence[Row], models: Sequence[str], *, title: str, subtitle: str = ""
-) -> Figure:
+) -> style.Figure:
     """Draw horizontal bars in groups, beside each its time and its error, the least bold.
 
     Args:
@@ -383,7 +379,7 @@ def picture_simulated(
     return figure
 
 
-def _draw_bars(axes: Axes, rows: Sequence[Row], columns: Sequence[str], times: Any) -> None:
+def _draw_bars(axes: style.Axes, rows: Sequence[Row], columns: Sequence[str], times: Any) -> None:
     finite = times[np.isfinite(times)]
     top, least = (float(finite.max()), float(finite.min())) if finite.size else (1.0, 1.0)
     factor, unit = style.time_unit(top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -20,10 +20,6 @@ from conset.report.network_drawing import draw_network, plan_extent
 from conset.report.network_layout import kind_of, plan_of, positions
 from conset.report.sections import Fact
 from conset.report.terminal import ROWS, FoldingTable, fact_lines, more
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TEXT_WIDTH = 100
 """Widest drawing [characters]."""
@@ -205,7 +201,7 @@ def _by_levels(topology: Topology) -> list[str]:
 # As a picture
 
 
-def picture_machine(machine: Machine) -> Figure:
+def picture_machine(machine: Machine) -> style.Figure:
     """Draw the network, and beside or below it nodes, links, routing, limits and costs."""
     topology = machine.topology
     # notes and warnings are sentences
@@ -242,7 +238,7 @@ def picture_machine(machine: Machine) -> Figure:
     return figure
 
 
-def _write_facts(axes: Axes, groups: dict[str, list[Fact]], inches: float) -> None:
+def _write_facts(axes: style.Axes, groups: dict[str, list[Fact]], inches: float) -> None:
     """Write groups of facts as a column: label and value, the tag of a number behind it.
 
     `inches` is the height of the axes.

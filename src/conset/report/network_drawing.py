@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.report import style
 from conset.report.network_layout import Plan, plan_of, positions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LABELLED = 300
 """Largest number of nodes whose numbers are written."""
@@ -52,7 +49,7 @@ Key = tuple[list[Any], list[str]]
 """Lines and the name of each."""
 
 
-def draw_network(axes: Axes, machine: Machine) -> None:
+def draw_network(axes: style.Axes, machine: Machine) -> None:
     """Draw the bare network: thin links, arrows only where a link goes one way, numbered nodes."""
     topology = machine.topology
     if topology.kind == "graph":
@@ -82,7 +79,7 @@ def draw_network(axes: Axes, machine: Machine) -> None:
 
 
 def draw_loads(
-    axes: Axes,
+    axes: style.Axes,
     topology: Topology,
     links: NDArray[Any],
     colours: Floats,
@@ -140,7 +137,7 @@ def draw_loads(
 
 
 def _discs(
-    axes: Axes,
+    axes: style.Axes,
     place: Floats,
     radius: Any,
     *,
@@ -173,7 +170,9 @@ def _discs(
         style.add_titles(axes, gid, list(titles))
 
 
-def draw_heads(axes: Axes, lines: Floats, colours: Any, per_inch: float | None = None) -> None:
+def draw_heads(
+    axes: style.Axes, lines: Floats, colours: Any, per_inch: float | None = None
+) -> None:
     """Draw triangles at two thirds of the way along; `per_inch` units of a plan, None: of a box."""
     row = np.arange(len(lines))
     if per_inch is None:
@@ -261,7 +260,7 @@ def _bulge(topology: Topology, along: Floats) -> Floats:
     return np.where(length > 1.01, bulge, 0.0)
 
 
-def frame(axes: Axes, topology: Topology, place: Floats) -> None:
+def frame(axes: style.Axes, topology: Topology, place: Floats) -> None:
     """Set the limits, with room for stubs and arcs; sizes given in inches need them first."""
     style.plain(axes)
     margin = 0.45 + (STUB if topology.wraps and len(topology.sides) > 1 else 0.0)
@@ -270,7 +269,7 @@ def frame(axes: Axes, topology: Topology, place: Floats) -> None:
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
-def draw_nodes(axes: Axes, topology: Topology, place: Floats) -> None:
+def draw_nodes(axes: style.Axes, topology: Topology, place: Floats) -> None:
     """Draw endpoints as circles, switches as squares; numbers where they are readable."""
     radius, ends = node_radius(axes, place), topology.endpoints
     names = [topology.node_name(node) for node in range(topology.nodes)]
@@ -294,7 +293,7 @@ def draw_nodes(axes: Axes, topology: Topology, place: Floats) -> None:
         axes.text(x, y, str(node), ha="center", va="center", size=size, color=ink, zorder=5)
 
 
-def node_radius(axes: Axes, place: Floats) -> float:
+def node_radius(axes: style.Axes, place: Floats) -> float:
     """Return the radius of a disc: part of the distance to the next, at most 1/4 inch."""
     largest = min(0.3, 0.24 / inches_per_unit(axes))
     if len(place) < 2:
@@ -306,7 +305,7 @@ def node_radius(axes: Axes, place: Floats) -> float:
     return float(min(0.34 * np.sqrt(square.min()), largest))
 
 
-def inches_per_unit(axes: Axes) -> float:
+def inches_per_unit(axes: style.Axes) -> float:
     """Return the scale of the drawing, from the axes' limits and their size on paper."""
     box, figure = axes.get_position(), axes.get_figure()
     width, height = figure.get_size_inches()  # type: ignore[union-attr]
@@ -314,12 +313,12 @@ def inches_per_unit(axes: Axes) -> float:
     return float(min(box.width * width / (right - left), box.height * height / (top - bottom)))
 
 
-def label_size(axes: Axes, radius: float) -> float:
+def label_size(axes: style.Axes, radius: float) -> float:
     """Return the size of type [pt] that fits three digits into a disc."""
     return float(min(10.0, 2 * radius * inches_per_unit(axes) * 72 * 0.46))
 
 
-def draw_ports(axes: Axes, place: Floats, text: str) -> None:
+def draw_ports(axes: style.Axes, place: Floats, text: str) -> None:
     """Draw a crossbar: every port reaches the middle, which bears `text`."""
     from matplotlib.patches import Circle
 
@@ -341,7 +340,7 @@ def draw_ports(axes: Axes, place: Floats, text: str) -> None:
 # Graphs by their plan
 
 
-def _draw_plan(axes: Axes, plan: Plan, link_Bps: float) -> None:  # noqa: N803
+def _draw_plan(axes: style.Axes, plan: Plan, link_Bps: float) -> None:  # noqa: N803
     """Draw the bare network; `link_Bps` is the rate of links without one of their own."""
     from matplotlib.colors import to_rgba
 
@@ -382,7 +381,7 @@ def _draw_plan(axes: Axes, plan: Plan, link_Bps: float) -> None:  # noqa: N803
 
 
 def draw_foot(
-    axes: Axes, lines: Sequence[str], handles: Sequence[Any] = (), names: Sequence[str] = ()
+    axes: style.Axes, lines: Sequence[str], handles: Sequence[Any] = (), names: Sequence[str] = ()
 ) -> None:
     """Write below a drawing what it leaves out and what its lines mean.
 
@@ -420,7 +419,7 @@ def plan_extent(plan: Plan) -> tuple[float, float]:
     return right - left + 1.2, top - bottom + 1.4
 
 
-def _frame_plan(axes: Axes, plan: Plan) -> None:
+def _frame_plan(axes: style.Axes, plan: Plan) -> None:
     """Set the limits, with room for the names of rows and bands, in inches; draw the bands."""
     from matplotlib.patches import Circle, FancyBboxPatch
 
@@ -457,7 +456,7 @@ def _frame_plan(axes: Axes, plan: Plan) -> None:
             axes.add_patch(FancyBboxPatch(band.low, size[0], size[1], boxstyle=corner, **look))
 
 
-def _panel_in(axes: Axes) -> tuple[float, float]:
+def _panel_in(axes: style.Axes) -> tuple[float, float]:
     """Return (width, height) that a panel will have in a figure not arranged yet [inch]."""
     figure: Any = axes.get_figure()
     spec: Any = axes.get_subplotspec()
@@ -476,7 +475,7 @@ def _panel_in(axes: Axes) -> tuple[float, float]:
     return 0.96 * shares[0] * width, shares[1] * (height - 0.9)
 
 
-def plan_scale(axes: Axes) -> float:
+def plan_scale(axes: style.Axes) -> float:
     """Return the inches that a unit of the drawing will take on paper."""
     width, height = _panel_in(axes)
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
@@ -555,7 +554,7 @@ def _on_plan(
     return at[order[first]], order[first]
 
 
-def _draw_plan_nodes(axes: Axes, plan: Plan) -> None:
+def _draw_plan_nodes(axes: style.Axes, plan: Plan) -> None:
     """Draw nodes with their texts, and the names of nodes, rows and bands."""
     topology, per_inch = plan.topology, plan_scale(axes)
     own = np.flatnonzero(plan.shown)
@@ -599,7 +598,7 @@ def _draw_plan_nodes(axes: Axes, plan: Plan) -> None:
 
 
 def _write_texts(
-    axes: Axes, plan: Plan, nodes: Sequence[int], rooms_pt: Sequence[float], *, square: bool
+    axes: style.Axes, plan: Plan, nodes: Sequence[int], rooms_pt: Sequence[float], *, square: bool
 ) -> None:
     """Write into nodes their texts, into switches their names where all fit."""
 
@@ -629,7 +628,7 @@ def _write_texts(
         )
 
 
-def _write_names(axes: Axes, plan: Plan, radius: float) -> None:
+def _write_names(axes: style.Axes, plan: Plan, radius: float) -> None:
     """Write the names of nodes below them where they are the file's own."""
     topology = plan.topology
     if (

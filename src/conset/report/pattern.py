@@ -15,8 +15,6 @@ from conset.report.sections import Part, Section
 from conset.report.terminal import bar, section_text, table_lines
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 TEXT_CELLS = 128
@@ -141,7 +139,7 @@ def _histograms(pattern: Pattern) -> list[str]:
 # As a picture
 
 
-def picture_pattern(pattern: Pattern) -> Figure:
+def picture_pattern(pattern: Pattern) -> style.Figure:
     """Draw the matrix, messages and bytes of ranks, and how large messages are."""
     figure = style.new_figure(10, 6.4)
     local = f", {format_size(pattern.local_bytes)} local" if pattern.local_bytes else ""
@@ -178,7 +176,7 @@ def describe_pattern(pattern: Pattern) -> str:
 
 
 def draw_matrix(
-    axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False
+    axes: style.Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False
 ) -> AxesImage:
     """Draw a rank × rank grid, dark is more, rows send, columns receive; empty cells are white."""
     from matplotlib.colors import LogNorm, Normalize
@@ -227,7 +225,7 @@ def linear_sizes(axis: Any, top: float) -> None:
     axis.set_ticks(ticks, ["0" if tick == 0 else format_size(float(tick)) for tick in ticks])
 
 
-def _draw_degrees(axes: Axes, pattern: Pattern) -> None:
+def _draw_degrees(axes: style.Axes, pattern: Pattern) -> None:
     out, into = degrees(pattern)
     top = int(max(out.max(), into.max()))
     width = max(1, -(-(top + 1) // 40))
@@ -261,7 +259,7 @@ def skew_of(values: NDArray[np.float64]) -> float:
     return float(values.max()) / mean if mean else 1.0
 
 
-def _draw_rank_bytes(axes: Axes, pattern: Pattern) -> None:
+def _draw_rank_bytes(axes: style.Axes, pattern: Pattern) -> None:
     """Draw bytes of every rank; write how far the largest is above the mean."""
     sent, received = rank_bytes(pattern)
     skew = f"sent {skew_of(sent):.3g}, received {skew_of(received):.3g}"
@@ -277,13 +275,13 @@ def _draw_rank_bytes(axes: Axes, pattern: Pattern) -> None:
     linear_sizes(axes.yaxis, top)
 
 
-def whole_ticks(axes: Axes) -> None:
+def whole_ticks(axes: style.Axes) -> None:
     """Set ticks at whole numbers only, on both axes."""
     style.whole_ticks(axes.xaxis, 7)
     style.whole_ticks(axes.yaxis, 5)
 
 
-def _draw_sizes(axes: Axes, pattern: Pattern) -> None:
+def _draw_sizes(axes: style.Axes, pattern: Pattern) -> None:
     axes.set(title="size of a message", ylabel="messages", xlabel="bytes")
     if not pattern.messages:
         axes.set(xticks=[], yticks=[])

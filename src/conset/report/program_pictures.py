@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,6 @@ from conset.report.network_drawing import LABELLED, inches_per_unit, label_size,
 from conset.report.network_layout import Positions, plan_of, positions
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
 NAMES = {"drain": "drain", "synchronization": "synchronization", "setup": "set-up"}
@@ -69,7 +65,7 @@ CENTRE: Any = {"ha": "center", "va": "center"}
 # Blocks
 
 
-def picture_blocks(program: Program, over_time: Switching) -> Figure:
+def picture_blocks(program: Program, over_time: Switching) -> style.Figure:
     """Draw phases and switches of a program of blocks over predicted time."""
     rows = [program.schedules[stage.schedule].phases for stage in program.stages]
     kinds = _kinds(program, over_time)
@@ -93,7 +89,7 @@ def picture_blocks(program: Program, over_time: Switching) -> Figure:
     return figure
 
 
-def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[int]) -> None:
+def _draw_phases(axes: style.Axes, program: Program, over_time: Switching, rows: list[int]) -> None:
     scale, left_out = _scale(over_time)
     tops = np.cumsum([0, *rows]) + 0.5 * np.arange(len(rows) + 1)  # half a row between blocks
     bottom = float(tops[-1])
@@ -152,7 +148,7 @@ def _scale(over_time: Switching) -> tuple[Any, list[tuple[Any, float]]]:
     return (lambda times: np.interp(times, known, places)), middles
 
 
-def _draw_switches(axes: Axes, over_time: Switching, scale: Any, height: float) -> None:
+def _draw_switches(axes: style.Axes, over_time: Switching, scale: Any, height: float) -> None:
     """Draw bands: drain at the end of a phase, synchronization and set-up before the next."""
     at = np.flatnonzero(over_time.switched)
     opened = over_time.begin_s[at]
@@ -172,7 +168,9 @@ def _draw_switches(axes: Axes, over_time: Switching, scale: Any, height: float) 
     axes.vlines(scale(drained), -0.1, height + 0.1, color=style.QUIET, linewidth=0.5, zorder=1)
 
 
-def _name_rows(axes: Axes, program: Program, rows: list[int], tops: NDArray[np.float64]) -> None:
+def _name_rows(
+    axes: style.Axes, program: Program, rows: list[int], tops: NDArray[np.float64]
+) -> None:
     names = []
     for stage in program.stages:
         repeat = f", {stage.repeat:,} ×{' ⇄' if stage.turns else ''}" if stage.repeat > 1 else ""
@@ -199,7 +197,7 @@ def _apart(places: Sequence[float], least: float) -> list[int]:
     return kept
 
 
-def _time_axis(axes: Axes, over_time: Switching, scale: Any, cut: bool) -> None:
+def _time_axis(axes: style.Axes, over_time: Switching, scale: Any, cut: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     whole_s = over_time.prediction.time_s
@@ -248,7 +246,7 @@ def _short(name: str) -> str:
     return name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
 
 
-def _draw_parts(axes: Axes, kinds: list[Kind]) -> None:
+def _draw_parts(axes: style.Axes, kinds: list[Kind]) -> None:
     """Draw a bar for each of the first kinds of switches."""
     most = f", {TAKEN} of {len(kinds):,}" if len(kinds) > TAKEN else ""
     title = f"parts of a switch{most}" if kinds else "no switches"
@@ -368,7 +366,7 @@ def rank_places(program: Program) -> Positions:
     return np.stack([column, -row], axis=1).astype(np.float64)
 
 
-def picture_message(program: Program, message: int | None = None) -> Figure:
+def picture_message(program: Program, message: int | None = None) -> style.Figure:
     """Draw one message's way through the stages.
 
     Args:
@@ -401,7 +399,7 @@ def picture_message(program: Program, message: int | None = None) -> Figure:
     )
     figure.set_layout_engine("none")
 
-    def panel(left: float, top: float, wide: float, high: float) -> Axes:
+    def panel(left: float, top: float, wide: float, high: float) -> style.Axes:
         box = (left / width, (top - high) / height, wide / width, high / height)
         return figure.add_axes(box)
 
@@ -416,7 +414,7 @@ def picture_message(program: Program, message: int | None = None) -> Figure:
 
 
 def _draw_stage(
-    axes: Axes, paths: Paths, move: Move, place: Positions, ends: tuple[int, int]
+    axes: style.Axes, paths: Paths, move: Move, place: Positions, ends: tuple[int, int]
 ) -> None:
     style.plain(axes)
     low, high = place.min(axis=0) - 0.55, place.max(axis=0) + 0.55
@@ -471,7 +469,9 @@ def _curves(
     return np.asarray(start + turn * along + 4 * turn * (1 - turn) * bulge * right)
 
 
-def _arrow(axes: Axes, start: NDArray[np.float64], end: NDArray[np.float64], radius: float) -> None:
+def _arrow(
+    axes: style.Axes, start: NDArray[np.float64], end: NDArray[np.float64], radius: float
+) -> None:
     """Draw the bundle of the message, from disc to disc."""
     curve = _curves(np.stack([start, end]), np.array([0]), np.array([1]), 201)[0]
     away = [np.hypot(*(curve - place).T) > radius for place in (start, end)]
@@ -493,7 +493,7 @@ def _arrow(axes: Axes, start: NDArray[np.float64], end: NDArray[np.float64], rad
 
 
 def _draw_ranks(
-    axes: Axes,
+    axes: style.Axes,
     place: Positions,
     radius: float,
     given: NDArray[Any],
@@ -537,7 +537,7 @@ def _draw_ranks(
             axes.text(x, y, str(rank), size=size, color=style.INK, zorder=5, **CENTRE)
 
 
-def _draw_counts(axes: Axes, paths: Paths) -> None:
+def _draw_counts(axes: style.Axes, paths: Paths) -> None:
     """Draw the most messages that a rank sends: directly, and stage upon stage."""
     from matplotlib.patches import Patch
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conset.base.units import count_of, format_size
 from conset.report import style
 from conset.report.sections import Part, Section, Table
 from conset.studies.run_time.costs import DETECT, MIN_REPEATS, RunTimeCosts, RunTimeRow
 from conset.studies.run_time.job import RunTimeResult
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COLUMNS = (
     *("method", "sync", "by", "phases", "rows", "schedule", "plan", "set-up", "use"),
@@ -107,7 +104,7 @@ def picture_overhead(
     *,
     sync: str = "none",
     compute: str = "all",
-) -> Figure:
+) -> style.Figure:
     """Draw rows and scheduling over one execution, over the size of messages, and when it pays.
 
     As Figures 10 and 11 of Wang and Ranka, a line for each density; beside it the uses after which

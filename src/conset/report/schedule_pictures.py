@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,6 @@ from conset.report.schedule import (
 )
 from conset.schedule.loads import largest_sizes, phase_loads
 from conset.schedule.schedule import Schedule
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MAX_PHASES = 64
 """Phases that a page draws one by one; a sentence says that there are more."""
@@ -70,7 +66,7 @@ def write_schedule_page(
 # One phase
 
 
-def picture_phase(schedule: Schedule, phase: int) -> Figure:
+def picture_phase(schedule: Schedule, phase: int) -> style.Figure:
     """Draw routes coloured by transfer where no link is shared, else links coloured by load.
 
     Raises:
@@ -169,7 +165,7 @@ def _line_width(schedule: Schedule) -> float:
     return 3.0 if nodes <= 64 else 2.0 if nodes <= 300 else 1.0
 
 
-def _draw_shared(axes: Axes, schedule: Schedule, routes: PhaseRoutes) -> Widths:
+def _draw_shared(axes: style.Axes, schedule: Schedule, routes: PhaseRoutes) -> Widths:
     """Draw links in the colour of their load, as wide as their bytes, and the bar of loads."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, Normalize
@@ -206,7 +202,7 @@ def _draw_shared(axes: Axes, schedule: Schedule, routes: PhaseRoutes) -> Widths:
 
 
 def _draw_crossbar(
-    axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]
+    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]
 ) -> Widths:
     """Draw no links: an arrow from port to port for each transfer, as wide as its bytes."""
     place = positions(schedule.machine.topology)
@@ -234,7 +230,7 @@ def _draw_crossbar(
 
 
 def _list_transfers(
-    axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None
+    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None
 ) -> None:
     axes.set_axis_off()
     figure: Any = axes.get_figure()
@@ -270,7 +266,7 @@ def _list_transfers(
 # The whole schedule
 
 
-def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> Figure:
+def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> style.Figure:
     """Draw the matrix by phase, and for every phase transfers, link load and largest transfer.
 
     Args:
@@ -305,7 +301,7 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> Figu
     return figure
 
 
-def _draw_matrix(axes: Axes, schedule: Schedule) -> None:
+def _draw_matrix(axes: style.Axes, schedule: Schedule) -> None:
     pattern, phases = schedule.pattern, schedule.phases
     source, target = pattern.source[schedule.message], pattern.target[schedule.message]
     phase_of = schedule.phase_of.astype(np.int64)
@@ -326,7 +322,7 @@ def _draw_matrix(axes: Axes, schedule: Schedule) -> None:
     style.whole_ticks(bar.ax.xaxis, 8, style.STEPS)
 
 
-def _draw_load(axes: Axes, schedule: Schedule) -> None:
+def _draw_load(axes: style.Axes, schedule: Schedule) -> None:
     limit, loads = schedule.limits.link, phase_loads(schedule)
     title, load = "largest load on a link", loads.link
     total: int | float = 0
@@ -353,7 +349,7 @@ def _draw_load(axes: Axes, schedule: Schedule) -> None:
     axes.set_ylim(0, max(float(load.max(initial=1)), limit or 1) * 1.12)
 
 
-def _draw_largest(axes: Axes, schedule: Schedule) -> None:
+def _draw_largest(axes: style.Axes, schedule: Schedule) -> None:
     largest = largest_sizes(schedule)
     axes.set(title="largest transfer of a phase", ylabel="bytes")
     _strip(axes, largest)
@@ -368,7 +364,7 @@ def _draw_largest(axes: Axes, schedule: Schedule) -> None:
         linear_sizes(axes.yaxis, top)
 
 
-def _strip(axes: Axes, value: NDArray[Any]) -> None:
+def _strip(axes: style.Axes, value: NDArray[Any]) -> None:
     """Draw one value per phase: bars while they can be told apart, else a filled outline."""
     if value.size <= BARS:
         width = 0.82 if value.size > 3 else 0.4
@@ -378,7 +374,7 @@ def _strip(axes: Axes, value: NDArray[Any]) -> None:
         axes.stairs(value, edges, fill=True, color=style.ACCENT, linewidth=0)
 
 
-def _phase_axis(axes: Axes, phases: int, *, last: bool) -> None:
+def _phase_axis(axes: style.Axes, phases: int, *, last: bool) -> None:
     room = 0.02 * phases if phases > 3 else 0.5
     axes.set_xlim(-0.5 - room, max(phases, 1) - 0.5 + room)
     if phases <= 3:

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from conset.base.errors import MissingExtraError, UsageError
 from conset.base.files import replacing
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
+    from matplotlib.axes import Axes as Axes
     from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 
 INK = "#22262b"
 """Text and frames."""

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,6 @@ from conset.report.sections import Part, Section, Table
 from conset.studies.compare.curve import Curve, CurvePoint
 from conset.studies.compare.regions import Cell, Regions
 from conset.studies.compare.stages import StageRow
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TICKS = 12
 """Most numbers of groups below the axis of a curve."""
@@ -119,7 +115,7 @@ def curve_lines(curve: Curve) -> list[str]:
     return [*lines, *(f"–: {reason}" for reason in cut[:1])]
 
 
-def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") -> Figure:
+def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") -> style.Figure:
     """Draw for each size times of every pair, the best marked, bounds and estimates as lines."""
     columns = min(len(curves), 2)
     rows = -(-len(curves) // columns)
@@ -134,7 +130,7 @@ def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") ->
     return figure
 
 
-def _draw_curve(axes: Axes, curve: Curve) -> None:
+def _draw_curve(axes: style.Axes, curve: Curve) -> None:
     points, best = curve.points, curve.best
     shown = [time for point in points for time in (point.time_s, point.lower_s) if time]
     top = max(shown, default=1.0)
@@ -264,7 +260,7 @@ Looks = dict[str, tuple[Any, str]]
 """Program → colour and mark."""
 
 
-def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -> Figure:
+def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -> style.Figure:
     """Draw time over size for each number of stages, and what each costs in bytes.
 
     Args:
@@ -287,7 +283,7 @@ def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -
     return figure
 
 
-def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: Looks) -> None:
+def _draw_times(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> None:
     for name in dict.fromkeys(row.name for row in rows):
         own = [row for row in rows if row.name == name]
         colour, marker = looks[name]
@@ -318,7 +314,7 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: Looks) -> None:
     axes.legend(fontsize=8.5, columnspacing=1.2, handlelength=2.2, loc="upper left", ncols=columns)
 
 
-def _time_ticks(axes: Axes, low: float, high: float) -> None:
+def _time_ticks(axes: style.Axes, low: float, high: float) -> None:
     """Set ticks 1, 2, 5, 10, … as times with units, where they are between the ends."""
     low, high = low / 1.25, high * 1.25
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
@@ -330,7 +326,7 @@ def _time_ticks(axes: Axes, low: float, high: float) -> None:
     axes.set_yticks(shown, [format_time(tick) for tick in shown])
 
 
-def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: Looks) -> None:
+def _draw_volumes(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> None:
     """Draw volume and time of every program at the smallest size, from direct to most stages."""
     size = min(row.size for row in rows)
     own = [row for row in rows if row.size == size]
@@ -500,7 +496,7 @@ def regions_lines(regions: Regions) -> list[str]:
     return [*lines, *refused]
 
 
-def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> Figure:
+def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> style.Figure:
     """Draw in every cell the best and its margin, lines around regions.
 
     Args:
@@ -586,7 +582,7 @@ def latency_lines(curve: LoadCurve) -> list[str]:
     ]
 
 
-def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> Figure:
+def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> style.Figure:
     """Draw mean and 99th percentile of latency, and the load carried, over the load offered."""
     figure = style.new_figure(9, 6.6)
     style.headline(figure, title, subtitle)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,6 @@ from conset.report.outcome import computation_facts
 from conset.report.pattern import block_of
 from conset.report.sections import Fact, Part, Section
 from conset.report.terminal import ROWS, section_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 
@@ -393,7 +389,7 @@ def simulation_section(timeline: Timeline, machine: Machine) -> Section:
 # As a picture
 
 
-def picture_timeline(view: TimelineView) -> Figure:
+def picture_timeline(view: TimelineView) -> style.Figure:
     """Draw ranks over time, and links below where the machine is known."""
     loads = view.usage is not None and view.usage.busiest >= 0
     figure = style.new_figure(10, 8.6 if loads else 6.4)
@@ -421,7 +417,7 @@ def picture_timeline(view: TimelineView) -> Figure:
     return figure
 
 
-def draw_ranks(axes: Axes, view: TimelineView, factor: float) -> None:
+def draw_ranks(axes: style.Axes, view: TimelineView, factor: float) -> None:
     """Draw bars where they can be told apart, else an image."""
     few = view.ranks <= MAX_RANKS and view.timeline.messages <= MAX_BARS
     start, end = view.timeline.start_s, view.timeline.end_s
@@ -448,7 +444,9 @@ def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np
     return tracks
 
 
-def _draw_bars(axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]) -> None:
+def _draw_bars(
+    axes: style.Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]
+) -> None:
     work, phases = view.work, view.work.phases
     height = int(tracks.max(initial=0)) + 1
     thick = 0.84 / height
@@ -489,7 +487,7 @@ def _message_title(view: TimelineView, message: int) -> str:
     return f"{ends}: {size}, {format_time(start_s)} to {format_time(end_s)}{phase}"
 
 
-def _draw_image(axes: Axes, view: TimelineView, factor: float) -> None:
+def _draw_image(axes: style.Axes, view: TimelineView, factor: float) -> None:
     """Draw what leaves each rank; grey where it only waits, white where nothing is under way."""
     from matplotlib.colors import ListedColormap
     from matplotlib.ticker import PercentFormatter
@@ -512,7 +510,7 @@ def _draw_image(axes: Axes, view: TimelineView, factor: float) -> None:
     _rank_ticks(axes, len(share))
 
 
-def _rank_ticks(axes: Axes, ranks: int) -> None:
+def _rank_ticks(axes: style.Axes, ranks: int) -> None:
     if ranks <= 16:
         axes.set_yticks(range(ranks))
     else:
@@ -529,7 +527,7 @@ def marked_phases(view: TimelineView) -> tuple[list[int], str]:
     return list(range(every - 1, phases, every)), f"upright lines: {what}"
 
 
-def _mark_phases(panels: Sequence[Axes], view: TimelineView, factor: float) -> bool:
+def _mark_phases(panels: Sequence[style.Axes], view: TimelineView, factor: float) -> bool:
     """Draw a line at the end of a phase, its number above; return whether there are numbers."""
     end_s = view.timeline.phase_end_s
     phases = [phase for phase in marked_phases(view)[0] if np.isfinite(end_s[phase])]
@@ -556,7 +554,7 @@ def _mark_phases(panels: Sequence[Axes], view: TimelineView, factor: float) -> b
     return bool(phases)
 
 
-def _draw_under_way(axes: Axes, view: TimelineView, factor: float) -> None:
+def _draw_under_way(axes: style.Axes, view: TimelineView, factor: float) -> None:
     edges, total = view.edges_s, np.zeros(BINS)
     for what in dict.fromkeys(part.what for part in view.parts):
         alike = [part for part in view.parts if part.what == what]
@@ -578,7 +576,7 @@ def _draw_under_way(axes: Axes, view: TimelineView, factor: float) -> None:
     _finish(axes, 3)
 
 
-def _draw_shares(axes: Axes, usage: Usage, factor: float) -> None:
+def _draw_shares(axes: style.Axes, usage: Usage, factor: float) -> None:
     what = "links" if usage.of_links else "ports"
     edges = usage.edges_s / factor
     pale, strong = style.colour_map()((0.72, 0.36))
@@ -591,7 +589,7 @@ def _draw_shares(axes: Axes, usage: Usage, factor: float) -> None:
     _finish(axes, 2)
 
 
-def _draw_busiest(axes: Axes, view: TimelineView, usage: Usage, factor: float) -> None:
+def _draw_busiest(axes: style.Axes, view: TimelineView, usage: Usage, factor: float) -> None:
     """Draw what the busiest link or port has carried, and a line on which it never idles."""
     share = usage.carried / (float(usage.carried[-1]) or 1.0)
     edges = usage.edges_s / factor
@@ -620,7 +618,7 @@ def _draw_busiest(axes: Axes, view: TimelineView, usage: Usage, factor: float) -
     _finish(axes)
 
 
-def _finish(axes: Axes, columns: int = 0) -> None:
+def _finish(axes: style.Axes, columns: int = 0) -> None:
     """Add a grid, and a legend of so many columns beside the title, where nothing is drawn."""
     axes.grid(axis="y")
     axes.tick_params(axis="y", length=0)
