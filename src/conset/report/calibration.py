@@ -105,7 +105,6 @@ def write_calibration_page(path: Path, found: Calibration, command: str) -> None
         Part("The machine file", table=file, folded=True),
     ]
     no_word = "exchanges that no word was fitted to; error: predicted over measured, less 1"
-    probes = f"{len(found.probes)} probes"
     sections = [
         Section(name, subtitle, True, (), parts, verdict)
         for name, subtitle, parts, verdict in (
@@ -117,7 +116,7 @@ def write_calibration_page(path: Path, found: Calibration, command: str) -> None
             ),
             (title, about, policies, label),
             ("Held back", no_word, held_back, f"worst {worst:.0%}"),
-            ("What was executed", probes, executed, found.data.by),
+            ("What was executed", f"{len(found.probes)} probes", executed, found.data.by),
         )
     ]
     notes = calibration_lines(found)

@@ -323,8 +323,7 @@ def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
         heads |= {"order pays": "pays in", **_same("/ posting", "/ MPI's own")}
         heads |= {"error, all": "errors", **_same("by formula")}
         summaries = [summary_cells(each) for each in summarize_campaign(run.results)]
-        table = _table(summaries, heads, ("fabric",))
-        parts.append(Part(headline_of(run.results), table=table))
+        parts.append(Part(headline_of(run.results), table=_table(summaries, heads, ("fabric",))))
     lines = [f"{name}: {failure_text(error)}" for name, error in run.failures.items()]
     if run.missing:
         lines.append(f"{count_of(len(run.missing), 'case')} left: the same command goes on")
@@ -645,8 +644,7 @@ def picture_errors(results: Sequence[CaseResult], fabric: str) -> style.Figure:
         axes.minorticks_off()
     for axes in panels[1:]:
         axes.set_ylabel("")  # as the first, which shares its axis
-    legend = panels[0].get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower center", ncols=3)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

@@ -290,14 +290,13 @@ def structure_rows(own: Preset, machine: Machine) -> list[tuple[str, str, str, s
 
 def published_table(own: Preset) -> Table:
     """Return what sources measured or printed of the whole machine."""
-    rows = [(each.figure, each.size, each.value, each.source) for each in own.published]
     table = _table(
         "published, beside what the preset says in docs/machines.md",
         "figure",
         "size",
         "value",
         "source",
-        rows=rows,
+        rows=[(each.figure, each.size, each.value, each.source) for each in own.published],
     )
     table.columns[0].no_wrap = False
     return table

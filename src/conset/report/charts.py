@@ -247,10 +247,9 @@ def picture_charts(
 def colours_of(lines: Sequence[Line]) -> list[int]:
     """Return the index of each line's colour: its own, else its place among those without."""
     places = np.cumsum([line.kind not in LOOKS for line in lines]) - 1
-    own = zip(lines, places.tolist(), strict=True)
     return [
         0 if line.kind in LOOKS else place if line.colour is None else line.colour
-        for line, place in own
+        for line, place in zip(lines, places.tolist(), strict=True)
     ]
 
 

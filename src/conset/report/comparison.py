@@ -58,8 +58,7 @@ def comparison_section(
     title, sent = f"{pattern.name} on {machine.name}", describe_pattern(pattern)
     rows, skipped = result.rows, skipped_lines(result.skipped)
     if models is None:
-        pairs = zip(rows, result.terms, strict=True)
-        named = [{**row, "terms": terms} for row, terms in pairs]
+        named = [{**row, "terms": terms} for row, terms in zip(rows, result.terms, strict=True)]
         draw = partial(picture_compare, named, title=title, subtitle=sent)
     else:
         subtitle = times_subtitle(rows, result.reference, sent)
@@ -161,8 +160,7 @@ def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row.get("untimed"):
-            name = f"{row_name(row)} under {row['sync']}"
-            reasons.setdefault(row["untimed"], []).append(name)
+            reasons.setdefault(row["untimed"], []).append(f"{row_name(row)} under {row['sync']}")
     return lines + [f"no time of {', '.join(names)}: {why}" for why, names in reasons.items()]
 
 
@@ -188,8 +186,7 @@ def picture_compare(rows: Sequence[Row], *, title: str, subtitle: str = "") -> s
     place = np.arange(len(rows))
     _draw_times(left, rows, place)
     _draw_phases(right, rows, place)
-    names = [f"{row_name(row)}, {row['sync']}" for row in rows]
-    pairs = zip(names, ways, strict=True)
+    pairs = zip([f"{row_name(row)}, {row['sync']}" for row in rows], ways, strict=True)
     left.set_yticks(place, ["\n".join(filter(None, pair)) for pair in pairs])
     left.tick_params(axis="y", labelcolor=style.INK, length=0)
     right.tick_params(axis="y", length=0)
@@ -331,8 +328,7 @@ def left_out_lines(rows: Sequence[Row]) -> list[str]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for model, reason in row["not_simulated"].items():
-            name = f"{row_name(row)} under {row['sync']}"
-            reasons.setdefault((model, reason), []).append(name)
+            reasons.setdefault((model, reason), []).append(f"{row_name(row)} under {row['sync']}")
     return [
         f"{model} {'has no time' if reason.startswith('cut ') else 'does not apply'}"
         f"{'' if len(names) == len(rows) else ' to ' + ', '.join(names)}: {reason}"
@@ -364,8 +360,7 @@ def picture_simulated(
         subtitle: second line.
     """
     columns = columns_of(rows, models)
-    height = 1.9 + max(len(rows), 2) * (BAR_INCH * len(columns) + 0.16)
-    figure = style.new_figure(10, height)
+    figure = style.new_figure(10, 1.9 + max(len(rows), 2) * (BAR_INCH * len(columns) + 0.16))
     style.headline(figure, title, subtitle)
     axes = figure.subplots()
     times = [[time_of(row, column) or np.nan for column in columns] for row in rows]

@@ -254,8 +254,7 @@ def worst_phase(schedule: Schedule) -> int:
     load = np.maximum(loads.send, loads.receive)
     if schedule.machine.topology.link_slots:
         load = loads.link
-    order = np.lexsort((np.arange(load.size)[::-1], bytes_of_phases(schedule), load))
-    return int(order[-1])
+    return int(np.lexsort((np.arange(load.size)[::-1], bytes_of_phases(schedule), load))[-1])
 
 
 def _pictures(schedule: Schedule, summary: Facts | None = None) -> list[Draw]:
@@ -269,13 +268,12 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
     assert isinstance(schedule, Schedule)
     flight = Fact("sends in flight", str(facts["in_flight"]))
     posted = Fact("posted", f"in {facts['posting']} order")
-    draws = _pictures(schedule, facts)
     return [
         Part("What it is", [*schedule_facts(schedule), flight, posted]),
         _goodness(found),
         _durations(found),
         Part("Messages", draws=[partial(picture_pattern, schedule.pattern)]),
-        Part("Phases, and the one with the largest load", draws=draws),
+        Part("Phases, and the one with the largest load", draws=_pictures(schedule, facts)),
         *_guaranteed(schedule, guarantees(schedule)),
         _phases(found, schedule),
         _machine(schedule),
@@ -410,12 +408,11 @@ def _stage_parts(found: FileFindings) -> list[Part]:
     program, facts = found.noun, found.facts
     assert isinstance(program, Program)
     figures = facts["figures"]
-    held = f"a rank holds {format_size(figures['staging_bytes'])} for others at most"
     what = [
         Fact("stages", f"{figures['stages']:,}, {count_of(figures['bundles'], 'bundle')}"),
         Fact("phases", f"{figures['phases']:,}"),
         Fact("volume", volume_text(figures["volume"])),
-        Fact("staging", held),
+        Fact("staging", f"a rank holds {format_size(figures['staging_bytes'])} for others at most"),
     ]
     way: list[Draw] = [partial(picture_message, program, None)] if figures["messages"] else []
     return [

@@ -82,8 +82,7 @@ def machine_remarks(machine: Machine) -> list[Fact]:
         facts.append(Fact("limits", f"Hard limits{methods}: {machine.limits}."))
     if machine.modes:
         own = f"these numbers are for {machine.mode or 'none of them'}"
-        modes = f"Transfer modes (--mode): {', '.join(machine.modes)}; {own}."
-        facts.append(Fact("modes", modes))
+        facts.append(Fact("modes", f"Transfer modes (--mode): {', '.join(machine.modes)}; {own}."))
     return [*facts, *(Fact("note", note) for note in machine.notes)]
 
 
@@ -100,13 +99,11 @@ def draw_topology(topology: Topology) -> list[str]:
         lines = []
         for bit in range(topology.dimensions):
             low = islice((node for node in range(topology.nodes) if not node >> bit & 1), 64)
-            pairs = [f"{node}─{node | 1 << bit}" for node in low]
-            lines.append(_wrapped(f"  bit {bit}  ", pairs))
+            lines.append(_wrapped(f"  bit {bit}  ", [f"{node}─{node | 1 << bit}" for node in low]))
         return lines or ["  0"]
     if planes is not None:
         stands = "every node stands for an endpoint and its router in each plane"
-        joined = f"  {count_of(planes.count, 'plane')} of it; {stands}"
-        return [*draw_topology(planes.base), joined]
+        return [*draw_topology(planes.base), f"  {count_of(planes.count, 'plane')} of it; {stands}"]
     if topology.kind == "graph":
         small = topology.family is None and topology.nodes <= ROWS
         return _adjacency(topology) if topology.level is None or small else _by_levels(topology)

@@ -274,14 +274,13 @@ def draw_nodes(axes: style.Axes, topology: Topology, place: Floats) -> None:
     radius, ends = node_radius(axes, place), topology.endpoints
     names = [topology.node_name(node) for node in range(topology.nodes)]
     for square, part in ((False, slice(0, ends)), (True, slice(ends, None))):
-        width = 0.8 if len(place[part]) <= 256 else 0.4
         _discs(
             axes,
             place[part],
             radius,
             square=square,
             titles=names[part],
-            linewidths=width,
+            linewidths=0.8 if len(place[part]) <= 256 else 0.4,
             facecolors=style.QUIET if square else style.PAPER,
             edgecolors=style.INK,
         )
@@ -564,7 +563,6 @@ def _draw_plan_nodes(axes: style.Axes, plan: Plan) -> None:
         nodes = own[switch == square].tolist()
         titled = [topology.node_name(node) for node in nodes] if plan.part is None else ()
         fill, edge = (SWITCH, SWITCH) if square else (style.PAPER, style.INK)
-        width = 0.8 if own.size <= 256 else 0.4
         _discs(
             axes,
             plan.place[nodes],
@@ -572,7 +570,7 @@ def _draw_plan_nodes(axes: style.Axes, plan: Plan) -> None:
             square=square,
             titles=titled,
             rounded=0.3,
-            linewidths=width,
+            linewidths=0.8 if own.size <= 256 else 0.4,
             facecolors=fill,
             edgecolors=edge,
         )
@@ -615,13 +613,12 @@ def _write_texts(
             written = names  # all of them, or none
     size = fitting(written)
     for node, text in zip(nodes, written if size >= 3.6 else [], strict=False):
-        ink = style.PAPER if square else style.INK
         axes.text(
             plan.place[node, 0],
             plan.place[node, 1],
             text,
             size=size,
-            color=ink,
+            color=style.PAPER if square else style.INK,
             ha="center",
             va="center_baseline",
             zorder=5,
@@ -643,11 +640,10 @@ def _write_names(axes: style.Axes, plan: Plan, radius: float) -> None:
     for node in np.flatnonzero(plan.shown).tolist():
         name, (x, y) = topology.labels[node], plan.place[node]
         if node < topology.endpoints or len(name) > MOST_INSIDE:  # others stand in their boxes
-            short = name if len(name) <= 18 else name[:17] + "…"
             axes.text(
                 x,
                 y - 1.35 * radius,
-                short,
+                name if len(name) <= 18 else name[:17] + "…",
                 bbox=behind,
                 ha="center",
                 va="top",

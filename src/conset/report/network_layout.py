@@ -63,8 +63,7 @@ def positions(topology: Topology) -> Positions:
 
 def _circle(nodes: int) -> Positions:
     angle = np.pi / 2 - 2 * np.pi * np.arange(nodes) / nodes
-    radius = max(nodes / (2 * np.pi), 0.5)
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return max(nodes / (2 * np.pi), 0.5) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _box(topology: Topology) -> Positions:
@@ -349,8 +348,7 @@ def _laid_out(topology: Topology, *, hide: bool) -> Plan:
         return _columns_plan(topology, sides, hide, plan == "blocks")
     if is_tree(topology):
         return _tree_plan(topology, hide)
-    place = positions(topology)
-    return _straight(topology, place)
+    return _straight(topology, positions(topology))
 
 
 def _sides(topology: Topology, plan: str) -> tuple[int, ...] | None:
@@ -366,12 +364,11 @@ def _sides(topology: Topology, plan: str) -> tuple[int, ...] | None:
 def _straight(topology: Topology, place: Floats, **more: object) -> Plan:
     lines = np.stack([place[topology.link_source], place[topology.link_target]], axis=1)
     links = topology.links
-    text = tuple(str(node) for node in range(topology.nodes))
     plan = Plan(
         topology,
         place,
         np.ones(topology.nodes, bool),
-        text,
+        tuple(str(node) for node in range(topology.nodes)),
         lines,
         np.ones(links, bool),
         np.zeros(links, bool),
@@ -447,8 +444,7 @@ def _short(topology: Topology, node: int) -> str:
     The label without its leading letters where its number says enough.
     """
     label = topology.labels[node] if topology.labels else str(node)
-    number = re.sub(r"^[A-Za-z_ -]+(?=\d)", "", label)
-    return number or label
+    return re.sub(r"^[A-Za-z_ -]+(?=\d)", "", label) or label
 
 
 def _numbers(topology: Topology) -> tuple[str, ...]:
@@ -666,8 +662,7 @@ def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool, slim: 
     vertical = np.abs(along[:, 0]) < 1e-9
     bend = np.stack([np.where(vertical, arc, 0.0), np.where(vertical, 0.0, arc)], axis=1)
     if slim:
-        side = np.where(spot[source, 0] < spot[:, 0].mean(), -1.0, 1.0)
-        bend[:, 0] *= side
+        bend[:, 0] *= np.where(spot[source, 0] < spot[:, 0].mean(), -1.0, 1.0)
     text = tuple(
         str(node)
         if node < ends or not ends
@@ -722,8 +717,7 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
         low, top = (a, b) if level[a] < level[b] else (b, a)
         path = np.array([place[low], place[low], place[top], place[top]])
         if low < ends and level[top] == 1:  # beside the column, on a track of its own
-            track = place[low, 0] - 0.34 - 0.3 * (gpus - 1 - index[low]) / gpus
-            path[1:3, 0] = track
+            path[1:3, 0] = place[low, 0] - 0.34 - 0.3 * (gpus - 1 - index[low]) / gpus
             path[2, 1] = place[top, 1] + 0.0
         elif low < ends:  # above the row
             share = (hosts - 1 - group[low]) / max(1, hosts)
@@ -855,8 +849,7 @@ def _plan_of_parts(topology: Topology) -> Plan:
             own = np.flatnonzero(part_level == height)
             place[own, 0] = (np.arange(own.size) + 0.5) * width / own.size
             place[own, 1] = (height - 1) * rise
-            first = int(switch[np.flatnonzero(inverse == own[0])[0]])
-            name = kind_of(topology, first, 2)
+            name = kind_of(topology, int(switch[np.flatnonzero(inverse == own[0])[0]]), 2)
             each = f"{counts[own[0]]:,} {name}" + (
                 f" in each of {own.size} {_parts_word(topology)}s" * (own.size > 1)
             )

@@ -313,8 +313,6 @@ def summarize_plan(plan: Plan) -> dict[str, Any]:
     def spread(values: NDArray[Any]) -> dict[str, float]:
         return {"min": int(values.min()), "mean": float(values.mean()), "max": int(values.max())}
 
-    work_bytes = np.zeros(plan.ranks) if plan.work_bytes is None else plan.work_bytes
-    copies = [each.count for each in (plan.packs, plan.unpacks) if each is not None]
     return {
         "ranks": plan.ranks,
         "phases": plan.phases,
@@ -327,8 +325,8 @@ def summarize_plan(plan: Plan) -> dict[str, Any]:
         "receives_per_rank": spread(np.diff(plan.receives.offsets)),
         "send_buffer": spread(plan.send_bytes),
         "receive_buffer": spread(plan.receive_bytes),
-        "work_area": spread(work_bytes),
-        "copies": sum(copies),
+        "work_area": spread(np.zeros(plan.ranks) if plan.work_bytes is None else plan.work_bytes),
+        "copies": sum(each.count for each in (plan.packs, plan.unpacks) if each is not None),
     }
 
 

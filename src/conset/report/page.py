@@ -89,8 +89,7 @@ def write_page(path: Path, title: str, card: str, text: str, draws: Sequence[Dra
     MissingExtraError: matplotlib is not installed.
     InputError: `path` cannot be written.
     """
-    plain = Text.from_markup(text).plain if text else ""
-    parts = [Part(draws=draws, card=card), Part(text=plain)]
+    parts = [Part(draws=draws, card=card), Part(text=Text.from_markup(text).plain if text else "")]
     write_sections(path, title, "", None, (), [Section("", parts=parts)])
 
 
@@ -322,8 +321,7 @@ def _under_way(timeline: Timeline) -> str:
     # what ends makes room for what starts
     order = np.lexsort((change, np.concatenate([start_s, end_s])))
     most = int(np.cumsum(change[order]).max())
-    edges = np.linspace(0.0, whole_s, BINS + 1)
-    share = under_way(start_s, end_s, edges)[0] / max(most, 1)
+    share = under_way(start_s, end_s, np.linspace(0.0, whole_s, BINS + 1))[0] / max(most, 1)
     top, high, wide = 22, SIDE - 12, SIDE / BINS
     steps = "".join(
         f"L{wide * k:g} {top + (high - top) * (1 - value):.2f}h{wide:g}"

@@ -54,8 +54,7 @@ def rank_grid(
     where = (source.astype(np.int64) // block) * side + target // block
     if combine == "sum":
         count = np.bincount(where, minlength=side * side)
-        total = np.bincount(where, weights=value, minlength=side * side)
-        grid = np.where(count > 0, total, np.nan)
+        grid = np.where(count > 0, np.bincount(where, weights=value, minlength=side * side), np.nan)
     else:
         grid = np.full(side * side, np.nan)
         np.fmin.at(grid, where, value.astype(np.float64))
@@ -116,8 +115,7 @@ def _histograms(pattern: Pattern) -> list[str]:
     least = min(int(out.min()), int(into.min())) // step
     rows = []
     for start in range(least * step, top + 1, step):
-        name = str(start) if step == 1 else f"{start}-{start + step - 1}"
-        cells = [name]
+        cells = [str(start) if step == 1 else f"{start}-{start + step - 1}"]
         for degree in (out, into):
             count = int(((degree >= start) & (degree < start + step)).sum())
             cells += [f"{count:,}", bar(count, pattern.ranks, 16)]
@@ -220,8 +218,7 @@ def size_ticks(axis: Any, low: float, high: float, most: int = 6) -> None:
 
 def linear_sizes(axis: Any, top: float) -> None:
     """Set two to four ticks from 0 to at most `top` [B], written as sizes."""
-    step = 2.0 ** np.floor(np.log2(max(top, 1) / 2))
-    ticks = np.arange(0, top * 1.05, step)
+    ticks = np.arange(0, top * 1.05, 2.0 ** np.floor(np.log2(max(top, 1) / 2)))
     axis.set_ticks(ticks, ["0" if tick == 0 else format_size(float(tick)) for tick in ticks])
 
 
@@ -267,8 +264,7 @@ def _draw_rank_bytes(axes: style.Axes, pattern: Pattern) -> None:
     axes.set_xlabel(f"rank; largest / mean: {skew}", size=8.8)
     edges = np.arange(pattern.ranks + 1) - 0.5
     axes.stairs(sent, edges, fill=True, color=style.ACCENT, alpha=0.85, linewidth=0)
-    width = 1.4 if pattern.ranks <= 256 else 0.8
-    axes.stairs(received, edges, color=style.BOUND, linewidth=width)
+    axes.stairs(received, edges, color=style.BOUND, linewidth=1.4 if pattern.ranks <= 256 else 0.8)
     top = max(float(sent.max(initial=0)), float(received.max(initial=0)), 1.0)
     axes.set(xlim=(-0.5, pattern.ranks - 0.5), ylim=(0, 1.18 * top))
     whole_ticks(axes)
@@ -293,8 +289,7 @@ def _draw_sizes(axes: style.Axes, pattern: Pattern) -> None:
         axes.set_xlim(-1, 1)
         axes.set_xticks([0], [format_size(float(low))])
     else:
-        edges = np.geomspace(low, high * (1 + 1e-9), 33).tolist()
-        axes.hist(size, edges, color=style.ACCENT)
+        axes.hist(size, np.geomspace(low, high * (1 + 1e-9), 33).tolist(), color=style.ACCENT)
         style.log_axis(axes, "x", "bytes")
         size_ticks(axes.xaxis, low, high, most=5)
     axes.margins(y=0.12)

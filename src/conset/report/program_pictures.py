@@ -313,8 +313,7 @@ def pick_message(program: Program) -> int:
     place, at = rank_places(program), paths.positions
     ways = (at[:, 1:] != at[:, :-1]).sum(axis=1)
     longest = np.flatnonzero(ways == ways.max())
-    step = np.diff(place[at[longest]], axis=1)
-    lengths = np.round(np.hypot(*step.T).sum(axis=0), 6)
+    lengths = np.round(np.hypot(*np.diff(place[at[longest]], axis=1).T).sum(axis=0), 6)
     return int(paths.message_of[longest[int(lengths.argmax())]])
 
 
@@ -408,8 +407,7 @@ def picture_message(program: Program, message: int | None = None) -> style.Figur
         left, top = column * PANEL_IN + 0.06, height - HEAD_IN - row * step - TITLE_IN
         _draw_stage(panel(left, top, PANEL_IN - 0.12, drawn), paths, move, place, ends)
     top = height - HEAD_IN - TITLE_IN
-    counts = panel(PANEL_IN * columns + 0.3, top, COUNTS_IN - 0.4, min(3.4, top - 1.05))
-    _draw_counts(counts, paths)
+    _draw_counts(panel(PANEL_IN * columns + 0.3, top, COUNTS_IN - 0.4, min(3.4, top - 1.05)), paths)
     return figure
 
 
@@ -439,8 +437,7 @@ def _draw_stage(
         pairs = [f"{s}→{t}" for s, t in zip(source, target, strict=True)]
         more = f", and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
         what = "messages" if paths.message is None else "parts"
-        alone = "it travels alone"
-        together = f"{len(pairs):,} {what} in one bundle" if len(pairs) > 1 else alone
+        together = f"{len(pairs):,} {what} in one bundle" if len(pairs) > 1 else "it travels alone"
         size = format_size(move.size_B)
         lines = [f"{together}, {size}:", ", ".join(pairs[:NAMED]) + more, *lines]
     axes.text(
@@ -485,8 +482,7 @@ def _arrow(
         "mutation_scale": 14,
     }
     last = int(outside[-1])
-    far = np.hypot(*(curve[outside] - curve[last]).T) > 0.08 / inches_per_unit(axes)
-    body = outside[far]
+    body = outside[np.hypot(*(curve[outside] - curve[last]).T) > 0.08 / inches_per_unit(axes)]
     axes.plot(*curve[body].T, solid_capstyle="butt", color=style.BOUND, linewidth=2.6, zorder=3)
     before = int(body[-1]) if body.size else last - 5
     axes.annotate("", curve[last], curve[before], arrowprops=tip, zorder=6)
@@ -509,10 +505,9 @@ def _draw_ranks(
     widths = np.full(len(place), 0.7)
     colours[given], colours[wanted] = FROM, TO
     edges[list(ends)], widths[list(ends)] = style.BOUND, 2.0
-    discs = [Circle((x, y), radius) for x, y in place]
     axes.add_collection(
         PatchCollection(
-            discs,
+            [Circle((x, y), radius) for x, y in place],
             linewidths=widths,
             zorder=4,
             facecolors=colours.tolist(),
@@ -572,9 +567,8 @@ def _draw_counts(axes: style.Axes, paths: Paths) -> None:
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
     labels = {FROM: "whose messages\nare in the bundle", TO: "for whom"}
-    handles = [Patch(color=colour, label=label) for colour, label in labels.items()]
     axes.legend(
-        handles=handles,
+        handles=[Patch(color=colour, label=label) for colour, label in labels.items()],
         fontsize=8.2,
         handlelength=1.2,
         loc="upper center",

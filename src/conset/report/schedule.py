@@ -127,8 +127,7 @@ def largest_total_load(schedule: Schedule) -> int | float:
 
 def bytes_of_phases(schedule: Schedule) -> NDArray[np.int64]:
     """Return the bytes of each phase, shape=(phases) [B]."""
-    ends = np.concatenate([[0], np.cumsum(schedule.size)])
-    return np.diff(ends[schedule.phase_offsets])
+    return np.diff(np.concatenate([[0], np.cumsum(schedule.size)])[schedule.phase_offsets])
 
 
 # Views in the terminal
@@ -207,8 +206,7 @@ def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
     of = f"{routes.link.size:,} of {count_of(topology.links, 'link')}"
     names = f"  {of} in use, largest load {top}"
     if schedule.machine.routes_unknown and schedule.route_nodes is None:
-        rule = schedule.machine.routing.rule
-        names += f": of these routes, one sample of what {rule} may do"
+        names += f": of these routes, one sample of what {schedule.machine.routing.rule} may do"
     return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
 
 
@@ -259,10 +257,9 @@ def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> st
             break
         columns.append([text.ljust(wide) for text in cells])
         used += wide + 2
-    names = ["rank", *map(str, range(len(table)))]
     lines = [
         escape("  ".join([name.rjust(label), *(column[k] for column in columns)]).rstrip())
-        for k, name in enumerate(names)
+        for k, name in enumerate(["rank", *map(str, range(len(table)))])
     ]
     lines[0] = f"[dim]{lines[0]}[/]"
     lines.append(more(schedule.pattern.ranks - len(table), "ranks"))

@@ -151,8 +151,7 @@ def _width_key(
 def _link_titles(schedule: Schedule, routes: PhaseRoutes, links: NDArray[Any]) -> list[str]:
     """Return `link 0 (0, 0) → 1 (0, 1): 3 messages, 12 KiB` of each link."""
     topology, at = schedule.machine.topology, np.searchsorted(routes.link, links)
-    hops = np.searchsorted(routes.link, routes.hop_link)
-    count = np.bincount(hops, minlength=routes.link.size)
+    count = np.bincount(np.searchsorted(routes.link, routes.hop_link), minlength=routes.link.size)
     return [
         f"{topology.link_name(int(link))}: {count_of(int(count[k]), 'message')}, "
         f"{format_size(int(routes.bytes[k]))}"
@@ -329,8 +328,7 @@ def _draw_load(axes: style.Axes, schedule: Schedule) -> None:
     if schedule.machine.topology.link_slots == 0:
         # a crossbar has no links: its ports are what fills
         title, load = "largest load at a port", np.maximum(loads.send, loads.receive)
-        limits = filter(None, (schedule.limits.send, schedule.limits.receive))
-        limit = max(limits, default=None)
+        limit = max(filter(None, (schedule.limits.send, schedule.limits.receive)), default=None)
     else:
         total = largest_total_load(schedule)
         if not schedule.machine.routing.is_known:

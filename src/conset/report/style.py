@@ -197,12 +197,11 @@ def headline(figure: Figure, title: str, subtitle: str = "") -> None:
         lines.append((subtitle, 10.5, QUIET, "normal", 0.56))
     for text, size, colour, weight, below in lines:
         share = 0.64 if weight == "bold" else 0.56
-        fitting = min(size, width_pt * 0.97 / (share * max(len(text), 1)))
         figure.text(
             0.014,
             1 - below / height,
             text,
-            size=max(fitting, 6),
+            size=max(min(size, width_pt * 0.97 / (share * max(len(text), 1))), 6),
             color=colour,
             weight=weight,
             va="baseline",

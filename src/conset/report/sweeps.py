@@ -149,9 +149,8 @@ def _draw_curve(axes: style.Axes, curve: Curve) -> None:
     ):
         # lines that coincide show all
         width = 1.2 + 4 * (len(contentions) - 1 - k) / max(len(contentions), 3)
-        line = [p for p in points if p.contention == contention and p.time_s is not None and p.fits]
         plot(
-            line,
+            [p for p in points if p.contention == contention and p.time_s is not None and p.fits],
             "time_s",
             f"contention {contention}",
             zorder=3,
@@ -164,8 +163,7 @@ def _draw_curve(axes: style.Axes, curve: Curve) -> None:
     for point in points:
         if point.groups not in least or point.lower_s < least[point.groups].lower_s:
             least[point.groups] = point
-    bounds = list(least.values())
-    plot(bounds, "lower_s", "bound, least of all", color=style.BOUND, linewidth=1.5)
+    plot(list(least.values()), "lower_s", "bound, least of all", color=style.BOUND, linewidth=1.5)
     for name, what, dash in (
         ("serial_most_s", "take turns", (0, (5, 2))),
         ("serial_least_s", "cost nothing", (0, (1.5, 1.5))),

@@ -457,13 +457,12 @@ def _draw_bars(
         left, right = part.begin_s / factor, part.end_s / factor
         long = np.flatnonzero(right > left)
         named = part.colour is None and long.size <= TITLED
-        shade = part.colour or (style.ACCENT if phases < 2 else shades[long])
         style.add_areas(
             axes,
             style.boxes(left[long], right[long], low[long], low[long] + thick - 2 * gap),
             gid="conset-messages" if named else "",
             titles=[_message_title(view, int(m)) for m in long] if named else (),
-            facecolors=shade,
+            facecolors=part.colour or (style.ACCENT if phases < 2 else shades[long]),
             linewidths=0,
             zorder=3 if part.colour is None else 2,
         )
