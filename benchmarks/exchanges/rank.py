@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import conset
 from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_payload
-from conset.execution.plan import Plan
-from conset.execution.plan_file import read_plan_file
+from conset.execution.plan import Plan, read_plan_file
 from exchanges.libraries import Bytes, Ends, Library
 
 FEWEST, MOST = 1, 16

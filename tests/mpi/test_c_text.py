@@ -18,7 +18,7 @@ from conset.compilation.programs.compile import compile_program as compile_block
 from conset.compilation.programs.spec import BlockSpec
 from conset.execution.c_program import CProgramHead, write_c_program
 from conset.execution.connection_entries import connection_entries
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import write_plan_file
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.program import Program

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from conset.execution.check import check_plan
 from conset.execution.launcher import find_launcher, start_job
-from conset.execution.plan import Copies, Needs, Operations, Plan
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import Copies, Needs, Operations, Plan, write_plan_file
 from conset.schedule.policy import parse_sync
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

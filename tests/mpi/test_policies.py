@@ -11,8 +11,7 @@ import pytest
 
 import conset
 from conset.execution.launcher import find_launcher, start_job
-from conset.execution.plan import Plan
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import Plan, write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine

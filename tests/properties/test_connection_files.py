@@ -16,7 +16,7 @@ from conset.base.errors import InputError
 from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.open_program import read_part
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import write_plan_file
 from support.block_programs import program_of_blocks, split_schedule
 from support.malformed import spoiled
 

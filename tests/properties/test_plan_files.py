@@ -19,8 +19,7 @@ from conset import _core
 from conset.base.errors import InputError
 from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.check import check_plan
-from conset.execution.plan import Plan, RankPlan
-from conset.execution.plan_file import read_plan_file, write_plan_file
+from conset.execution.plan import Plan, RankPlan, read_plan_file, write_plan_file
 from conset.execution.planner import make_plan
 from support.hand_made_orders import ordered_schedule
 from support.hand_made_programs import forwarding, random_paths, random_pattern

@@ -15,7 +15,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from conset.base.errors import VerificationError
-from conset.execution.delivery import check_delivery
+from conset.execution.check import check_delivery
 from conset.execution.plan import Plan
 from conset.execution.planner import make_plan, plan_baseline
 from conset.pattern.pattern import Pattern

@@ -43,7 +43,7 @@ from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.open_program import read_part
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.file import read_machine
 from conset.machine.flat_file import write_machine

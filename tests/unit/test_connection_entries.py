@@ -18,7 +18,7 @@ from conset.cli import main as conset_main
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine

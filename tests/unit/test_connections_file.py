@@ -13,7 +13,7 @@ import pytest
 
 from conset import _core
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
-from conset.execution.plan_file import write_plan_file
+from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
 from support.block_programs import program_of_blocks, split_schedule
 

@@ -16,7 +16,7 @@ import conset
 from conset import Layout, Partition, _core
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.execution.plan_file import plan_items, write_plan_file
+from conset.execution.plan import plan_items, write_plan_file
 from conset.execution.planner import make_plan
 from support.reading import PACK
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from conset.base.errors import InputError, VerificationError
 from conset.execution.check import check_plan
-from conset.execution.plan import Needs
-from conset.execution.plan_file import read_plan_file, write_plan_file
+from conset.execution.plan import Needs, read_plan_file, write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine

@@ -10,8 +10,7 @@ import pytest
 
 from conset.base.errors import InputError, UsageError, VerificationError
 from conset.execution.check import check_plan
-from conset.execution.plan import Copies, Needs, Operations, Plan
-from conset.execution.plan_file import read_plan_file, write_plan_file
+from conset.execution.plan import Copies, Needs, Operations, Plan, read_plan_file, write_plan_file
 from conset.schedule.policy import parse_sync
 
 

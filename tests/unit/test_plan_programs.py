@@ -17,8 +17,7 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
 from conset.execution import planner
-from conset.execution.check import check_plan
-from conset.execution.delivery import check_delivery
+from conset.execution.check import check_delivery, check_plan
 from conset.execution.plan import Copies, Operations, Plan
 from conset.execution.planner import make_plan, plan_baseline, steps_of
 from conset.machine.spec import parse_machine

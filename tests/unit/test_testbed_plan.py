@@ -14,8 +14,8 @@ import pytest
 
 from conset.base.errors import ConsetError, InputError, UnavailableError, UsageError
 from conset.cli.main import run
-from conset.execution import wait
-from conset.execution.wait import cores_and_ranks
+from conset.execution import agreement
+from conset.execution.agreement import cores_and_ranks
 from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
@@ -384,7 +384,9 @@ def test_a_bed_that_cannot_be_read_does_not_hide_the_others(
     assert printed.err.startswith("conset: testbed 'b': ")
 
 
-def test_ranks_under_one_kernel_are_on_one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_under_one_kernel_are_on_one_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     colours = []
 
     class Comm:
@@ -403,7 +405,8 @@ def test_ranks_under_one_kernel_are_on_one_machine(monkeypatch: pytest.MonkeyPat
     comm: Any = Comm()
     assert cores_and_ranks(comm) == (len(os.sched_getaffinity(0)), 1, True)
     cores_and_ranks(comm)
-    monkeypatch.setattr(wait, "_system", lambda: "another kernel")
+    (tmp_path / "boot_id").write_text("another kernel")
+    monkeypatch.setattr(agreement, "_BOOT", tmp_path / "boot_id")
     cores_and_ranks(comm)
     assert colours[0] == colours[1] != colours[2]
     assert all(0 <= colour < 2**31 for colour in colours)

@@ -19,7 +19,7 @@ from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, opt
 from conset.cli.output import print_json, print_outcome, progress
 from conset.execution.c_program import SUFFIX, CProgramHead, require_c_path, write_c_program
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
-from conset.execution.plan_file import plan_items, require_plan_path, write_plan_file
+from conset.execution.plan import plan_items, require_plan_path, write_plan_file
 from conset.models.settings import parse_count
 from conset.pattern.layout import read_layout
 from conset.report.outcome import plan_section, summarize_connections, summarize_plan

@@ -1,10 +1,9 @@
 """Execution: what ranks do, as plans, and the jobs and exchanges over MPI that do it.
 
-- `plan`, `plan_file`: what each rank executes; `planner`, `forwarding` make it, `check`,
-  `delivery` check it.
-- `exchange`: a plan on the buffers of an application, over `buffers`, `binding` (the core on
-  mpi4py's library), `agreement` (errors that all ranks have alike) and `wait`.
-- `run_time`, `sides`: exchanges whose schedule the ranks make themselves.
+- `plan`: what each rank executes, and its files; `planner` makes it, `check` checks it.
+- `exchange`: a plan on the buffers of an application, over `buffers` (the core on mpi4py's library)
+  and `agreement` (errors that all ranks have alike, waiting).
+- `run_time`: exchanges whose schedule the ranks make themselves.
 - `open_program`, `connection_entries`: programs that open connections, phase after phase.
 - `job`, `rank`, `launcher`: a task on every rank of a job; `run`, `measure`, `baselines`,
   `stopping`: plans and baselines measured beside each other.

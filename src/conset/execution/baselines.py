@@ -36,10 +36,10 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.execution.agreement import Waiter
 from conset.execution.exchange import Exchange
 from conset.execution.open_program import CREDITS, PACKET_BYTES, Direction, OpenProgram, read_part
 from conset.execution.plan import PairRanges, Plan
-from conset.execution.wait import Waiter
 
 if TYPE_CHECKING:
     from conset.execution.connection_entries import ConnectionEntries

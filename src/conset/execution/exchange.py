@@ -34,11 +34,22 @@ import numpy as np
 
 from conset.base.errors import ExecutionError, InputError
 from conset.base.units import count_of
-from conset.execution.agreement import ClosedTogether, agreed, require_same
-from conset.execution.binding import NativeExecutor, make_native
-from conset.execution.buffers import Buffer, Layout, find_buffers, rank_items
+from conset.execution.agreement import (
+    POLL_INTERVAL_S,
+    ClosedTogether,
+    agreed,
+    cores_and_ranks,
+    require_same,
+)
+from conset.execution.buffers import (
+    Buffer,
+    Layout,
+    NativeExecutor,
+    find_buffers,
+    make_native,
+    rank_items,
+)
 from conset.execution.plan import Plan, RankPlan, plan_digest
-from conset.execution.wait import POLL_INTERVAL_S, cores_and_ranks
 
 if TYPE_CHECKING:
     from mpi4py import MPI

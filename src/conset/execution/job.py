@@ -32,8 +32,7 @@ from conset.execution.launcher import (
     note_held,
     start_job,
 )
-from conset.execution.plan import Plan
-from conset.execution.plan_file import read_plan_file, write_plan_file
+from conset.execution.plan import Plan, read_plan_file, write_plan_file
 
 if TYPE_CHECKING:
     from mpi4py import MPI

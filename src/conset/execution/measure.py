@@ -28,6 +28,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError
+from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.baselines import (
     Baseline,
     Connected,
@@ -41,7 +42,6 @@ from conset.execution.exchange import require_ranks
 from conset.execution.job import CONNECTED, DIRECT, SCHEDULE, Given, Result, Tell
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.stopping import Race, Stopping
-from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]

@@ -29,8 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 from conset import _core
 from conset.base.errors import ExecutionError, InputError, UsageError, unknown_name
 from conset.execution.agreement import ClosedTogether, agreed, error_of
-from conset.execution.binding import by_handle, library
-from conset.execution.buffers import find_buffer
+from conset.execution.buffers import by_handle, find_buffer, library
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -142,7 +142,7 @@ class LimitsTable(Table):
     link: Count | None = None
     channels: Annotated[StrictInt, Field(ge=2)] | None = None
     duplex: Literal["full", "exchange"] = "full"
-    methods: list[str] = Field([])
+    methods: list[str] = Field(default=[])
 
 
 class MachineTable(Table):
@@ -168,14 +168,14 @@ class MachineTable(Table):
     name: str | None = None
     about: str = ""
     network: NetworkTable
-    costs: CostsTable = Field({})
+    costs: CostsTable = Field(default={})
     limits: LimitsTable = LimitsTable()
-    methods: dict[str, CostsTable] = Field({})
-    modes: dict[str, CostsTable] = Field({})
+    methods: dict[str, CostsTable] = Field(default={})
+    modes: dict[str, CostsTable] = Field(default={})
     mode: str | None = None
-    notes: list[str] = Field([])
+    notes: list[str] = Field(default=[])
     exact: bool = False
-    mode_methods: dict[str, dict[str, CostsTable]] = Field({})
+    mode_methods: dict[str, dict[str, CostsTable]] = Field(default={})
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -515,12 +515,12 @@ class PresetTable(Table):
         published: figures of sources.
     """
 
-    sizes: list[str] = Field([])
+    sizes: list[str] = Field(default=[])
     multiple: StrictInt = 1
     about_sizes: str = ""
     example: str = ""
-    structure: dict[str, FactTable] = Field({})
-    published: list[PublishedTable] = Field([])
+    structure: dict[str, FactTable] = Field(default={})
+    published: list[PublishedTable] = Field(default=[])
 
 
 class Preset(PresetTable):

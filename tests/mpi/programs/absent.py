@@ -13,7 +13,7 @@ from mpi4py import MPI
 from conset.base.errors import ExecutionError
 from conset.execution.exchange import Exchange
 from conset.execution.job import abort
-from conset.execution.plan_file import read_plan_file
+from conset.execution.plan import read_plan_file
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD

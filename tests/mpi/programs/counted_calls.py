@@ -12,8 +12,8 @@ import numpy as np
 from mpi4py import MPI
 
 from conset import _core
-from conset.execution import binding
-from conset.execution.binding import entry_points
+from conset.execution import buffers
+from conset.execution.buffers import entry_points
 
 _HANDLE = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
 _TYPES: dict[str, Any] = {
@@ -60,11 +60,11 @@ class CountedCalls:
 
     def __enter__(self) -> CountedCalls:
         self._comm.Set_attr(self._key, self)
-        binding.entry_points = self._addresses
+        buffers.entry_points = self._addresses
         return self
 
     def __exit__(self, *error: object) -> None:
-        binding.entry_points = entry_points
+        buffers.entry_points = entry_points
         self.communicators += 1  # what is removed is no duplicate
         self._comm.Delete_attr(self._key)
 

@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange
-from conset.execution.plan_file import read_plan_file
+from conset.execution.plan import read_plan_file
 
 
 def payload(source: int, target: int, size: int) -> np.ndarray:

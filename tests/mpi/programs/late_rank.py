@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange
-from conset.execution.plan_file import read_plan_file
+from conset.execution.plan import read_plan_file
 
 if __name__ == "__main__":
     folder, who, comm = Path(sys.argv[1]), int(sys.argv[2]), MPI.COMM_WORLD

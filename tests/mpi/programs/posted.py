@@ -12,12 +12,11 @@ import numpy as np
 from mpi4py import MPI
 
 from conset import _core
-from conset.execution import binding
-from conset.execution.binding import entry_points
+from conset.execution import buffers
+from conset.execution.buffers import entry_points
 from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_buffer
-from conset.execution.plan import Plan
-from conset.execution.plan_file import read_plan_file
+from conset.execution.plan import Plan, read_plan_file
 
 DATA = 1
 HANDLE = ctypes.c_int if MPI._sizeof(MPI.Comm) == 4 else ctypes.c_void_p
@@ -106,10 +105,10 @@ def count(comm: MPI.Intracomm, plan: Plan) -> dict[str, Any]:
     expected = fill_buffer(receives, int(plan.receive_bytes[comm.rank]), comm.rank, sending=False)
     received = np.zeros_like(expected)
     watched = Watched()
-    binding.entry_points = watched.addresses
+    buffers.entry_points = watched.addresses
     with Exchange(comm, plan, send, received, timeout_s=20) as exchange:
         exchange.exchange()
-    binding.entry_points = entry_points
+    buffers.entry_points = entry_points
     return watched.most | {
         "right": bool((received == expected).all()),
         "left": sum(map(len, watched.open.values())),

@@ -22,11 +22,11 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.base.progress import duration_text
+from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.job import Given, Result, Tell
 from conset.execution.measure import library_name, times_over_ranks
 from conset.execution.plan import Plan
-from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 LEAST, MOST = 3, 25
 """Repetitions that count."""

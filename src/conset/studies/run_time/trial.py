@@ -21,12 +21,12 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError, NoScheduleError
+from conset.execution.agreement import Waiter
 from conset.execution.exchange import require_ranks
 from conset.execution.job import DIRECT, Given, Result, Tell
 from conset.execution.measure import MeasuredRank, Tamper, times_over_ranks
 from conset.execution.plan import Plan
 from conset.execution.run_time import SetupTimes, alltoallv_init
-from conset.execution.wait import Waiter
 from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
 
 EXECUTIONS = 3
