@@ -57,12 +57,12 @@ def test_a_measured_campaign(tmp_path: Path) -> None:
 
 def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     from conset.execution import run as paired
-    from conset.studies.campaign import cases
+    from conset.studies.campaign import run as running
 
     def tampered(*arguments: object, **named: object) -> object:
         return paired.run_paired(*arguments, **named, entry=(str(PROGRAMS / "tampered_paired.py"),))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cases, "run_paired", tampered)
+    monkeypatch.setattr(running, "run_paired", tampered)
     campaign = campaign_of(
         {
             "machines": [{"spec": "mesh:1x2"}],

@@ -23,7 +23,6 @@ from conset.execution.stopping import Race, Stopping
 from conset.report import campaign as report
 from conset.report.campaign import picture_errors, picture_ratios, write_campaign_page
 from conset.studies.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
-from conset.studies.campaign.cases import Standing
 from conset.studies.campaign.result import (
     Case,
     CaseResult,
@@ -33,6 +32,7 @@ from conset.studies.campaign.result import (
 )
 from conset.studies.campaign.run import (
     Progress,
+    Standing,
     read_results,
     run_campaign,
     select_cases,

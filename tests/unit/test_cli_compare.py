@@ -16,7 +16,7 @@ import pytest
 import conset
 from conset.base.errors import MissingExtraError
 from conset.cli.main import run
-from conset.studies.compare.tidy import tidy
+from conset.studies.compare.comparison import tidy
 
 SEVERAL = [
     "compare",

@@ -223,6 +223,8 @@ def test_models_without_a_word_are_those_that_suit_the_machine() -> None:
     for words in ("", " , ", "fluid"):
         with pytest.raises(UsageError, match="model"):
             parse_models(words, parse_machine("mesh:2x2"))
+    with pytest.raises(UsageError, match="unknown model 'fluid'"):
+        api.compare("alltoall", "mesh:2x2", models=("fluid",))
 
 
 def test_what_does_not_apply_has_its_reason() -> None:

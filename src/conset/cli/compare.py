@@ -47,7 +47,7 @@ from conset.report.style import FORMATS
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.compare import Comparison, check_by, compare_pairs, merged, parse_policies
-from conset.studies.compare.tidy import SUFFIXES, check_table_path, write_table
+from conset.studies.compare.comparison import SUFFIXES, check_table_path, write_table
 from conset.studies.contender import Entry
 from conset.studies.times import parse_models
 

@@ -2,7 +2,8 @@
 
 So that none waits for ever; in collective calls of Python (`agreed`) and of the core (`Attempt`).
 
-Waiting for MPI without blocking in it: look, yield, nap where ranks exceed cores, give up at a deadline.
+Waiting for MPI without blocking in it: look, yield, nap where ranks exceed cores, give up at a
+deadline.
 
 MPI libraries poll. With more ranks than cores a rank that waits inside a blocking call burns the
 slice that a working one needs (a barrier of 16 ranks on two cores takes several times as long), and

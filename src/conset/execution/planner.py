@@ -1,6 +1,7 @@
 """Planner: from a schedule, or a program, to what each rank executes.
 
-Forwarding: where the bytes of a program lie at every rank that they pass, and what ranks copy on the way.
+Forwarding: where the bytes of a program lie at every rank that they pass, and what ranks copy on
+the way.
 
 Problem: the messages of a pattern travel in bundles, stage after stage; a bundle is one range of
 bytes at both its ends, while its parts lie in the user's buffers in another order, or came in

@@ -15,7 +15,7 @@ from conset.report.page import write_sections
 from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
 from conset.studies.calibrate import Calibration
-from conset.studies.calibrate.contention import Contention
+from conset.studies.calibrate.fitted import Contention
 
 WINDOWS = {
     "pair": "one pair",
