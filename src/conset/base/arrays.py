@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from conset.base.errors import InputError
 from conset.base.notebook import html_of
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str) -> NDArray[Any]:
     """`values` as a read-only array of `dtype`.

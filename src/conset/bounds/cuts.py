@@ -48,12 +48,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.base.units import count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
 from conset.machine.network.topology import Topology
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +177,12 @@ def _partitions(topology: Topology) -> Iterator[tuple[Ints, Callable[[int], str]
     for level in range(1, 0 if topology.level is None else int(topology.level.max())):
         below = _components(topology, level)
         if below.max() > 0:
-            yield below, lambda k, below=below: _part_name(topology, below, k)  # type: ignore[misc]
+            yield (
+                below,
+                lambda k, below=below: (  # type: ignore[misc]
+                    f"a part ({_members(topology, np.flatnonzero(below == k))})"
+                ),
+            )
     part = np.full(topology.nodes, -1)
     part[: topology.endpoints] = np.arange(topology.endpoints)
     yield part, topology.node_name
@@ -231,10 +234,6 @@ def _components(topology: Topology, level: int) -> Ints:
 
 def _group_name(topology: Topology, group: NDArray[np.int32], k: int) -> str:
     return f"group {k} ({_members(topology, np.flatnonzero(group == k))})"
-
-
-def _part_name(topology: Topology, part: Ints, k: int) -> str:
-    return f"a part ({_members(topology, np.flatnonzero(part == k))})"
 
 
 def _members(topology: Topology, members: NDArray[np.intp]) -> str:

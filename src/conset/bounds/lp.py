@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.base.errors import InputError
 from conset.bounds.problem import BoundProblem, BoundValue
 from conset.machine.network.topology import Topology
@@ -54,9 +55,6 @@ ROUNDING = 1e-12
 """Relative: of what is not a whole number."""
 SHOWN = 3
 """Links or nodes that a witness names."""
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,8 +186,7 @@ def count_partners(problem: BoundProblem) -> NDArray[np.int64]:
         meets = np.zeros((nodes, nodes), bool)
         meets[source, target] = True
         meets[target, source] = True
-        partners: NDArray[np.int64] = meets.sum(axis=1, dtype=np.int64)
-        return partners
+        return np.asarray(meets.sum(axis=1, dtype=np.int64))
     low, high = np.minimum(source, target).astype(np.int64), np.maximum(source, target)
     pairs = np.unique(low * nodes + high)
     return np.bincount(pairs // nodes, minlength=nodes) + np.bincount(

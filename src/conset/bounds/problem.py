@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.arrays import Floats
 from conset.base.errors import InputError
 from conset.base.stopping import workers
 from conset.base.units import count_of
@@ -183,8 +184,7 @@ class BoundProblem:
     @cached_property
     def link_messages(self) -> NDArray[np.int64]:
         """shape=(link_slots): messages on every link of the machine's routes."""
-        messages: NDArray[np.int64] = self.totals.messages
-        return messages
+        return self.totals.messages
 
     @property
     def network(self) -> _core.Network:
@@ -382,8 +382,6 @@ CHUNK = 1 << 20
 NOT_PACKED = np.zeros(0, np.uint8)
 """As the core takes it where no message is packed."""
 
-Seconds = NDArray[np.float64]
-
 
 class Lead:
     """Least lead-in and lead-out of every resource of a kind; infinite where it has no message."""
@@ -397,10 +395,9 @@ class Lead:
         np.minimum(self.out, leads.out, out=self.out)
 
     @property
-    def both(self) -> Seconds:
+    def both(self) -> Floats:
         """Lead-in and lead-out added."""
-        both: Seconds = self.into + self.out
-        return both
+        return np.asarray(self.into + self.out)
 
 
 @dataclass
@@ -421,17 +418,17 @@ class WorkSums:
         least: the shortest message alone with its wait [s].
     """
 
-    send: Seconds
-    receive: Seconds
-    held: Seconds
+    send: Floats
+    receive: Floats
+    held: Floats
     sending: Lead
     receiving: Lead
     holding: Lead
     sends: NDArray[np.int64]
     receives: NDArray[np.int64]
-    out: Seconds
-    into: Seconds
-    both: Seconds
+    out: Floats
+    into: Floats
+    both: Floats
     leaving: Lead
     entering: Lead
     passing: Lead
@@ -555,38 +552,27 @@ def _merge_all(
 ) -> None:
     """Adds up the parts in their order, so that sums do not depend on threads."""
     for number, part in enumerate(parts):
-        _merge_ranks(sums, problem, costs, part)
-        _merge_nodes(sums, costs, part)
-        if sums.links is not None:
-            sums.links.least(part.links)
+        _merge(sums, problem, costs, part)
         if part.longest > sums.longest[0] or sums.longest[1] < 0:
             sums.longest = part.longest, number * CHUNK + part.longest_at
         sums.least = min(sums.least, part.least)
         sums.first, sums.last = min(sums.first, part.first), min(sums.last, part.last)
 
 
-def _merge_ranks(
-    sums: WorkSums, problem: BoundProblem, costs: Costs, part: _core.MessageSums
-) -> None:
-    sums.sends += part.sends
-    sums.receives += part.receives
-    sums.send += part.send
-    sums.receive += part.receive
-    sums.held += part.held
+def _merge(sums: WorkSums, problem: BoundProblem, costs: Costs, part: _core.MessageSums) -> None:
+    for name in ("sends", "receives", "send", "receive", "held"):
+        np.add(getattr(sums, name), getattr(part, name), out=getattr(sums, name))
     if problem.sync.kind == "ready":
         sums.send += costs.signal_s / 2 * part.receives
         sums.receive += costs.signal_s / 2 * part.sends
-    sums.sending.least(part.sending)
-    sums.receiving.least(part.receiving)
-    sums.holding.least(part.holding)
-
-
-def _merge_nodes(sums: WorkSums, costs: Costs, part: _core.MessageSums) -> None:
     sums.out += part.out / costs.port_out_Bps
     sums.into += part.into / costs.port_in_Bps
-    sums.leaving.least(part.leaving)
-    sums.entering.least(part.entering)
+    leads = ["sending", "receiving", "holding", "leaving", "entering"]
     if costs.node_Bps < inf:
         sums.both += part.weighed_out / costs.node_Bps
         sums.both += part.weighed_in / costs.node_Bps
-        sums.passing.least(part.passing)
+        leads.append("passing")
+    if sums.links is not None:
+        leads.append("links")
+    for name in leads:
+        getattr(sums, name).least(getattr(part, name))

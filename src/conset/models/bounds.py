@@ -36,6 +36,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.base.units import count_of, format_rate, format_size
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
@@ -46,7 +47,6 @@ from conset.models.timeline import Rates, resource_name
 from conset.models.workload import Workload
 from conset.schedule.policy import parse_sync
 
-Floats = NDArray[np.float64]
 Bound = tuple[float, str]
 """(time [s], witness)."""
 
@@ -295,9 +295,6 @@ def _chain_of_phases(demand: Demand) -> Bound:
 
 def _named(work: Workload, m: int) -> str:
     return f"message {m} ({work.sending_rank[m]} → {work.receiving_rank[m]})"
-
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

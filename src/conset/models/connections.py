@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import take_rows
+from conset.base.arrays import Floats, Ints, take_rows
 from conset.base.errors import NoScheduleError, UsageError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
@@ -71,8 +71,6 @@ from conset.models.workload import Workload
 from conset.schedule.linkage import link_channels, number_channels
 from conset.schedule.policy import parse_sync
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Ids = NDArray[np.int32]
 
 

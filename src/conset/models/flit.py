@@ -115,14 +115,10 @@ def simulate_flit(
     end_s = seconds(run.end)
     links = link_totals(workload, machine, np.stack([workload.bytes, flits.astype(np.int64)]))
     crosses = workload.crosses
-    out = [
-        np.bincount(workload.source[crosses], x[crosses], workload.nodes)
-        for x in (workload.bytes, flits)
-    ]
-    into = [
-        np.bincount(workload.target[crosses], x[crosses], workload.nodes)
-        for x in (workload.bytes, flits)
-    ]
+    out, into = (
+        [np.bincount(end[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
+        for end in (workload.source, workload.target)
+    )
     return Timeline(
         "flit",
         settings.sync,
@@ -225,13 +221,12 @@ def run_flit(
         work=-1 if settings.max_work is None else settings.max_work,
     )
     elapsed_s = time.perf_counter() - begun
-    stuck = result.cycle
-    if stuck.size:
-        where = f"{workload.name} on {machine.name}"
-        text = describe_cycle(
-            workload, stuck, lane_waits(topology, ports, lanes, result.cycle_places)
+    if result.cycle.size:
+        waits = lane_waits(topology, ports, lanes, result.cycle_places)
+        raise NoScheduleError(
+            f"{workload.name} on {machine.name}: deadlock after cycle {result.stopped}: "
+            f"{describe_cycle(workload, result.cycle, waits)}"
         )
-        raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
     times = result.start, result.slot, result.sent, result.left, result.end
     return Run(*times, result.moves, result.stopped, elapsed_s, result.cut)
 
@@ -300,11 +295,10 @@ def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: f
     cycles = sum(times.values()) / cycle_s + 8 * (messages + workload.phases)
     if cycles > MAX_CYCLES:
         worst = max(times, key=lambda name: times[name])
-        text = (
-            f"{worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of "
-            f"{cycle_s:g} s"
+        raise InputError(
+            f"flit: {worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of "
+            f"{cycle_s:g} s on {machine.name}: must be at most {MAX_CYCLES:.3g}"
         )
-        raise InputError(f"flit: {text} on {machine.name}: must be at most {MAX_CYCLES:.3g}")
 
 
 def _check(machine: Machine, ports: Ports, lanes: int) -> None:

@@ -27,15 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.base.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.schedule.policy import most_posted, parse_sync
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HELD = ("wormhole", "circuit")
 """Models in which a message holds channels."""

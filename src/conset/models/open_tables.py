@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.arrays import Floats, Ints
 from conset.base.errors import InputError, NoScheduleError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
@@ -28,9 +29,6 @@ from conset.machine.times import link_rates
 from conset.models.chains import Chains
 from conset.models.nanoseconds import describe_cycle
 from conset.models.workload import Workload
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FINEST_S = 1e-15
 MOST_TICKS = 2.0**61

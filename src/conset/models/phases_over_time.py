@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject
+from conset.base.arrays import Floats, ValueObject
 from conset.base.errors import InputError
 from conset.machine.costs import Costs, without_switches
 from conset.machine.machine import Machine
@@ -54,8 +54,6 @@ KEPT = 240
 """Phases of a stage up to which all its repetitions are kept."""
 FIRST = 2
 """Repetitions that are kept of a longer stage, before its last."""
-
-Floats = NDArray[np.float64]
 
 
 class LeftOut(NamedTuple):

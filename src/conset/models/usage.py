@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.arrays import Floats
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops, route_links
 from conset.models.bounds import Bound, Demand, Resources, Spread, growth, lower_bound
@@ -38,8 +39,6 @@ MAX_CELLS = 4_000_000
 """Resources in use times bins; beyond, there are fewer bins."""
 MAX_USES = 4_000_000
 """Changes of rates times hops that are looked at together."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -243,8 +243,7 @@ class Workload(ValueObject):
     @property
     def crosses(self) -> NDArray[np.bool_]:
         """shape=(messages): whether a message leaves its node."""
-        crosses: NDArray[np.bool_] = self.source != self.target
-        return crosses
+        return np.asarray(self.source != self.target)
 
     @staticmethod
     def of_schedule(schedule: Schedule) -> Workload:

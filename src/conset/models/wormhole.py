@@ -106,7 +106,7 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
             f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"]
         )
     require_one_route(workload, machine, model)
-    dateline, pools = (_no_datelines(), 1) if circuit else channel_pools(workload, machine)
+    dateline, pools = (_NO_DATELINES, 1) if circuit else channel_pools(workload, machine)
     lanes = 1 if circuit else costs.lanes if settings.lanes is None else settings.lanes
     return play_fluid(
         model,
@@ -162,8 +162,7 @@ def _most_marked(workload: Workload, machine: Machine, dateline: NDArray[np.uint
     return most
 
 
-def _no_datelines() -> NDArray[np.uint8]:
-    return np.zeros(0, np.uint8)
+_NO_DATELINES = np.zeros(0, np.uint8)
 
 
 def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
@@ -174,7 +173,7 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     if topology.kind == "graph":
         return _turns(topology)
     if not topology.wraps or routing.rule == "no-wrap":
-        return _no_datelines()
+        return _NO_DATELINES
     crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)
     for k, side in enumerate(topology.sides):
         if side > 2:
@@ -196,7 +195,7 @@ def _turns(topology: Topology) -> NDArray[np.uint8]:
     level, group = topology.level, topology.group
     source, target = topology.ends
     if level is None or group is None:
-        return _no_datelines()
+        return _NO_DATELINES
     inside = (group[source] == group[target]) & in_full_mesh(topology)[source]
     neighbours = np.bincount(source, minlength=topology.nodes)
     passed = (source < topology.endpoints) & (neighbours[source] > 1)

@@ -299,9 +299,19 @@ class Layout(ValueObject):
             UsageError: another suffix.
             InputError: the file cannot be written.
         """
-        from conset.pattern.layout import write_layout
-
-        write_layout(self, path)
+        path = require_layout_path(path)
+        own = ("owned", "ghost") if self.kind == "ghost" else ("nodes",)
+        entries: list[tuple[str, NDArray[Any]]] = [
+            ("kind", np.array(self.kind)),
+            ("word", np.array(self.word)),
+            ("part", self.part),
+            ("source", self.source),
+            ("target", self.target),
+            *((f"{name}_{r}", getattr(self, name)(r)) for r in range(self.ranks) for name in own),
+            *((f"items_{m}", self.items(m)) for m in range(self.messages)),
+        ]
+        with replacing(path) as temporary:
+            write_archive(temporary, entries)
 
     def __repr__(self) -> str:
         return (
@@ -332,26 +342,6 @@ def _rise(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> bool:
     """Whether the numbers of every rank rise."""
     follows = np.diff(_rank_of(offsets)) == 0
     return not (follows & (np.diff(numbers) <= 0)).any()
-
-
-def write_layout(layout: Layout, path: str | Path) -> None:
-    """Writes what `Layout.write` says."""
-    path = require_layout_path(path)
-    entries: list[tuple[str, NDArray[Any]]] = [
-        ("kind", np.array(layout.kind)),
-        ("word", np.array(layout.word)),
-        ("part", layout.part),
-        ("source", layout.source),
-        ("target", layout.target),
-    ]
-    for r in range(layout.ranks):
-        if layout.kind == "ghost":
-            entries += [(f"owned_{r}", layout.owned(r)), (f"ghost_{r}", layout.ghost(r))]
-        else:
-            entries.append((f"nodes_{r}", layout.nodes(r)))
-    entries += [(f"items_{m}", layout.items(m)) for m in range(layout.messages)]
-    with replacing(path) as temporary:
-        write_archive(temporary, entries)
 
 
 def require_layout_path(path: str | Path) -> Path:

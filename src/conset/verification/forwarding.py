@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Ints
 from conset.base.units import count_of
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
@@ -38,7 +39,6 @@ FORWARDING_RULES: dict[str, str] = {
 
 MAX_STAGES = 64
 """Stages of a program that forwards: positions of parts between all of them are kept in memory."""
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -439,6 +439,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
 
     Of a program that forwards the rules of `check_forwarding` must hold.
     """
+    # apart: switches where phases are always switched, inside stages and between them
     phases = switches = apart = messages = size = 0
     before: int | None = None
     for stage in document.stages:
@@ -453,7 +454,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
             inner = sum(contexts[p] != contexts[q] for p, q in pairwise(index))
             switches += times * inner + (times - 1) * int(contexts[index[-1]] != contexts[index[0]])
             before = contexts[index[-1]]
-        apart += _apart(document, stage)
+        apart += stage.repeat * len(contexts) - 1 if len(contexts) > 1 else 0
     # between stages, unless both are the same single phase
     run = [stage.schedule for stage in document.stages if document.schedules[stage.schedule].phases]
     apart += sum(one != other or document.schedules[one].phases > 1 for one, other in pairwise(run))
@@ -484,20 +485,18 @@ def _passes(stage: StageDocument, phases: int) -> Iterator[tuple[list[int], int]
         yield forth, 1
 
 
-def _apart(document: ProgramDocument, stage: StageDocument) -> int:
-    """Switches inside a stage whose phases are always switched."""
-    phases = document.schedules[stage.schedule].phases
-    return stage.repeat * phases - 1 if phases > 1 else 0
-
-
 def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int | float]) -> list[Violation]:
-    names = {**true, **stated}
-    texts = [
-        f"{name}: file says {stated.get(name, 'nothing')}, recount gives {true.get(name, 'none')}"
-        for name in names
+    return [
+        Violation(
+            None,
+            None,
+            "program-figures",
+            f"{name}: file says {stated.get(name, 'nothing')}, "
+            f"recount gives {true.get(name, 'none')}",
+        )
+        for name in {**true, **stated}
         if name not in stated or name not in true or stated[name] != true[name]
     ]
-    return [Violation(None, None, "program-figures", text) for text in texts]
 
 
 ROUNDING = 1 + 1e-9

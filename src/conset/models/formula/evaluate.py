@@ -199,8 +199,7 @@ def _busy(
 def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]:
     """shape=(phases), int64: phases with transfers from the start of a phase's batch on."""
     full = np.append(0, np.cumsum(np.diff(schedule.phase_offsets) > 0))
-    opened: NDArray[np.int64] = full[1:] - np.repeat(full[batches[:-1]], np.diff(batches))
-    return opened
+    return np.asarray(full[1:] - np.repeat(full[batches[:-1]], np.diff(batches)))
 
 
 def _transfers(

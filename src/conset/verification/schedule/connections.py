@@ -73,8 +73,14 @@ class StatedChannels:
         """
         traffic, walk, channel = self.traffic, self.walk, self.channel
         if channel.size != walk.nodes.size:
-            text = f"{channel.size} channels are stated for {walk.nodes.size} stops of routes"
-            return [Violation(None, None, "channel-number", text)]
+            return [
+                Violation(
+                    None,
+                    None,
+                    "channel-number",
+                    f"{channel.size} channels are stated for {walk.nodes.size} stops of routes",
+                )
+            ]
         limit = traffic.document.limits.get("channels")
         most = min(np.iinfo(np.int32).max, 1 << 31 if limit is None else int(limit))
         stops = self.stops[self.inside]

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
 from conset.verification.schedule.connections import GATE, Tables
@@ -31,7 +32,6 @@ from conset.verification.verification import Violation
 _HOPS = 1 << 21
 """Of a chunk of phases."""
 _ROUNDING = 1 + 1e-9
-Floats = NDArray[np.float64]
 Places = NDArray[np.int32] | Ints
 Stated = float | Sequence[float | None] | None
 

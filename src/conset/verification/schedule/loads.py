@@ -126,8 +126,10 @@ def _count(
     traffic: Traffic, walk: Walk, groups: Groups, chunk: tuple[int, int], most: int, dense: bool
 ) -> dict[str, Counts]:
     topology, count = traffic.topology, chunk[1] - chunk[0]
-    sizes = {"link": topology.link_slots}
-    tallies = {kind: Tally(count, sizes.get(kind, topology.nodes), dense) for kind in KINDS}
+    tallies = {
+        kind: Tally(count, topology.link_slots if kind == "link" else topology.nodes, dense)
+        for kind in KINDS
+    }
     for ids, group in groups.blocks(*chunk, most):
         used = traffic.networked(ids)
         if not used.all():
@@ -227,9 +229,13 @@ class _Excess:
         when, rule, shown = _describe_group(self.traffic, g, self.kind, users, count, self.window)
         width = self._allowed(resource) // self.limit if self.limit else 1
         per = f" per unit of width, the width {width}" if width > 1 else ""
-        text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {shown}), "
-        text += f"the limit is {self.limit}{per}"
-        return Violation(phase, transfer, rule, text)
+        return Violation(
+            phase,
+            transfer,
+            rule,
+            f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {shown}), "
+            f"the limit is {self.limit}{per}",
+        )
 
 
 def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> Iterator[Violation]:
@@ -281,9 +287,13 @@ def _duplex_violation(
     phase, transfer = traffic.place_of(other)
     when, rule, shown = _describe_group(traffic, g, "duplex", users, len(users), window)
     name, count = traffic.topology.node_name(node), len(set(partners))
-    text = f"{when}: {name} sends and receives with {count} partners (transfers {shown}), "
-    text += "duplex exchange allows 1"
-    return Violation(phase, transfer, rule, text)
+    return Violation(
+        phase,
+        transfer,
+        rule,
+        f"{when}: {name} sends and receives with {count} partners (transfers {shown}), "
+        "duplex exchange allows 1",
+    )
 
 
 def _describe_group(

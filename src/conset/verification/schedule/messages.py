@@ -136,8 +136,12 @@ def check_messages(traffic: Traffic) -> Iterator[Violation]:
     known: Mask | None = None
     if message.size and (message.min() < 0 or message.max() >= messages):
         known = np.asarray((message >= 0) & (message < messages))
-    if known is not None:
-        yield from _unknown_messages(traffic, known)
+    for k in np.flatnonzero(~known).tolist() if known is not None else ():
+        yield traffic.violation(
+            k,
+            "message-index",
+            f"message {document.transfer_message[k]}, must be from 0 to {messages - 1}",
+        )
     seen = (
         None
         if known is None and _each_once(message, messages)
@@ -176,16 +180,6 @@ def _counts(
 
 def _message(document: Document, m: int) -> str:
     return f"message {m} ({document.source[m]} → {document.target[m]}, {document.size[m]} B)"
-
-
-def _unknown_messages(traffic: Traffic, known: Mask) -> Iterator[Violation]:
-    document = traffic.document
-    for k in np.flatnonzero(~known).tolist():
-        yield traffic.violation(
-            k,
-            "message-index",
-            f"message {document.transfer_message[k]}, must be from 0 to {document.source.size - 1}",
-        )
 
 
 def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> Iterator[Violation]:

@@ -84,8 +84,7 @@ def _earlier(traffic: Traffic, first: Ints, second: Ints) -> Mask:
         return first < second
     ends, starts = table[first, 1], table[second, 0]
     instant = (ends == table[first, 0]) & (starts == table[second, 1])
-    earlier: Mask = (ends < starts) | ((ends == starts) & (~instant | (first < second)))
-    return earlier
+    return np.asarray((ends < starts) | ((ends == starts) & (~instant | (first < second))))
 
 
 def _extents(traffic: Traffic, ordered: Ints) -> _Extent:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.graph_walks import lengths
@@ -33,7 +34,6 @@ from conset.verification.schedule.loads import Measured, measure
 from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
 from conset.verification.schedule.walks import CrossbarWalk, Nodes
 
-Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.models.timeline import resource_name
-from conset.verification.timeline.context import CheckContext, Floats, Violation
-
-Ints = NDArray[np.int64]
+from conset.verification.timeline.context import CheckContext, Violation
 
 
 def check_elements(e: CheckContext) -> list[Violation]:
@@ -103,11 +101,13 @@ def check_channels(e: CheckContext) -> list[Violation]:
         for place in zip(node[at].tolist(), work.channels[at].tolist(), strict=True):
             if ways.setdefault(((int(work.phase_of[m]), *place)), way) != way:
                 name = e.machine.topology.node_name(place[0])
-                text = (
-                    f"message {m}: channel {place[1]} of {name} belongs to another "
-                    "connection of its phase"
-                )
-                return [Violation("channels", text)]
+                return [
+                    Violation(
+                        "channels",
+                        f"message {m}: channel {place[1]} of {name} belongs to another "
+                        "connection of its phase",
+                    )
+                ]
     return []
 
 

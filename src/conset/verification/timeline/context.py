@@ -23,6 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
@@ -34,8 +35,6 @@ from conset.models.workload import Workload
 from conset.schedule.policy import Sync, parse_sync
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.spread_walks import SpreadWalk
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Relative: of a capacity, a time, a number of bytes."""
@@ -365,9 +364,6 @@ def _ranges(rank: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     return pairwise([*np.flatnonzero(np.diff(rank, prepend=-1)).tolist(), rank.size])
 
 
-Ints = NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Routes:
     """Links of every message in the order in which it takes them.
@@ -426,9 +422,13 @@ def _spread_over(workload: Workload, machine: Machine) -> Routes:
         np.int64
     )
     lost = np.flatnonzero(walk.lost(source, target))
-    broken = int(lost[0]) if lost.size else -1
-    no_datelines = np.zeros(links.size, np.int64)
-    return Routes(offsets, links.astype(np.int32), no_datelines, broken, Spread(share, hops))
+    return Routes(
+        offsets,
+        links.astype(np.int32),
+        pool=np.zeros(links.size, np.int64),
+        broken=int(lost[0]) if lost.size else -1,
+        spread=Spread(share, hops),
+    )
 
 
 def _walked(

@@ -13,9 +13,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats
 from conset.base.units import count_of
 from conset.models.needs import Rows, in_list_order, most_open
-from conset.verification.timeline.context import CheckContext, Floats, Violation
+from conset.verification.timeline.context import CheckContext, Violation
 
 
 def check_release(e: CheckContext) -> list[Violation]:
@@ -153,11 +154,13 @@ def _behind_slots(e: CheckContext) -> list[Violation]:
         for k, m in enumerate(row.tolist()):
             before = int((e.slot_free[row[:k]] > e.timeline.start_s[m] + e.slack).sum())
             if before >= (limit or 0):
-                text = (
-                    f"rank {rank}: message {m} injected while {before} posted before it had "
-                    f"slots, {limit} may"
-                )
-                return [Violation("order", text)]
+                return [
+                    Violation(
+                        "order",
+                        f"rank {rank}: message {m} injected while {before} posted before it had "
+                        f"slots, {limit} may",
+                    )
+                ]
     return []
 
 
@@ -195,11 +198,13 @@ def _out_of_turn(
         for k, m in enumerate(row.tolist()):
             before = int((e.end[row[:k]] > taken[m] + e.slack).sum())
             if before >= limit and sure[m]:
-                text = (
-                    f"rank {rank}: message {m} taken while {before} before it were "
-                    f"open, {limit} may"
-                )
-                return [Violation("order", text)]
+                return [
+                    Violation(
+                        "order",
+                        f"rank {rank}: message {m} taken while {before} before it were "
+                        f"open, {limit} may",
+                    )
+                ]
     return []
 
 

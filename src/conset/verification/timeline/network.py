@@ -11,12 +11,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Floats, Ints
 from conset.models.bounds import growth
 from conset.models.timeline import Rates, resource_name
-from conset.verification.timeline.context import TOLERANCE, CheckContext, Floats, Violation
+from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation
 from conset.verification.timeline.messages import holding
-
-Ints = NDArray[np.int64]
 
 SAMPLES = 200
 """Times at which fairness is looked at."""
@@ -196,10 +195,13 @@ def _windows(e: CheckContext) -> list[Violation]:
         if over.size and over.max() > 0:
             k = int(over.argmax())
             name = resource_name(e.machine.topology, int(row[k]))
-            text = (
-                f"{name}: work of {done[k]:.9g} s in {room[k]:.9g} s from {moment[order][k]:.9g} s"
-            )
-            return [Violation("capacity", text)]
+            return [
+                Violation(
+                    "capacity",
+                    f"{name}: work of {done[k]:.9g} s in {room[k]:.9g} s from "
+                    f"{moment[order][k]:.9g} s",
+                )
+            ]
     return []
 
 

@@ -19,9 +19,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.verification.timeline.context import CheckContext, Floats, Violation
-
-Ints = NDArray[np.int64]
+from conset.base.arrays import Floats, Ints
+from conset.verification.timeline.context import CheckContext, Violation
 
 
 @dataclass
@@ -110,11 +109,13 @@ def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
         else f"rank {at}: its"
     )
     of = f"message {message}" if message >= 0 else "a set-up"
-    text = (
-        f"{whose} {what} leave no time for {of}: done at {done:.9g} s, must be at most "
-        f"{latest:.9g} s"
-    )
-    return [Violation("processor", text)]
+    return [
+        Violation(
+            "processor",
+            f"{whose} {what} leave no time for {of}: done at {done:.9g} s, must be at most "
+            f"{latest:.9g} s",
+        )
+    ]
 
 
 def _node_of_rank(e: CheckContext) -> Ints:
@@ -242,9 +243,11 @@ def _in_turn(e: CheckContext) -> list[Violation]:
             whose = (
                 f"rank {rank[k]}" if node is None else e.machine.topology.node_name(int(rank[k]))
             )
-            text = (
-                f"{whose}: serves message {message[k + 1]} before {message[k]}, which was "
-                "ready before it"
-            )
-            return [Violation("order", text)]
+            return [
+                Violation(
+                    "order",
+                    f"{whose}: serves message {message[k + 1]} before {message[k]}, which was "
+                    "ready before it",
+                )
+            ]
     return []
