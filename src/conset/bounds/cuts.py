@@ -264,14 +264,12 @@ def _first_groups(
     def name(k: int) -> str:
         return f"groups 0 to {k}" if k else _group_name(topology, group, 0)
 
-    finite = np.isfinite(rate).all()
     widths = crossing(*links, topology.widths().astype(np.float64))
-    rates = crossing(*links, rate) if finite else np.full(groups - 1, np.inf)
-    ones = np.ones(ends[0].size)
+    rates = crossing(*links, rate) if np.isfinite(rate).all() else np.full(groups - 1, np.inf)
     return Cuts(
         name,
         verb,
-        crossing(*ends, ones).astype(np.int64),
+        crossing(*ends, np.ones(ends[0].size)).astype(np.int64),
         crossing(*ends, size),
         widths.astype(np.int64),
         rates,

@@ -329,11 +329,11 @@ def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
     m = int(ways.argmax())
     time_s = problem.costs.setup_s + problem.send_s + float(ways[m]) + problem.receive_s
     name = problem.machine.topology.node_name
-    text = (
+    return BoundValue(
+        time_s,
         f"message {m}, {problem.pattern.size[m]:,} B from {name(int(source[m]))} to "
-        f"{name(int(target[m]))}"
+        f"{name(int(target[m]))}, over whichever ranks",
     )
-    return BoundValue(time_s, f"{text}, over whichever ranks")
 
 
 def least_hops(problem: RelayProblem) -> NDArray[np.int32]:
@@ -355,12 +355,13 @@ def bound_fan_out(problem: RelayProblem) -> BoundValue:
             f"{min(c, fan.partners):,} over {count_of(h, 'way')}"
             for h, c in enumerate(counts[:4], 1)
         )
-        more = ", …" if len(counts) > 4 else ""
-        text = (
-            f"rank {fan.rank} {fan.verb} {count_of(fan.partners, 'rank')}: by then at most "
-            f"{near}{more}"
+        found.append(
+            BoundValue(
+                problem.costs.setup_s + time_s,
+                f"rank {fan.rank} {fan.verb} {count_of(fan.partners, 'rank')}: by then at most "
+                f"{near}{', …' if len(counts) > 4 else ''}",
+            )
         )
-        found.append(BoundValue(problem.costs.setup_s + time_s, text))
     return max(found, key=lambda f: f.value)
 
 
@@ -414,9 +415,11 @@ def bound_trade_off(problem: RelayProblem, least_s: float) -> BoundValue | None:
         found = needed(middle)
         low, high = (middle, high) if found is None or found[0] > middle else (low, middle)
     most = (needed(high) or (0.0, 0))[1]
-    rate = format_rate(1 / ports)
-    text = f"{most / problem.pattern.bytes:.3f} times the bytes pass {problem.used} ports of {rate}"
-    return BoundValue(low, f"{text}, in less time even more, or a rank is not reached")
+    return BoundValue(
+        low,
+        f"{most / problem.pattern.bytes:.3f} times the bytes pass {problem.used} ports of "
+        f"{format_rate(1 / ports)}, in less time even more, or a rank is not reached",
+    )
 
 
 def bound_volume_time(problem: RelayProblem, volume_B: int) -> BoundValue | None:  # noqa: N803

@@ -28,7 +28,7 @@ message-passing systems", for complete exchanges; here for any pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
@@ -99,19 +99,7 @@ class StageBounds(ValueObject):
 
     def to_object(self) -> dict[str, Any]:
         """The bounds with witness and class, as in `bound --stages --json`."""
-        names = (
-            "stages",
-            "sends",
-            "sends_witness",
-            "time_s",
-            "time_witness",
-            "stages_class",
-            "volume_B",
-            "volume",
-            "volume_witness",
-            "volume_class",
-        )
-        return {name: getattr(self, name) for name in names}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "candidates"}
 
 
 def bound_stages(

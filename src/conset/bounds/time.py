@@ -318,10 +318,9 @@ def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
     alone = np.ascontiguousarray(problem.alone)  # with the set-up of its phase
     order = np.argsort(-alone, kind="stable").astype(np.int32)
     send, receive, link = _at_once(problem)
-    rounds: NDArray[np.float64] = _core.rank_rounds(
+    return _core.rank_rounds(
         problem.network, problem.source, problem.target, order, alone, send, receive, link
     )
-    return rounds
 
 
 def bound_flit_time(schedule: Schedule) -> Candidate:

@@ -107,11 +107,14 @@ class Verification(ValueObject):
     @staticmethod
     def of(violations: list[Violation], figures: Mapping[str, Any]) -> Verification:
         """The verdict that `violations` amount to, sorted by place."""
-
-        def place(v: Violation) -> tuple[int, int]:
-            return (-1 if v.phase is None else v.phase, -1 if v.transfer is None else v.transfer)
-
-        return Verification(not violations, tuple(sorted(violations, key=place)), figures)
+        by_place = sorted(
+            violations,
+            key=lambda v: (
+                -1 if v.phase is None else v.phase,
+                -1 if v.transfer is None else v.transfer,
+            ),
+        )
+        return Verification(not violations, tuple(by_place), figures)
 
     def to_object(self) -> dict[str, Any]:
         """As `conset verify --json` prints it, without schema and manifest."""

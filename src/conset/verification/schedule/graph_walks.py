@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask
@@ -228,7 +229,6 @@ class TableWalk:
 
     def _chain(self, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
         pair = source.astype(np.intp) * self.topology.endpoints + target
-        begin, length = self.offsets[pair], np.diff(self.offsets)[pair]
-        position = np.repeat(np.arange(source.size), length)
-        along = np.arange(position.size) + (begin - (np.cumsum(length) - length))[position]
+        offsets, along = take_rows(self.offsets, pair)
+        position = np.repeat(np.arange(source.size), np.diff(offsets))
         return position, self.links[along].astype(np.intp)

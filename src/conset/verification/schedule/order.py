@@ -212,7 +212,7 @@ class _Uses:
 
     def overlaps(self) -> Iterator[tuple[int, int, list[int]]]:
         """(resource, transfer, those that hold it) for each transfer that starts without room."""
-        count = self.key.size
+        count, by_key = self.key.size, np.argsort(self.key, kind="stable")
         time = np.concatenate([self.end, self.start])
         change = np.repeat(np.array([-1, 1]), count)
         # ends first: intervals that touch do not overlap
@@ -221,23 +221,18 @@ class _Uses:
         use = order % max(1, count)
         for n in np.flatnonzero((change[order] > 0) & (held > self.room[use])).tolist():
             k = int(use[n])
-            yield int(self.key[k]) % self.resources, int(self.transfer[k]), self._holders(k)
+            yield int(self.key[k]) % self.resources, int(self.transfer[k]), self._holders(k, by_key)
 
-    def _holders(self, k: int) -> list[int]:
-        low, high = np.searchsorted(self._sorted_key, [self.key[k], self.key[k] + 1])
-        same = self._by_key[low:high]
+    def _holders(self, k: int, by_key: Ints) -> list[int]:
+        """Those that hold the resource of use `k` as it starts; `by_key` sorts all uses."""
+        low, high = np.searchsorted(
+            self.key, [self.key[k], self.key[k] + 1], sorter=by_key
+        ).tolist()
+        same = by_key[low:high]
         over: Mask = (
             (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
         )
         return sorted(self.transfer[same[over]].tolist())
-
-    def __post_init__(self) -> None:
-        order = np.argsort(self.key, kind="stable")
-        object.__setattr__(self, "_by_key", order)
-        object.__setattr__(self, "_sorted_key", self.key[order])
-
-    _by_key: Ints = None  # type: ignore[assignment]
-    _sorted_key: Ints = None  # type: ignore[assignment]
 
 
 def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tuple[str, _Uses]]:

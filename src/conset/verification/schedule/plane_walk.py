@@ -11,11 +11,11 @@ import numpy as np
 
 from conset.machine.network.routing import Routing, require_planes
 from conset.machine.network.topology import Topology
-from conset.verification.schedule.traffic import Ints, Mask
-from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes
+from conset.verification.schedule.traffic import Ints
+from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes, Walk
 
 
-class PlanesWalk:
+class PlanesWalk(Walk):
     """Up to the router of plane (source + target) mod planes, through it, and down.
 
     Through it as its network leads.
@@ -45,7 +45,3 @@ class PlanesWalk:
         tails = np.concatenate([first, start, last + shift])
         heads = np.concatenate([first + shift, stop, last])
         return positions, np.searchsorted(self.key, tails * self.nodes + heads)
-
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs the routing does not join: none."""
-        return np.zeros(source.size, bool)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats
+from conset.base.arrays import Floats, take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.graph_walks import lengths
@@ -110,9 +110,8 @@ class SpreadWalk:
 
     def _candidates(self, node: Ints, to: Nodes | Ints) -> tuple[Ints, Ints]:
         """(which entry, link) of all next links of equal cost, entry by entry."""
-        length = self.first[node + 1] - self.first[node]
-        entry = np.repeat(np.arange(node.size), length)
-        link = np.arange(entry.size) + (self.first[node] - (np.cumsum(length) - length))[entry]
+        offsets, link = take_rows(self.first, node)
+        entry = np.repeat(np.arange(node.size), np.diff(offsets))
         column = self.column[to]
         ahead = self.distance[self.topology.link_target[link], column[entry]]
         good = (ahead >= 0) & (ahead + self.length[link] == self.distance[node, column][entry])

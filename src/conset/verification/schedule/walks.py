@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask, Traffic
@@ -43,27 +44,11 @@ class Walk(Protocol):
         ...
 
     def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs of nodes the machine's routing does not join."""
-        ...
+        """Which pairs of nodes the machine's routing does not join; none but where a walk says."""
+        return np.zeros(source.size, bool)
 
 
-class LineWalk(Walk, Protocol):
-    """A walk that counts whole phases at once."""
-
-    def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
-        """shape=(groups, link_slots): messages per link of each group."""
-        ...
-
-    def arrivals(self, counts: Ints) -> Ints:
-        """shape=(groups, nodes): messages that come into each node over `counts` of its links."""
-        ...
-
-
-def _joined(source: Nodes) -> Mask:
-    return np.zeros(source.size, bool)
-
-
-class BoxWalk:
+class BoxWalk(Walk):
     """Mesh, torus and ring.
 
     The last coordinate first, the shorter way round, ties as the routing says.
@@ -97,10 +82,6 @@ class BoxWalk:
             slot = 2 * len(self.sides)
             links.append((node[position] + along % side * stride) * slot + 2 * k + down[position])
         return np.concatenate(positions), np.concatenate(links)
-
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs the routing does not join."""
-        return _joined(source)
 
     def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
         """shape=(groups, link_slots): messages per link."""
@@ -176,7 +157,7 @@ class BoxWalk:
         return low, low + length, down
 
 
-class CubeWalk:
+class CubeWalk(Walk):
     """Hypercube: differing bits from the least significant up (e-cube)."""
 
     def __init__(self, topology: Topology) -> None:
@@ -191,10 +172,6 @@ class CubeWalk:
         return np.concatenate([none, *(position for position, _ in crossings)]), np.concatenate(
             [none, *links]
         )
-
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs the routing does not join."""
-        return _joined(source)
 
     def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
         """shape=(groups, link_slots): messages per link."""
@@ -225,7 +202,7 @@ class CubeWalk:
         return position, (target[position] & lower) | (source[position] & ~lower)
 
 
-class CrossbarWalk:
+class CrossbarWalk(Walk):
     """Ports only: no links to walk."""
 
     longest = 1
@@ -234,16 +211,12 @@ class CrossbarWalk:
         """(position, link) of every hop."""
         return np.zeros(0, np.intp), np.zeros(0, np.intp)
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs the routing does not join."""
-        return _joined(source)
-
 
 _BLOCK = 1 << 20
 _SHOWN = 12
 
 
-class ChosenWalk:
+class ChosenWalk(Walk):
     """A walk along stated routes.
 
     Hops that are no link are left out (and reported by `check_routes`).
@@ -279,15 +252,10 @@ class ChosenWalk:
         link = self.link_between(start, stop)
         return position[link >= 0], link[link >= 0]
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
-        """Which pairs the routing does not join."""
-        return np.zeros(source.size, bool)
-
     def visits(self, ids: Ints) -> tuple[Ints, Ints]:
         """(position in `ids`, node) of every stop of their routes."""
-        begin, length = self.offsets[ids], self.offsets[ids + 1] - self.offsets[ids]
-        position = np.repeat(np.arange(ids.size), length)
-        along = np.arange(position.size) + (begin - (np.cumsum(length) - length))[position]
+        offsets, along = take_rows(self.offsets, ids)
+        position = np.repeat(np.arange(ids.size), np.diff(offsets))
         return position, self.nodes[along].astype(np.intp)
 
     def steps(self, ids: Ints) -> tuple[Ints, Ints, Ints]:

@@ -71,28 +71,30 @@ def _ends(e: CheckContext) -> Iterator[Violation]:
             )
 
 
-def check_capacity(e: CheckContext) -> list[Violation]:
+def check_capacity(e: CheckContext) -> Iterator[Violation]:
     """No message, link, port or node is faster than its rate.
 
     Without rates, no more work than time from either end.
     """
     rates = e.timeline.rates
     if rates is None:
-        return _windows(e)
-    found = []
+        yield from _windows(e)
+        return
     over = rates.rate_Bps > e.resources.slowest[rates.message] * (1 + TOLERANCE)
     if over.any():
         k = int(np.argmax(np.where(over, rates.rate_Bps, 0)))
         m = int(rates.message[k])
-        text = f"message {m}: {rates.rate_Bps[k]:.9g} B/s at {rates.time_s[k]:.9g} s, at most "
-        found.append(Violation("capacity", text + f"{e.resources.slowest[m]:.9g} B/s"))
+        yield Violation(
+            "capacity",
+            f"message {m}: {rates.rate_Bps[k]:.9g} B/s at {rates.time_s[k]:.9g} s, at most "
+            f"{e.resources.slowest[m]:.9g} B/s",
+        )
     shared = e.machine.topology.link_slots + 2 * e.machine.topology.nodes
     limited = e.resources.items < shared
     changes = (rates.message.astype(np.int64), rates.time_s, growth(rates, e.end.size))
-    found += _overloads(e, changes, limited)
+    yield from _overloads(e, changes, limited)
     if np.isfinite(e.costs.node_Bps):
-        found += _overloads(e, _exchanges(e, rates), ~limited)
-    return found
+        yield from _overloads(e, _exchanges(e, rates), ~limited)
 
 
 def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
@@ -237,11 +239,13 @@ def check_lanes(e: CheckContext) -> list[Violation]:
         return []
     k = int(over.argmax())
     name = e.machine.topology.link_name(int(key[order[k]]) // pools)
-    text = (
-        f"{name}: {total[k]} messages hold it at {times[order[k]]:.9g} s, message "
-        f"{rows[order[k]]} too; it has "
-    )
-    return [Violation("lanes", text + f"{limit[k]} lane{'' if limit[k] == 1 else 's'}")]
+    return [
+        Violation(
+            "lanes",
+            f"{name}: {total[k]} messages hold it at {times[order[k]]:.9g} s, message "
+            f"{rows[order[k]]} too; it has {limit[k]} lane{'' if limit[k] == 1 else 's'}",
+        )
+    ]
 
 
 def check_fairness(e: CheckContext) -> list[Violation]:
