@@ -86,7 +86,8 @@ def test_a_route_along_no_link_is_told_with_its_file(
     path = tmp_path / "s.json"
     free = ["--method", "negotiated", "--routes", "free"]
     assert run(["compile", "alltoall", "--on", "torus:4x3", *free, "-o", str(path)]) == 0
-    path.write_text(path.read_text().replace('"torus:4x3"', '"torus:4x3,routing=no-wrap"'))
+    stated = json.loads(path.read_text())
+    path.write_text(json.dumps({**stated, "machine": "torus:4x3,routing=no-wrap"}))
     capsys.readouterr()
     assert run([command, str(path)]) == 3
     line = capsys.readouterr().err

@@ -199,7 +199,7 @@ def test_written_files_are_the_same_again(
             2,
             "must be at least 1",
         ),
-        (["x.csv", "--on", "mesh:4", "--packet", "128"], 2, "is for --model flit"),
+        (["x.csv", "--on", "mesh:4", "--packet", "128"], 2, "is for model flit"),
     ],
 )
 def test_bad_words(

@@ -517,7 +517,7 @@ def test_commands(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for line in (
         "three on mesh:1x4: 4 ranks, 3 messages, 82 B",
-        "stage 0: 3 bundles, at most 2 of a rank",
+        "stage 0:   3 bundles, at most 2 of a rank",
         "a rank holds 72 B",
         "volume     1.939: bytes that all stages send, over bytes delivered",
         "every byte at its target",
