@@ -430,9 +430,8 @@ def compare(
 
     Returns:
         `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each
-            pattern and machine the
-        fastest first; `to_pandas()` gives them as a tidy frame. `skipped` says which methods do not
-        apply and why.
+            pattern and machine the fastest first; `to_pandas()` gives them as a tidy frame.
+            `skipped` names the methods that do not apply, with the reason.
 
     Raises:
     UsageError: an unknown method, policy, model or ranking.
@@ -458,9 +457,8 @@ def compare(
         effort=effort,
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )
-    pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
     found = compare_pairs(
-        pairs,
+        inputs.pairs_of(patterns, machines, ranks_per_node, seed),
         options,
         policies,
         models=tuple(models),
@@ -621,40 +619,27 @@ def run_at_run_time(
     InputError: sizes or ranks do not fit.
     ExecutionError: a rank died or a deadline passed.
     """
-    from conset.studies.run_time.job import (
-        COMPARED,
-        RunTimeResult,
-        measure_job,
-        predict_costs,
-        scaled_machine,
-    )
+    from conset.studies.run_time import job
 
     target = load_machine(machine)
-    names = COMPARED if methods is None else tuple(name.strip() for name in inputs.listed(methods))
+    names = job.COMPARED if methods is None else tuple(map(str.strip, inputs.listed(methods)))
 
     def traffic(on: Machine, count: int) -> Pattern:
         if isinstance(pattern, Pattern):
             found = pattern
         else:
-            found = load_pattern(
-                pattern,
-                on,
-                ranks=count,
-                seed=seed,
-                word=word,
-                parts=parts and count,
-                rows_to=rows_to and count,
-            )
+            cut: dict[str, Any] = {"parts": parts and count, "rows_to": rows_to and count}
+            found = load_pattern(pattern, on, ranks=count, seed=seed, word=word, **cut)
         if found.ranks != count:
             raise UsageError(
                 f"{found.name} has {found.ranks} ranks: {count} were asked for", options=["ranks"]
             )
         return found
 
-    result = RunTimeResult(None)
+    result = job.RunTimeResult(None)
     if ranks is not None or not predict:
         count = ranks or parts or rows_to or target.topology.endpoints
-        result = measure_job(
+        result = job.measure_job(
             traffic(target, count),
             target,
             methods=names,
@@ -665,6 +650,6 @@ def run_at_run_time(
         )
     predicted = []
     for count in predict:
-        on = scaled_machine(target, count)
-        predicted.append(predict_costs(traffic(on, count), on, names, seed=seed))
+        on = job.scaled_machine(target, count)
+        predicted.append(job.predict_costs(traffic(on, count), on, names, seed=seed))
     return replace(result, predicted=tuple(predicted))

@@ -6,23 +6,23 @@ The words of a machine, measured over MPI, with intervals and exchanges held bac
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
-from conset.base.errors import ConsetError, UsageError
+from conset.base.errors import UsageError
 from conset.base.files import require_replaceable
 from conset.base.units import parse_time
-from conset.cli.inputs import refuse_ranks
+from conset.cli.inputs import one_speaks, refuse_ranks
 from conset.cli.options import JsonOption, MpiexecOption, SeedOption, opt, spelled
 from conset.cli.output import print_json, print_sections, progress
 from conset.execution.launcher import find_job
 from conset.inputs import load_machine
+from conset.machine.machine import Machine
 from conset.report.calibration import calibration_section, write_calibration_page
 from conset.report.page import check_page_path
 from conset.schedule.manifest import Manifest, sha256_of
-from conset.studies.calibrate.calibrate import calibrate
+from conset.studies.calibrate.calibrate import Calibration, calibrate
 from conset.studies.calibrate.measurements import Measurements, read_measurements
 
 SCHEMA = "conset/calibrate@1"
@@ -77,9 +77,8 @@ def command(
     if emulate is not None and mpiexec is not None:
         raise UsageError("--emulate: nothing is executed, leave out --mpiexec")
     refuse_ranks(mpiexec)
-    for path in (output, page, data):
-        if path is not None:
-            require_replaceable(path)
+    for path in filter(None, (output, page, data)):
+        require_replaceable(path)
     if output is not None and output.suffix.lower() != ".toml":
         raise UsageError(f"-o {output}: a machine file must end in .toml, given '{output.suffix}'")
     if page is not None:
@@ -90,34 +89,11 @@ def command(
     if job is not None and ranks is None and known is None:
         ranks = job[1]
     machine = load_machine(on or f"crossbar:{ranks or max(2, len(os.sched_getaffinity(0)))}")
-    budget = None if time is None else parse_time(time, "--time")
-    so_far = [""]
-
-    def say(text: str) -> None:
-        so_far[0] = text
-
-    def keep(measured: Measurements) -> None:
-        if data is not None and speaks:
-            measured.write(data)
-
-    try:
-        with progress("calibrating", detail=lambda: so_far[0]):
-            found = calibrate(
-                machine,
-                ranks=ranks,
-                mpiexec=mpiexec,
-                quick=quick,
-                budget_s=budget,
-                seed=seed,
-                data=known,
-                emulated=None if emulate is None else load_machine(emulate),
-                say=say,
-                keep=keep,
-            )
-    except ConsetError as error:
-        if not speaks:
-            raise typer.Exit(error.exit_code) from None
-        raise
+    how: dict[str, Any] = {"ranks": ranks, "mpiexec": mpiexec, "quick": quick, "seed": seed}
+    how["budget_s"] = None if time is None else parse_time(time, "--time")
+    with one_speaks(speaks):
+        how["emulated"] = None if emulate is None else load_machine(emulate)
+        found = _calibrated(machine, known, data if speaks else None, how)
     if not speaks:
         return
     if output is not None:
@@ -131,3 +107,20 @@ def command(
         digest = sha256_of(found.data.digest_text())
         print_json(SCHEMA, found.to_object(), Manifest(line, seed, digest))
     print_sections([calibration_section(found)], json)
+
+
+def _calibrated(
+    machine: Machine, known: Measurements | None, kept_in: Path | None, how: Mapping[str, Any]
+) -> Calibration:
+    """The machine as measured; what was measured so far is shown, and kept in a file."""
+    so_far = [""]
+
+    def say(text: str) -> None:
+        so_far[0] = text
+
+    def keep(measured: Measurements) -> None:
+        if kept_in is not None:
+            measured.write(kept_in)
+
+    with progress("calibrating", detail=lambda: so_far[0]):
+        return calibrate(machine, data=known, say=say, keep=keep, **how)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from pydantic import ValidationError
 
 from conset.base.errors import ConsetError, UsageError, VerificationError
@@ -133,6 +135,17 @@ def refuse_ranks(mpiexec: str | None) -> None:
         raise UsageError(
             f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added"
         )
+
+
+@contextmanager
+def one_speaks(speaks: bool) -> Iterator[None]:
+    """Within a running job: of its ranks one reports an error, the others end with its code."""
+    try:
+        yield
+    except ConsetError as error:
+        if speaks:
+            raise
+        raise typer.Exit(error.exit_code) from None
 
 
 def explain(error: Exception, arguments: Sequence[str]) -> str:

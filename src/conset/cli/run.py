@@ -7,14 +7,21 @@ job and predicted beyond it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from conset.api import run, run_at_run_time
-from conset.base.errors import ConsetError, UsageError, VerificationError
+from conset.base.errors import UsageError, VerificationError
 from conset.base.units import count_of
-from conset.cli.inputs import Reading, SyncOption, manifest_of, read_verified, refuse_ranks
+from conset.cli.inputs import (
+    Reading,
+    SyncOption,
+    manifest_of,
+    one_speaks,
+    read_verified,
+    refuse_ranks,
+)
 from conset.cli.options import (
     InFlightOption,
     JsonOption,
@@ -30,7 +37,9 @@ from conset.models.settings import parse_count
 from conset.report.markdown import write_report
 from conset.report.outcome import run_section
 from conset.report.run_time import run_time_section
+from conset.schedule.manifest import Manifest
 from conset.schedule.policy import InFlight
+from conset.studies.run_time.job import RunTimeResult
 
 
 @expanded()
@@ -86,7 +95,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
-    given = {"methods": methods, "ranks": ranks, "predict": predict}
+    given: dict[str, Any] = {"methods": methods, "ranks": ranks, "predict": predict}
     if at_run_time:
         refuse({"sync": sync, "in_flight": in_flight}, "does not go with --at-run-time")
         if on is None:
@@ -96,40 +105,34 @@ def command(
         refuse({"on": on} | given | others, "goes only with --at-run-time")
     job = find_job()
     speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
-    try:
+    with one_speaks(speaks):
         refuse_ranks(mpiexec)
         if on is None:
             mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
         else:
             _check_output(output)
+            how = {**given, "predict": parse_ranks(predict), "repeat": repeat, "seed": seed or 0}
             with progress("measuring run-time scheduling"):
-                result = run_at_run_time(
-                    file,
-                    on,
-                    methods=methods,
-                    ranks=ranks,
-                    predict=parse_ranks(predict),
-                    repeat=repeat,
-                    seed=seed or 0,
-                    mpiexec=mpiexec,
-                    **reading.arguments(),
-                )
+                result = run_at_run_time(file, on, mpiexec=mpiexec, **how, **reading.arguments())
             mismatches = result.mismatches
-            if speaks and json:
+            if speaks:
                 given |= {"repeat": repeat} | reading.given()
                 manifest = manifest_of("run --at-run-time", file, on, seed or 0, given)
-                print_json("conset/run-time@1", result.to_object(), manifest)
-            if speaks:
-                print_sections([run_time_section(result)], json)
-            if speaks and output is not None:
-                write_report(output, [run_time_section(result)])
-    except ConsetError as error:
-        if not speaks:
-            raise typer.Exit(error.exit_code) from None
-        raise
+                _print_run_time(result, manifest, output, json)
     if mismatches:
         # not an error object: the result, which has been printed, says it in full
         raise typer.Exit(VerificationError.exit_code)
+
+
+def _print_run_time(
+    result: RunTimeResult, manifest: Manifest, output: Path | None, as_json: bool
+) -> None:
+    section = run_time_section(result)
+    if as_json:
+        print_json("conset/run-time@1", result.to_object(), manifest)
+    print_sections([section], as_json)
+    if output is not None:
+        write_report(output, [section])
 
 
 def _run_file(

@@ -112,7 +112,7 @@ class MessageTimes:
         """
         costs = machine.costs_for(workload.method)
         size, crosses = workload.bytes, workload.crosses
-        zero = np.zeros(workload.messages)
+        zero, never = np.zeros(workload.messages), np.zeros(workload.messages, bool)
         ready = workload.phases > 0 and parse_sync(settings.sync).kind == "ready"
         flit = model == "flit"
         cycle = cycle_of(costs, model)
@@ -128,17 +128,7 @@ class MessageTimes:
             latency = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
             ready_signal = signal if ready else zero
             return MessageTimes(
-                zero,
-                send,
-                latency,
-                zero,
-                zero,
-                flow,
-                receive,
-                ready_signal,
-                half,
-                way,
-                np.zeros(zero.size, bool),
+                zero, send, latency, zero, zero, flow, receive, ready_signal, half, way, never
             )
         if model == "connections":
             send = np.asarray(send + costs.per_transfer_s + costs.inject.of(size))
@@ -148,32 +138,17 @@ class MessageTimes:
             )  # nothing is there at once
             flow = np.where(crosses, flow, size / costs.copy_Bps)
             return MessageTimes(
-                zero,
-                send,
-                latency,
-                zero,
-                zero,
-                flow,
-                after,
-                zero,
-                0.0,
-                zero,
-                np.zeros(zero.size, bool),
+                zero, send, latency, zero, zero, flow, after, zero, 0.0, zero, never
             )
         hop = np.where(crosses, costs.hop.of(size), 0.0)
         latency = np.where(
             crosses,
-            (
-                np.asarray(
-                    costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64
-                )
-            )
-            + hops * hop,
+            costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size) + hops * hop,
             0.0,
         )
         eager = costs.eager_B
-        asks = np.zeros(zero.size, bool) if eager is None or ready else (size > eager) & crosses
-        buffered = np.zeros(zero.size, bool) if eager is None else (size <= eager) & crosses
+        asks = never if eager is None or ready else (size > eager) & crosses
+        buffered = never if eager is None else (size <= eager) & crosses
         before = np.where(crosses & (costs.receive == "before"), receive, 0.0)
         flow = np.where(crosses, flow, size / costs.copy_Bps)
         if model == "packet":  # heads pass hops while their first bytes flow

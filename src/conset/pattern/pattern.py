@@ -186,29 +186,8 @@ class Pattern(ValueObject):
         src = frozen_ints(np.asarray(source).ravel(), np.int32, "source")
         dst = frozen_ints(np.asarray(target).ravel(), np.int32, "target")
         num = frozen_ints(np.asarray(size).ravel(), np.int64, "size")
-        if not src.shape == dst.shape == num.shape:
-            raise InputError(
-                f"source, target and size have {src.size}, {dst.size} and {num.size} "
-                "entries: must agree"
-            )
+        ranks = _ranks_of(src, dst, num, ranks)
         flags = None if packed is None else _flags(packed, src.size)
-        if ranks is None and not src.size:
-            raise InputError("ranks: required where there are no messages")
-        if ranks is None:
-            ranks = max(int(src.max()), int(dst.max()), 0) + 1
-        for what, rank in (("source", src), ("target", dst)):
-            wrong = np.flatnonzero((rank < 0) | (rank >= ranks))
-            if wrong.size:
-                raise InputError(
-                    f"{what}[{wrong[0]}] = {rank[wrong[0]]}: must be a rank from 0 to {ranks - 1}"
-                )
-        if num.size and num.min() < 0:
-            k = int(np.flatnonzero(num < 0)[0])
-            raise InputError(f"size[{k}] = {num[k]}: must be at least 0 B")
-        if num.sum(dtype=np.float64) > MAX_SIZE_B:
-            raise InputError(
-                f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B"
-            )
         own = src == dst
         local = int(num[own].sum())
         pairs = None if before is None else _pairs(frozen_ints(before, np.int64, "before"))
@@ -329,6 +308,39 @@ def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"before has shape {pairs.shape}: pairs of messages required")
     return pairs
+
+
+def _ranks_of(
+    src: NDArray[np.int32], dst: NDArray[np.int32], num: NDArray[np.int64], ranks: int | None
+) -> int:
+    """Checks lists of messages and returns the number of ranks.
+
+    Raises:
+        InputError: lists of different lengths, a rank out of range, or a negative size.
+    """
+    if not src.shape == dst.shape == num.shape:
+        raise InputError(
+            f"source, target and size have {src.size}, {dst.size} and {num.size} "
+            "entries: must agree"
+        )
+    if ranks is None and not src.size:
+        raise InputError("ranks: required where there are no messages")
+    if ranks is None:
+        ranks = max(int(src.max()), int(dst.max()), 0) + 1
+    for what, rank in (("source", src), ("target", dst)):
+        wrong = np.flatnonzero((rank < 0) | (rank >= ranks))
+        if wrong.size:
+            raise InputError(
+                f"{what}[{wrong[0]}] = {rank[wrong[0]]}: must be a rank from 0 to {ranks - 1}"
+            )
+    if num.size and num.min() < 0:
+        k = int(np.flatnonzero(num < 0)[0])
+        raise InputError(f"size[{k}] = {num[k]}: must be at least 0 B")
+    if num.sum(dtype=np.float64) > MAX_SIZE_B:
+        raise InputError(
+            f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B"
+        )
+    return ranks
 
 
 def _flags(packed: ArrayLike, messages: int) -> NDArray[np.bool_]:

@@ -177,25 +177,9 @@ def _sized(words: _Words, name: str) -> _Sizes:
     for word in _HEAD:
         if word not in words.head:
             raise InputError(f"{name}: lacks '{word}' before the first tier")
-    hosts, count, podsize = (words.head[word] for word in _HEAD)
-    if count not in (2, 3):
-        raise InputError(f"{name}:{words.lines[-1, 'tiers']}: Tiers {count}: must be 2 or 3")
-    tiers = []
-    for t in range(count):
-        if t not in words.tiers:
-            raise InputError(f"{name}: lacks 'Tier {t}' of {count} tiers")
-        for word in (
-            "downlink_speed_gbps",
-            "radix_down",
-            "downlink_latency_ns",
-            *(("radix_up",) * (t < count - 1)),
-        ):
-            if word not in words.tiers[t]:
-                raise InputError(f"{name}: Tier {t} lacks '{word}'")
-        tiers.append({**_DEFAULTS, **words.tiers[t]})
-    for t in range(count, 3):
-        if t in words.tiers:
-            raise InputError(f"{name}: Tier {t}: there are {count} tiers, the last is {count - 1}")
+    hosts, _, podsize = (words.head[word] for word in _HEAD)
+    tiers = _tiers(words, name)
+    count = len(tiers)
 
     def line(tier: int, word: str) -> str:
         return f"{name}:{words.lines.get((tier, word), words.lines[-1, 'podsize'])}"
@@ -265,6 +249,30 @@ def _sized(words: _Words, name: str) -> _Sizes:
         f"Nodes {hosts}: {links} links, at most {MAX_LINKS} are read",
     )
     return sizes
+
+
+def _tiers(words: _Words, name: str) -> list[dict[str, int]]:
+    """The words of every tier, with defaults, as many tiers as the head announces."""
+    count = words.head["tiers"]
+    if count not in (2, 3):
+        raise InputError(f"{name}:{words.lines[-1, 'tiers']}: Tiers {count}: must be 2 or 3")
+    tiers = []
+    for t in range(count):
+        if t not in words.tiers:
+            raise InputError(f"{name}: lacks 'Tier {t}' of {count} tiers")
+        for word in (
+            "downlink_speed_gbps",
+            "radix_down",
+            "downlink_latency_ns",
+            *(("radix_up",) * (t < count - 1)),
+        ):
+            if word not in words.tiers[t]:
+                raise InputError(f"{name}: Tier {t} lacks '{word}'")
+        tiers.append({**_DEFAULTS, **words.tiers[t]})
+    for t in range(count, 3):
+        if t in words.tiers:
+            raise InputError(f"{name}: Tier {t}: there are {count} tiers, the last is {count - 1}")
+    return tiers
 
 
 def _require(holds: bool, where: str, rule: str) -> None:

@@ -411,8 +411,7 @@ def compare(
 
     Raises:
         UsageError: an unknown model, or more messages than `rank_by` may rank. InputError: no
-            method applies; says why the first does not. VerificationError: a method made a schedule
-            that breaks a rule.
+            method applies. VerificationError: a method made a schedule that breaks a rule.
     """
     check_by(by)
     models = [find_model(name).name for name in models]
