@@ -18,7 +18,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from conset import _core
@@ -81,8 +81,9 @@ def _listen(
     while came := woken.recv(16):
         if any(number in came for number in numbers):
             search.ask_stop()
-        if before != -1:  # who listened before, an event loop say, hears of it too
-            os.write(before, came)
+        if before != -1:  # an event loop that listened before hears of it too, unless it is closed
+            with suppress(OSError):
+                os.write(before, came)
 
 
 @contextmanager
