@@ -87,14 +87,12 @@ class Proof:
         link: shape=(link_slots), int64: price of a unit of each link.
         node: shape=(nodes), int64.
         routes: Σ of the cheapest routes.
-        supply: Σ of capacity · price.
     """
 
     value: Fraction
     link: Ints
     node: Ints
     routes: int
-    supply: Fraction
 
 
 def bound_free_link_lp(problem: BoundProblem) -> BoundValue | None:
@@ -194,7 +192,7 @@ def evaluate(flow: Flow, link: Floats, node: Floats) -> Proof | None:
         return None
     cost = _cheapest(flow, link_price, node_price) + node_price[flow.source]
     routes = sum(d * c for d, c in zip(flow.demand.tolist(), cost.tolist(), strict=True))
-    return Proof(Fraction(routes) / supply, link_price, node_price, routes, supply)
+    return Proof(Fraction(routes) / supply, link_price, node_price, routes)
 
 
 def witness(flow: Flow, proof: Proof) -> str:

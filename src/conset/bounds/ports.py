@@ -112,6 +112,8 @@ Channel sum: few phases must be full, and full phases have high loads.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -121,35 +123,29 @@ from conset.bounds.problem import BoundProblem, BoundValue
 
 def bound_port_degree(problem: BoundProblem) -> BoundValue | None:
     """The busiest port by messages; None where ports have no limit."""
-    found: list[BoundValue] = []
-    ports = (
-        ("sends", problem.sends, problem.limits.send),
-        ("receives", problem.receives, problem.limits.receive),
-    )
-    for verb, count, limit in ports:
-        if limit is not None:
-            node = int(count.argmax())
-            witness = (
-                f"{problem.topology.node_name(node)} {verb} "
-                f"{count_of(int(count[node]), 'message')}, {limit} at once"
-            )
-            found.append(BoundValue(-(-int(count[node]) // limit), witness))
+    found = [
+        BoundValue(-(-int(busiest.value) // limit), f"{busiest.witness}, {limit} at once")
+        for busiest, limit in zip(
+            busiest_ports(problem), (problem.limits.send, problem.limits.receive), strict=True
+        )
+        if limit is not None
+    ]
     return max(found, key=lambda f: f.value, default=None)
+
+
+def busiest_ports(problem: BoundProblem) -> Iterator[BoundValue]:
+    """The port out and the port in with most messages."""
+    for verb, count in (("sends", problem.sends), ("receives", problem.receives)):
+        node = int(count.argmax())
+        yield BoundValue(
+            int(count[node]),
+            f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
+        )
 
 
 def bound_port_sum(problem: BoundProblem) -> BoundValue:
     """The busiest port by messages."""
-    found = []
-    for verb, count in (("sends", problem.sends), ("receives", problem.receives)):
-        node = int(count.argmax())
-        found.append(
-            BoundValue(
-                int(count[node]),
-                f"{problem.topology.node_name(node)} {verb} "
-                f"{count_of(int(count[node]), 'message')}",
-            )
-        )
-    return max(found, key=lambda f: f.value)
+    return max(busiest_ports(problem), key=lambda f: f.value)
 
 
 def bound_partners(problem: BoundProblem) -> BoundValue | None:

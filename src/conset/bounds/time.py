@@ -75,6 +75,7 @@ from conset import _core
 from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.order import longest_chain, name_chain
+from conset.bounds.ports import busiest_ports
 from conset.bounds.problem import BoundProblem, BoundValue
 from conset.machine.network.routes import route_hops, route_links
 from conset.machine.times import message_times
@@ -288,20 +289,10 @@ def _count_rounds(problem: BoundProblem) -> tuple[int, str]:
     Where all messages take the same.
     """
     send, receive, link = _at_once(problem)
-    found = []
-    for verb, count, limit in (
-        ("sends", problem.sends, send),
-        ("receives", problem.receives, receive),
-    ):
-        node = int(count.argmax())
-        found.append(
-            (
-                -(-int(count[node]) // limit),
-                f"{problem.topology.node_name(node)} {verb} "
-                f"{count_of(int(count[node]), 'message')}",
-                limit,
-            )
-        )
+    found = [
+        (-(-int(busiest.value) // limit), busiest.witness, limit)
+        for busiest, limit in zip(busiest_ports(problem), (send, receive), strict=True)
+    ]
     if link.size:
         groups = -(-problem.link_messages // link)
         at = int(groups.argmax())

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import Floats
+from conset.base.arrays import Floats, take_rows
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops, route_links
 from conset.models.bounds import Bound, Demand, Resources, Spread, growth, lower_bound
@@ -244,10 +244,8 @@ def _carried(
     first = 0
     while first < message.size:
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + MAX_USES)))
-        hops = counts[first:last]
-        inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
-        use = np.repeat(resources.offsets[message[first:last]], hops) + inside
-        change = np.repeat(np.arange(first, min(last, message.size)), hops)
+        _, use = take_rows(resources.offsets, message[first:last])
+        change = np.repeat(np.arange(first, min(last, message.size)), counts[first:last])
         row = np.minimum(np.searchsorted(kept, resources.items[use]), max(kept.size - 1, 0))
         found = np.flatnonzero(kept[row] == resources.items[use])
         integral.add(

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import distinct_ints
+from conset.base.arrays import Ints, distinct_ints
 from conset.pattern.layout import Layout
-
-_Ints = NDArray[np.int64]
 
 
 def ghost_layout(
-    rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int
+    rows: Ints, columns: Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int
 ) -> Layout:
     """Rows that are owned once.
 
@@ -54,12 +52,12 @@ def ghost_layout(
 
 
 def shared_layout(
-    offsets: _Ints,
-    nodes: _Ints,
+    offsets: Ints,
+    nodes: Ints,
     part: NDArray[np.signedinteger[Any]],
     ranks: int,
     word: int,
-    numbers: _Ints | None = None,
+    numbers: Ints | None = None,
 ) -> Layout:
     """Nodes that exist on every rank with a cell of theirs.
 
@@ -105,8 +103,8 @@ def shared_layout(
 
 
 def _messages(
-    source: _Ints, target: _Ints, ranks: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], _Ints]:
+    source: Ints, target: Ints, ranks: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints]:
     """(source, target, offsets of their items) of the messages that items make.
 
     Items are sorted by source, then target.
@@ -121,6 +119,6 @@ def _messages(
     )
 
 
-def _offsets(rank: NDArray[np.signedinteger[Any]], ranks: int) -> _Ints:
+def _offsets(rank: NDArray[np.signedinteger[Any]], ranks: int) -> Ints:
     """shape=(ranks + 1): where the entries of each rank begin, sorted by rank."""
     return np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=ranks))])

@@ -29,13 +29,7 @@ def parse_metis_graph(path: Path) -> Graph:
         InputError: a word that is no whole number, too few or many lines, a vertex out of range, an
             edge that is not in both rows, a number of edges that is not the header's.
     """
-    lines = _content(path)
-    header = _whole(path, lines[0], 1)
-    if not 2 <= len(header) <= 4 or header[0] < 1:
-        raise InputError(
-            f"{path}, line {lines[0][0]}: header 'vertices edges [fmt [ncon]]' required, given "
-            f"'{lines[0][1].strip()}'"
-        )
+    lines, header = _content(path, "vertices edges [fmt [ncon]]", (2, 4))
     vertices, edges = header[:2]
     flags = f"{header[2] if len(header) > 2 else 0:03d}"
     if len(flags) > 3 or set(flags) - set("01"):
@@ -105,13 +99,7 @@ def parse_metis_mesh(path: Path) -> Cells:
         InputError: a word that is no whole number, too few or many lines, a node below 1, an
             element without nodes.
     """
-    lines = _content(path)
-    header = _whole(path, lines[0], 1)
-    if not 1 <= len(header) <= 2 or header[0] < 1:
-        raise InputError(
-            f"{path}, line {lines[0][0]}: header 'elements [ncon]' required, given "
-            f"'{lines[0][1].strip()}'"
-        )
+    lines, header = _content(path, "elements [ncon]", (1, 2))
     weights = header[1] if len(header) > 1 else 0
     rows = _rows(path, [line for line in lines if line[1].strip()], header[0], "elements", 1)
     if {len(row) for row in rows} == {_ELEMENT_NODES.get(weights)}:
@@ -135,8 +123,13 @@ def parse_metis_mesh(path: Path) -> Cells:
     return Cells(offsets, dense.reshape(-1), np.diff(offsets), common, first, numbers)
 
 
-def _content(path: Path) -> list[tuple[int, str]]:
-    """(line number, line) without comments; empty lines count, after the header."""
+def _content(
+    path: Path, form: str, words: tuple[int, int]
+) -> tuple[list[tuple[int, str]], list[int]]:
+    """((line number, line) without comments, the numbers of the first one, the header).
+
+    Empty lines count, after the header, which has from `words[0]` to `words[1]` numbers.
+    """
     lines = [
         (k, line)
         for k, line in enumerate(read_text(path).splitlines(), 1)
@@ -146,7 +139,12 @@ def _content(path: Path) -> list[tuple[int, str]]:
         del lines[0]
     if not lines:
         raise InputError(f"{path}: holds no header")
-    return lines
+    header = _whole(path, lines[0], 1)
+    if not words[0] <= len(header) <= words[1] or header[0] < 1:
+        raise InputError(
+            f"{path}, line {lines[0][0]}: header '{form}' required, given '{lines[0][1].strip()}'"
+        )
+    return lines, header
 
 
 def _whole(path: Path, line: tuple[int, str], least: int) -> list[int]:

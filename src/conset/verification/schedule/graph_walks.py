@@ -144,21 +144,9 @@ def lengths(topology: Topology) -> Nodes:
     if topology.level is None or topology.group is None:
         return length
     level, group = topology.level.tolist(), topology.group.tolist()
-    heads: list[set[int]] = [set() for _ in range(topology.nodes)]
-    for tail, head in zip(
-        topology.link_source.tolist(), topology.link_target.tolist(), strict=True
-    ):
-        heads[tail].add(head)
-    members: dict[tuple[int, int], set[int]] = {}
-    for node in range(topology.nodes):
-        members.setdefault((level[node], group[node]), set()).add(node)
-    meshed = [
-        key
-        for key, nodes in members.items()
-        if key[1] >= 0 and all(nodes - {node} <= heads[node] for node in nodes)
-    ]
     groups, whole = (
-        Counter(height for height, name in keys if name >= 0) for keys in (members, meshed)
+        Counter(height for height, name in keys if name >= 0)
+        for keys in ({*zip(level, group, strict=True)}, full_meshes(topology, level, group))
     )
     for k, (tail, head) in enumerate(
         zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
@@ -172,6 +160,23 @@ def lengths(topology: Topology) -> Nodes:
         ):
             length[k] = 3
     return length
+
+
+def full_meshes(topology: Topology, level: list[int], group: list[int]) -> set[tuple[int, int]]:
+    """(level, group) of the groups whose nodes of that level are all joined to each other."""
+    heads: list[set[int]] = [set() for _ in range(topology.nodes)]
+    for tail, head in zip(
+        topology.link_source.tolist(), topology.link_target.tolist(), strict=True
+    ):
+        heads[tail].add(head)
+    members: dict[tuple[int, int], set[int]] = {}
+    for node, key in enumerate(zip(level, group, strict=True)):
+        members.setdefault(key, set()).add(node)
+    return {
+        key
+        for key, nodes in members.items()
+        if key[1] >= 0 and all(nodes - {node} <= heads[node] for node in nodes)
+    }
 
 
 def _divisors(topology: Topology, rule: str) -> Nodes | None:

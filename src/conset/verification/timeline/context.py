@@ -15,6 +15,7 @@ route.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,7 @@ from conset.models.timeline import Timeline
 from conset.models.workload import Workload
 from conset.schedule.policy import Sync, parse_sync
 from conset.verification.schedule.check import formula_walk
+from conset.verification.schedule.graph_walks import full_meshes
 from conset.verification.schedule.spread_walks import SpreadWalk
 
 TOLERANCE = 1e-9
@@ -484,22 +486,13 @@ def _crosses_dateline(topology: Topology, rule: str) -> NDArray[np.int64]:
 
 
 def _changes_pool(topology: Topology, level: list[int], group: list[int]) -> NDArray[np.int64]:
-    """shape=(link_slots), from sets of neighbours."""
+    """shape=(link_slots), link by link."""
     links = list(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
-    heads: dict[int, set[int]] = {}
-    for tail, head in links:
-        heads.setdefault(tail, set()).add(head)
-    members: dict[tuple[int, int], set[int]] = {}
-    for node in range(topology.nodes):
-        members.setdefault((level[node], group[node]), set()).add(node)
-    meshed = {
-        key
-        for key, nodes in members.items()
-        if key[1] >= 0 and all(nodes - {node} <= heads.get(node, set()) for node in nodes)
-    }
+    neighbours = Counter(tail for tail, _ in set(links))
+    meshed = full_meshes(topology, level, group)
 
     def changes(tail: int, head: int) -> bool:
-        if tail < topology.endpoints and len(heads[tail]) > 1:
+        if tail < topology.endpoints and neighbours[tail] > 1:
             return True
         if level[tail] != level[head]:
             return False

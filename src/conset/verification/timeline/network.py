@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
+from conset.base.arrays import Floats, Ints, take_rows
 from conset.models.bounds import growth
 from conset.models.timeline import Rates, resource_name
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation
@@ -131,10 +131,8 @@ def _overloads(
     """The worst moment of every resource of the chosen items that is above its rate."""
     message, at, step = changes
     items = np.where(chosen, e.resources.items, -1)
-    hops = np.diff(e.resources.offsets)[message]
-    row = np.repeat(np.arange(message.size), hops)
-    inside = np.arange(row.size) - np.repeat(np.cumsum(hops) - hops, hops)
-    use = e.resources.offsets[message][row] + inside
+    offsets, use = take_rows(e.resources.offsets, message)
+    row = np.repeat(np.arange(message.size), np.diff(offsets))
     resource = items[use]
     # at nodes the weights of exchanges come and go with their bytes, which `changes` say
     part = np.where(resource < e.machine.topology.link_slots, e.resources.weight[use], 1.0)
