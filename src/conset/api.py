@@ -434,8 +434,8 @@ def compare(
             `skipped` names the methods that do not apply, with the reason.
 
     Raises:
-    UsageError: an unknown method, policy, model or ranking.
-    InputError: no method applies.
+        UsageError: an unknown method, policy, model or ranking.
+        InputError: no method applies.
     """
     from conset.studies.compare import check_by, compare_pairs, merged
 
@@ -514,11 +514,11 @@ def plan(
             machine's, else all.
 
     Raises:
-    UsageError: an unknown policy.
-    VerificationError: the plan would not end, or a program's not deliver.
-    InputError: no schedule or program file, a transfer larger than MPI carries, or an order that
-    the policy does not keep; with `comm`, another number of ranks, or ranks that do not plan the
-    same. What is wrong on one rank is an error on all.
+        UsageError: an unknown policy.
+        VerificationError: the plan would not end, or a program's not deliver.
+        InputError: no schedule or program file, a transfer larger than MPI carries, or an order
+            that the policy does not keep; with `comm`, another number of ranks, or ranks that do
+            not plan the same. What is wrong on one rank is an error on all.
     """
     if comm is None:
         return make_plan(_read(schedule), sync, in_flight=in_flight)
@@ -557,10 +557,10 @@ def run(
             messages and barriers.
 
     Raises:
-    UsageError: an unknown policy, no launcher, a launcher inside a job.
-    InputError: sizes or ranks do not fit.
-    VerificationError: the plan would not end.
-    ExecutionError: a rank died or a deadline passed.
+        UsageError: an unknown policy, no launcher, a launcher inside a job.
+        InputError: sizes or ranks do not fit.
+        VerificationError: the plan would not end.
+        ExecutionError: a rank died or a deadline passed.
     """
     return run_compiled(
         _read(schedule),
@@ -614,10 +614,10 @@ def run_at_run_time(
         word: bytes of an entry or node where a file counts words [B].
 
     Raises:
-    UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that the
-    machine's kind or the pattern cannot have.
-    InputError: sizes or ranks do not fit.
-    ExecutionError: a rank died or a deadline passed.
+        UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that
+            the machine's kind or the pattern cannot have.
+        InputError: sizes or ranks do not fit.
+        ExecutionError: a rank died or a deadline passed.
     """
     from conset.studies.run_time import job
 

@@ -74,8 +74,8 @@ def write_c_program(entries: ConnectionEntries, head: CProgramHead, path: str | 
     """Writes the text; its names begin with that of the file.
 
     Raises:
-    UsageError: another suffix than `.c`.
-    InputError: the file cannot be written.
+        UsageError: another suffix than `.c`.
+        InputError: the file cannot be written.
     """
     path = require_c_path(path)
     text = c_program_text(entries, head, path.name)

@@ -245,9 +245,9 @@ def run_job(
             task.
 
     Raises:
-    UsageError: no launcher, a launcher inside a job.
-    ExecutionError: a rank died or a deadline passed.
-    ConsetError: what the task comes to on a rank.
+        UsageError: no launcher, a launcher inside a job.
+        ExecutionError: a rank died or a deadline passed.
+        ConsetError: what the task comes to on a rank.
     """
     began = time.monotonic()
     if in_job(mpiexec):

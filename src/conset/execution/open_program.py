@@ -317,8 +317,8 @@ class Connection:
         """Returns when all that was spooled on the connection has left, or arrived.
 
         Raises:
-        InputError: more is received than was sent.
-        ExecutionError: the deadline has passed, or MPI failed.
+            InputError: more is received than was sent.
+            ExecutionError: the deadline has passed, or MPI failed.
         """
         self._core.spool_wait(self._number)
 

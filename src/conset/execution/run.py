@@ -194,10 +194,10 @@ def run_compiled(
             broken.
 
     Raises:
-    UsageError: an unknown policy, no launcher, a launcher inside a job.
-    InputError: parts, sizes or ranks do not fit.
-    VerificationError: the plan would not end.
-    ExecutionError: a rank died or a deadline passed.
+        UsageError: an unknown policy, no launcher, a launcher inside a job.
+        InputError: parts, sizes or ranks do not fit.
+        VerificationError: the plan would not end.
+        ExecutionError: a rank died or a deadline passed.
     """
     check_measuring(repeat, timeout)
     plan = make_plan(what, sync, in_flight=in_flight)

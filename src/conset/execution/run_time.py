@@ -539,8 +539,10 @@ def alltoallv_init(
 
     Collective.
 
-        exchange = conset.alltoallv_init(comm, send, sendcounts, sdispls, receive, recvcounts,
-        rdispls) with exchange:
+        exchange = conset.alltoallv_init(
+            comm, send, sendcounts, sdispls, receive, recvcounts, rdispls
+        )
+        with exchange:
             exchange.start()
             ...
             exchange.wait()
@@ -550,21 +552,27 @@ def alltoallv_init(
     has it, and stay where they are until the exchange is closed. Nothing is sent where something is
     wrong on some rank: every rank then has the same error.
 
-    Args: comm: duplicated; the application's own messages do not meet the exchange's. sendbuf: what
-    is sent. sendcounts: shape=(ranks): elements for each rank: rows of an array, or items of the
-    datatype. A block of none is no message; what a rank has for itself is copied. sdispls:
-    shape=(ranks): elements before each block; None: one block after the other. recvbuf: where
-    blocks arrive, elements like those of sendbuf; shares no byte with it. None, where recvcounts is
-    None: an array is made, `exchange.recvbuf`. recvcounts: shape=(ranks): elements from each rank;
-    what they send, byte for byte. None on all ranks: not known; blocks then lie in recvbuf by
-    source, one after the other, see `exchange.sources` and `exchange.recvcounts`. rdispls:
-    shape=(ranks): elements before each block; None: one block after the other. machine: what the
-    schedule is for: rank r is on node r; None: a crossbar. method: of the schedule: lp, rs-n,
-    rs-nl, coloring, first-fit, decreasing, negotiated, event-list, naive, or auto: the best that
-    can be found in the time. sync: none, local, ready, barrier, barrier:k, or auto. timeout_s:
-    longest time of one exchange, and of each collective of this call [s]; None: no limit. seed: of
-    every random choice. compute: all: every rank computes the schedule; one: rank 0 does, and gives
-    each its part; auto: one where ranks exceed cores and messages × ranks are at least 2^18.
+    Args:
+        comm: duplicated; the application's own messages do not meet the exchange's.
+        sendbuf: what is sent.
+        sendcounts: shape=(ranks): elements for each rank: rows of an array, or items of the
+            datatype. A block of none is no message; what a rank has for itself is copied.
+        sdispls: shape=(ranks): elements before each block; None: one block after the other.
+        recvbuf: where blocks arrive, elements like those of sendbuf; shares no byte with it. None,
+            where recvcounts is None: an array is made, `exchange.recvbuf`.
+        recvcounts: shape=(ranks): elements from each rank; what they send, byte for byte. None on
+            all ranks: not known; blocks then lie in recvbuf by source, one after the other, see
+            `exchange.sources` and `exchange.recvcounts`.
+        rdispls: shape=(ranks): elements before each block; None: one block after the other.
+        machine: what the schedule is for: rank r is on node r; None: a crossbar.
+        method: of the schedule: lp, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
+            event-list, naive, or auto: the best that can be found in the time.
+        sync: none, local, ready, barrier, barrier:k, or auto.
+        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no
+            limit.
+        seed: of every random choice.
+        compute: all: every rank computes the schedule; one: rank 0 does, and gives each its part;
+            auto: one where ranks exceed cores and messages × ranks are at least 2^18.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one

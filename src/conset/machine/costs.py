@@ -163,44 +163,63 @@ class Synchronization:
 class Costs(ValueObject):
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
-    Attributes: model: the model of simulation that the machine follows: `wormhole`, `circuit`,
-    `flow` or `packet`. send_overhead: work of the sending processor on a message, by size [s].
-    receive_overhead: work of the receiving processor on it [s]. inject: latency into the network,
-    by size [s]; keeps nothing busy. eject: latency out of it [s]. port_out_Bps: rate out of a node
-    [B/s], infinite for none. port_in_Bps: rate into a node [B/s]. node_Bps: rate in and out of a
-    node together [B/s]; infinite where ports are independent. exchange_weight: what a byte of a
-    synchronized exchange counts in `node_Bps` (1: no exception). exchange_syncs: policies under
-    which two messages of a pair in one phase are a synchronized exchange. link_Bps: rate of a link
-    per unit of width [B/s]; a graph's own rates win. hop_s: latency per link [s]. hop_by_size:
-    latency per link where it changes with the size of a message, None: `hop_s` for all; for
-    simulation by `wormhole` and `circuit`. synchronization: a barrier. setup_s: cost of opening a
-    phase [s]. signal_s: a zero-byte ready signal [s]. first_barrier: whether entering the first
-    phase is charged. tolerance: messages a link carries at once without harm. blocking: exponent of
-    the loss beyond `tolerance`; 0 is fair sharing. per_transfer_s: cost of one transfer inside an
-    open phase (ConSet's measured 96 clocks) [s]; for simulation. jitter_s: mean of what chance adds
-    to the receiver's work on a message, drawn from an exponential distribution [s]; for simulation.
-    in_flight: sends a rank keeps open at once, None: all; for simulation. receives: receives a rank
-    takes at once, None: all; for simulation. lanes: virtual channels per link and pool; for
-    simulation. processors: `one`: one processor of a rank works on what it sends and on what it
-    receives;
-    `two`: one for each;
-    `shared`: one of each node, for all its ranks: ranks that share a core. preempts: with one
-    processor, whether sending takes it from receiving at once: bytes into the node stand still
-    while it sends, and a receive begins when the send under way has ended; for `wormhole`. receive:
-    `before`: the receiver's overhead is paid before bytes flow, with the path held;
-    `after`: when they have arrived. outstanding_receives: receives a rank may have posted, None: no
-    limit. eager_B: up to this size a message is sent at once, and what finds no receive is taken
-    into a system buffer; longer ones wait for a request and a grant, a signal each. None: receives
-    are there, or the header waits. copy_Bps: rate of copies: a message inside a node; by a
-    processor, a message out of a system buffer (for `wormhole`), and a packed message at both ends;
-    infinite: at once. buffers_B: system buffers of a rank; a message without room waits in the
-    network; for `wormhole`. overlap: share of the time in which bytes flow that a node's
-    computation may hide. computation_s: what every node is to compute beside the schedule [s]; a
-    question, no property of a machine. flit_B: bytes of a flit; for simulation. packet_B: bytes of
-    a message that travel together; for `packet`. link_buffers_B: bytes that a switch holds of what
-    comes over a link, or out of a port; for `packet`. window_B: bytes of a message that may be on
-    their way at once; for `packet`. size_range_B: sizes of message the numbers were made for;
-    predicting outside warns. provenance: for each word, where its number comes from.
+    Attributes:
+        model: the model of simulation that the machine follows: `wormhole`, `circuit`, `flow` or
+            `packet`.
+        send_overhead: work of the sending processor on a message, by size [s].
+        receive_overhead: work of the receiving processor on it [s].
+        inject: latency into the network, by size [s]; keeps nothing busy.
+        eject: latency out of it [s].
+        port_out_Bps: rate out of a node [B/s], infinite for none.
+        port_in_Bps: rate into a node [B/s].
+        node_Bps: rate in and out of a node together [B/s]; infinite where ports are independent.
+        exchange_weight: what a byte of a synchronized exchange counts in `node_Bps` (1: no
+            exception).
+        exchange_syncs: policies under which two messages of a pair in one phase are a synchronized
+            exchange.
+        link_Bps: rate of a link per unit of width [B/s]; a graph's own rates win.
+        hop_s: latency per link [s].
+        hop_by_size: latency per link where it changes with the size of a message, None: `hop_s` for
+            all; for simulation by `wormhole` and `circuit`.
+        synchronization: a barrier.
+        setup_s: cost of opening a phase [s].
+        signal_s: a zero-byte ready signal [s].
+        first_barrier: whether entering the first phase is charged.
+        tolerance: messages a link carries at once without harm.
+        blocking: exponent of the loss beyond `tolerance`; 0 is fair sharing.
+        per_transfer_s: cost of one transfer inside an open phase (ConSet's measured 96 clocks) [s];
+            for simulation.
+        jitter_s: mean of what chance adds to the receiver's work on a message, drawn from an
+            exponential distribution [s]; for simulation.
+        in_flight: sends a rank keeps open at once, None: all; for simulation.
+        receives: receives a rank takes at once, None: all; for simulation.
+        lanes: virtual channels per link and pool; for simulation.
+        processors: `one`: one processor of a rank works on what it sends and on what it receives;
+            `two`: one for each; `shared`: one of each node, for all its ranks: ranks that share a
+            core.
+        preempts: with one processor, whether sending takes it from receiving at once: bytes into
+            the node stand still while it sends, and a receive begins when the send under way has
+            ended; for `wormhole`.
+        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held;
+            `after`: when they have arrived.
+        outstanding_receives: receives a rank may have posted, None: no limit.
+        eager_B: up to this size a message is sent at once, and what finds no receive is taken into
+            a system buffer; longer ones wait for a request and a grant, a signal each. None:
+            receives are there, or the header waits.
+        copy_Bps: rate of copies: a message inside a node; by a processor, a message out of a system
+            buffer (for `wormhole`), and a packed message at both ends; infinite: at once.
+        buffers_B: system buffers of a rank; a message without room waits in the network; for
+            `wormhole`.
+        overlap: share of the time in which bytes flow that a node's computation may hide.
+        computation_s: what every node is to compute beside the schedule [s]; a question, no
+            property of a machine.
+        flit_B: bytes of a flit; for simulation.
+        packet_B: bytes of a message that travel together; for `packet`.
+        link_buffers_B: bytes that a switch holds of what comes over a link, or out of a port; for
+            `packet`.
+        window_B: bytes of a message that may be on their way at once; for `packet`.
+        size_range_B: sizes of message the numbers were made for; predicting outside warns.
+        provenance: for each word, where its number comes from.
     """
 
     model: Model = "flow"

@@ -68,29 +68,41 @@ class Rates(ValueObject):
 class Timeline(ValueObject):
     """What a model says a workload takes.
 
-    Attributes: model: `flow`, `wormhole`, `circuit`, `flit`, `connections`. sync: the policy it ran
-    under. in_flight: sends a rank kept open at once; None: all. machine: the machine's name.
-    workload: what was played; None where the timeline was read from a file. start_s:
-    shape=(messages), float64 [s]: when a message took its slot. end_s: shape=(messages), float64
-    [s]: when it was delivered, with its receive overhead; infinite where the simulation ended
-    before. phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those
-    before; one entry for a trace. link_bytes: shape=(link_slots), int64 [B] that crossed each link.
-    link_busy_s: shape=(link_slots), float64 [s]: how long bytes flowed on it. out_bytes:
-    shape=(nodes), int64 [B] that left each node. out_busy_s: shape=(nodes), float64 [s]. in_bytes:
-    shape=(nodes), int64 [B] that entered each node. in_busy_s: shape=(nodes), float64 [s].
-    mean_latency_s: delivery minus release, over messages that cross the network (`flow`,
-    `wormhole`, `circuit`) or over all (`flit`) [s]. held_by: shape=(messages), int32: what held a
-    message when its last byte flowed: a link slot, `link_slots + node` for the port out of a node,
-    `link_slots + nodes + node` for the port into it, `link_slots + 2 nodes + node` for both
-    together, -1 where nothing did; (0) for models that do not say.
-    `wormhole`, `circuit`: where its header waited longest, -1 where it never did. events: changes
-    the model handled. elapsed_s: what the simulation alone took [s]; never in a file. rates: every
-    change of a rate where `Settings.record` asked for it. sent_s: shape=(messages), float64 [s]:
-    when the sending processor had paid its overhead; (0) where nobody says. first_byte_s:
-    shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where
-    none did; (0) where only `rates` say, or nobody. left_s: shape=(messages), float64 [s]: when its
-    last byte had left and its slot was free; (0) likewise. figures: further numbers of one model
-    (`flit_hops`, …); `work` counts what the simulation did.
+    Attributes:
+        model: `flow`, `wormhole`, `circuit`, `flit`, `connections`.
+        sync: the policy it ran under.
+        in_flight: sends a rank kept open at once; None: all.
+        machine: the machine's name.
+        workload: what was played; None where the timeline was read from a file.
+        start_s: shape=(messages), float64 [s]: when a message took its slot.
+        end_s: shape=(messages), float64 [s]: when it was delivered, with its receive overhead;
+            infinite where the simulation ended before.
+        phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those
+            before; one entry for a trace.
+        link_bytes: shape=(link_slots), int64 [B] that crossed each link.
+        link_busy_s: shape=(link_slots), float64 [s]: how long bytes flowed on it.
+        out_bytes: shape=(nodes), int64 [B] that left each node.
+        out_busy_s: shape=(nodes), float64 [s].
+        in_bytes: shape=(nodes), int64 [B] that entered each node.
+        in_busy_s: shape=(nodes), float64 [s].
+        mean_latency_s: delivery minus release, over messages that cross the network (`flow`,
+            `wormhole`, `circuit`) or over all (`flit`) [s].
+        held_by: shape=(messages), int32: what held a message when its last byte flowed: a link
+            slot, `link_slots + node` for the port out of a node, `link_slots + nodes + node` for
+            the port into it, `link_slots + 2 nodes + node` for both together, -1 where nothing did;
+            (0) for models that do not say. `wormhole`, `circuit`: where its header waited longest,
+            -1 where it never did.
+        events: changes the model handled.
+        elapsed_s: what the simulation alone took [s]; never in a file.
+        rates: every change of a rate where `Settings.record` asked for it.
+        sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0)
+            where nobody says.
+        first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its
+            delivery where none did; (0) where only `rates` say, or nobody.
+        left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free;
+            (0) likewise.
+        figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation
+            did.
     """
 
     model: str

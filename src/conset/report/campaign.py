@@ -381,8 +381,8 @@ def write_campaign_page(
     The same input gives the same bytes.
 
     Raises:
-    MissingExtraError: matplotlib is not installed.
-    InputError: `path` cannot be written.
+        MissingExtraError: matplotlib is not installed.
+        InputError: `path` cannot be written.
     """
     summaries, fabrics = summarize_campaign(results), _by_fabric(results)
     pairs = zip(fabrics.items(), summaries, strict=False)

@@ -144,8 +144,8 @@ def write_files_page(path: Path, found: Sequence[FileFindings], command: str) ->
     """Write the page: the table, then a section for each file.
 
     Raises:
-    MissingExtraError: matplotlib is not installed.
-    InputError: `path` cannot be written.
+        MissingExtraError: matplotlib is not installed.
+        InputError: `path` cannot be written.
     """
     first = f"{found[0].facts['file']}: {KINDS[found[0].kind]}"
     title = first if len(found) == 1 else f"{len(found)} files"

@@ -86,8 +86,8 @@ def write_page(path: Path, title: str, card: str, text: str, draws: Sequence[Dra
         draws: the pictures, in order.
 
     Raises:
-    MissingExtraError: matplotlib is not installed.
-    InputError: `path` cannot be written.
+        MissingExtraError: matplotlib is not installed.
+        InputError: `path` cannot be written.
     """
     parts = [Part(draws=draws, card=card), Part(text=Text.from_markup(text).plain if text else "")]
     write_sections(path, title, "", None, (), [Section("", parts=parts)])
@@ -112,8 +112,8 @@ def write_sections(
         sections: in their order.
 
     Raises:
-    MissingExtraError: matplotlib is not installed.
-    InputError: `path` cannot be written.
+        MissingExtraError: matplotlib is not installed.
+        InputError: `path` cannot be written.
     """
     from jinja2 import Environment, StrictUndefined
 

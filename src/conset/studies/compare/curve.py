@@ -249,8 +249,8 @@ def trace_curves(
             where the pattern is too large for it.
 
     Raises:
-    UsageError: an unknown model.
-    InputError: `bounded` does not apply; says what it requires.
+        UsageError: an unknown model.
+        InputError: `bounded` does not apply; says what it requires.
     """
     check_by(by)
     unlimited = replace(options, sync=None, contention=None, channels=None, limits=None)

@@ -136,9 +136,9 @@ def measure_job(
         entry: as `run_job` has it.
 
     Raises:
-    UsageError: a method that is not known at run time, no launcher, a launcher inside a job.
-    InputError: sizes or ranks do not fit.
-    ExecutionError: a rank died or a deadline passed.
+        UsageError: a method that is not known at run time, no launcher, a launcher inside a job.
+        InputError: sizes or ranks do not fit.
+        ExecutionError: a rank died or a deadline passed.
     """
     check_methods(methods)
     check_measuring(repeat, timeout)
