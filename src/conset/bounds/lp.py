@@ -312,8 +312,7 @@ def _cheapest(flow: Flow, link_price: Ints, node_price: Ints) -> Ints:
     graph = sparse.csr_array((length.astype(np.float64), (tail, head)), shape=(nodes, nodes))
     sources, position = np.unique(flow.source, return_inverse=True)
     distance = csgraph.dijkstra(graph, indices=sources)[position, flow.target]
-    cost: Ints = distance.astype(np.int64) // unit
-    return cost
+    return np.asarray(distance.astype(np.int64) // unit)
 
 
 def _mark(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> Any:

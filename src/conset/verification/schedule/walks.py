@@ -306,7 +306,13 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
     length = walk.offsets[ids + 1] - walk.offsets[ids]
     for k in ids[length < 1].tolist():
         yield "route-node", k, "is empty"
-    yield from _wrong_ends(traffic, walk, ids[length >= 1])
+    some = ids[length >= 1]
+    ends = walk.nodes[walk.offsets[some]], walk.nodes[walk.offsets[some + 1] - 1]
+    wrong = (ends[0] != traffic.source[some]) | (ends[1] != traffic.target[some])
+    if traffic.placed is not None:
+        wrong &= traffic.placed[some]
+    for k in some[wrong].tolist():
+        yield "route-ends", k, f"does not join node {traffic.source[k]} to node {traffic.target[k]}"
     hop, start, stop = walk.steps(ids)
     if topology.kind == "crossbar":
         missing = length[hop] > 2
@@ -335,12 +341,3 @@ def _firsts(ids: Ints, position: Ints, wrong: Ints) -> Iterator[tuple[int, int]]
     at = position[wrong]
     keep = np.diff(at, prepend=-1) != 0
     yield from zip(ids[at[keep]].tolist(), wrong[keep].tolist(), strict=True)
-
-
-def _wrong_ends(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[str, int, str]]:
-    first, last = walk.nodes[walk.offsets[ids]], walk.nodes[walk.offsets[ids + 1] - 1]
-    wrong = (first != traffic.source[ids]) | (last != traffic.target[ids])
-    if traffic.placed is not None:
-        wrong &= traffic.placed[ids]
-    for k in ids[wrong].tolist():
-        yield "route-ends", k, f"does not join node {traffic.source[k]} to node {traffic.target[k]}"

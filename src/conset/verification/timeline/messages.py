@@ -112,36 +112,33 @@ def _signalled(e: CheckContext) -> Floats:
     return np.where(partner >= 0, np.maximum(signalled, signalled[partner]), signalled)
 
 
-def check_sends(e: CheckContext) -> list[Violation]:
+def check_sends(e: CheckContext) -> Iterator[Violation]:
     """A rank's messages take slots in posting order, and it has so many.
 
     A slot is free when the bytes have left.
     """
-    found = []
     limit = e.settings.in_flight
     if limit is not None:
         most, rank = most_open(e.rows, e.start, e.slot_free - e.slack)
         if most > limit:
-            found.append(
-                Violation(
-                    "in flight",
-                    f"rank {rank}: {count_of(int(most), 'message')} in its slots, at most "
-                    f"{limit} allowed",
-                )
+            yield Violation(
+                "in flight",
+                f"rank {rank}: {count_of(int(most), 'message')} in its slots, at most "
+                f"{limit} allowed",
             )
     if e.injected_only:
-        return found + _behind_slots(e)
-    if e.in_order:
+        yield from _behind_slots(e)
+    elif e.in_order:
         for rank, row in e.rows:
             back = np.diff(e.start[row])
             if back.size and back.min() < -e.slack:
                 k = int(back.argmin())
-                text = (
+                yield Violation(
+                    "order",
                     f"rank {rank}: message {row[k + 1]} took its slot before {row[k]}, which is "
-                    "posted before it"
+                    "posted before it",
                 )
-                return [*found, Violation("order", text)]
-    return found
+                return
 
 
 def _behind_slots(e: CheckContext) -> list[Violation]:
