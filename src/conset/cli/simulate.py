@@ -184,7 +184,7 @@ def command(
         raise UsageError(f"simulate {file}: --load needs --on MACHINE")
     if model != "flit":
         raise UsageError(f"--model {model}: --load is for --model flit")
-    low, high = parse_loads(load)
+    loads = parse_loads(load)
     if output is not None:
         _check_curve(output)
     lanes = execution.lanes
@@ -194,16 +194,10 @@ def command(
         machine = parse_machine(on)
         machine = machine if settings is None else with_settings(machine, settings)
         traffic = parse_traffic(str(file), machine, seed=seed)
-        window = Window.of(cycles)
-        how: dict[str, Any] = {"window": window, "seed": seed, "packet_B": packet_B}
+        how: dict[str, Any] = {"window": Window.of(cycles), "seed": seed, "packet_B": packet_B}
         sweep = LoadSweep(traffic, machine, Settings(lanes=lanes), **how)
-    curve = sweep_load(sweep, low, high, progress=progress)
-    manifest = manifest_of("simulate", str(file), on, seed, given)
-    if output is not None:
-        _write_curve(output, curve, manifest)
-    if json:
-        print_json(SCHEMA, curve.to_object(), manifest)
-    print_sections([latency_section(curve)], json)
+    curve = sweep_load(sweep, *loads, progress=progress)
+    _give_curve(curve, manifest_of("simulate", str(file), on, seed, given), output, json)
 
 
 def _simulate_file(
@@ -374,11 +368,16 @@ def _check_curve(output: Path) -> None:
     style.require_matplotlib()
 
 
-def _write_curve(output: Path, curve: LoadCurve, manifest: Manifest) -> None:
-    if output.suffix.lower() in (MARKDOWN, *style.FORMATS):
-        write_report(output, [latency_section(curve)])
-        return
-    whole = {"schema": SCHEMA, **curve.to_object(), "manifest": manifest.to_object()}
-    del whole["elapsed_s"]  # the same seed gives the same bytes
-    with replacing(output) as temporary:
-        temporary.write_text(json.dumps(whole, indent=1) + "\n")
+def _give_curve(curve: LoadCurve, manifest: Manifest, output: Path | None, as_json: bool) -> None:
+    """Writes latency over load, and prints it."""
+    sections, body = [latency_section(curve)], curve.to_object()
+    if output is not None and output.suffix.lower() == JSON:
+        whole = {"schema": SCHEMA, **body, "manifest": manifest.to_object()}
+        del whole["elapsed_s"]  # the same seed gives the same bytes
+        with replacing(output) as temporary:
+            temporary.write_text(json.dumps(whole, indent=1) + "\n")
+    elif output is not None:
+        write_report(output, sections)
+    if as_json:
+        print_json(SCHEMA, body, manifest)
+    print_sections(sections, as_json)
