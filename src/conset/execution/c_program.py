@@ -96,9 +96,9 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     if not entries.names:
         raise InputError("a program without blocks has no communication")
     if entries.phase.size > MAX_ENTRIES:
-        given = f"{entries.phase.size // 2:,} connections in all phases"
         raise InputError(
-            f"{given}, in a C source at most {MAX_ENTRIES // 2:,}: a plan file holds any number"
+            f"{entries.phase.size // 2:,} connections in all phases, in a C source at most "
+            f"{MAX_ENTRIES // 2:,}: a plan file holds any number"
         )
     identifier = _identifier(Path(file).stem)
     tables = _phase_tables(entries)

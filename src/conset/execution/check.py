@@ -240,10 +240,10 @@ def _covered(read: _Bytes, there: _Bytes) -> NDArray[np.bool_]:
 def name_operation(operations: Operations, k: int, what: str) -> str:
     """Operation `k`, a `send` or a `receive`, in words."""
     end = "to" if what == "send" else "from"
-    where = (
-        f"phase {operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B"
+    return (
+        f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} (phase "
+        f"{operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B)"
     )
-    return f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} ({where})"
 
 
 def refuse_operation(
@@ -848,9 +848,9 @@ def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints,
     there = np.zeros(size.size, np.int64)
     np.add.at(there, found.read, found.bytes)
     if (wrong := np.flatnonzero(there != size)).size:
-        name = name_operation(operations, int(own[wrong[0]]), what)
         raise VerificationError(
-            f"plan: {name} reads {size[wrong[0]]} B of which {there[wrong[0]]} are there"
+            f"plan: {name_operation(operations, int(own[wrong[0]]), what)} reads "
+            f"{size[wrong[0]]} B of which {there[wrong[0]]} are there"
         )
 
 

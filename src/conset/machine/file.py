@@ -198,8 +198,10 @@ def read_machine(path: str | Path) -> Machine:
     if network.graph is None:
         return machine_of_table(table, path.name, text)
     for word in sorted(network.model_fields_set - {"graph", "kind", *_ROUTING}):
-        place = located(path.name, ("network", word), text)
-        raise InputError(f"{place}: cannot stand beside graph, whose file says it")
+        raise InputError(
+            f"{located(path.name, ('network', word), text)}: cannot stand beside graph, "
+            "whose file says it"
+        )
     return machine_of_table(table, path.name, text, read_graph(path.parent / network.graph))
 
 
@@ -409,8 +411,10 @@ def member_of_table(table: NetworkTable, where: str) -> FamilyMember:
     wanted = keys.get(table.kind, (size,))
     given = [word for word in ("sides", "dimensions", "nodes") if word in stated]
     if len(given) != 1 or given[0] not in wanted:
-        rule = f"a {table.kind} needs {' or '.join(wanted)}"
-        raise InputError(f"{where}: {rule}, given {' and '.join(given) or 'neither'}")
+        raise InputError(
+            f"{where}: a {table.kind} needs {' or '.join(wanted)}, given "
+            f"{' and '.join(given) or 'neither'}"
+        )
     value = getattr(table, given[0])
     if given[0] == "nodes" and size == "dimensions":
         if value & (value - 1):

@@ -90,11 +90,10 @@ def dragonfly(
         global_links = -(-others * (joins or 1) // routers)
     most = routers * global_links // others if others else 0
     if others and most < (joins or 1):
-        given = f"{routers * global_links} global links a group"
         raise UsageError(
-            f"global={global_links}: {given}, at least {others * (joins or 1)} required to "
-            "join each of "
-            f"{others} other groups {'once' if (joins or 1) == 1 else f'{joins} times'}"
+            f"global={global_links}: {routers * global_links} global links a group, at "
+            f"least {others * (joins or 1)} required to join each of {others} other groups "
+            f"{'once' if (joins or 1) == 1 else f'{joins} times'}"
         )
     joins = joins or most
     switches = groups * routers

@@ -289,6 +289,8 @@ def build_routing(
     if tie is not None and topology.kind == "graph" and topology.planes == 1:
         raise UsageError(f"tie={tie}: routes of a graph have no ties")
     if seed is not None and chosen not in HASHED:
-        hashed = f"is the seed of a routing by hash ({', '.join(HASHED)})"
-        raise UsageError(f"hash={seed}: {hashed}, the routing is {chosen}")
+        raise UsageError(
+            f"hash={seed}: is the seed of a routing by hash ({', '.join(HASHED)}), the "
+            f"routing is {chosen}"
+        )
     return Routing(chosen, tie or "parity", seed=seed or 0)

@@ -140,8 +140,10 @@ class GraphBuilder:
             raise InputError(f"{self.where}: has no nodes")
         endpoints = sum(not each for each in self.switch.values())
         if endpoints == 0:
-            count = count_of(len(ids), "node")
-            raise InputError(f"{self.where}: {count}, all switches; at least 1 endpoint required")
+            raise InputError(
+                f"{self.where}: {count_of(len(ids), 'node')}, all switches; at least 1 "
+                "endpoint required"
+            )
         names = tuple(self._labels[node] for node in ids)
         plain = names == tuple(str(k) for k in range(len(names)))
         known = tuple(self._places[node] for node in ids if node in self._places)
@@ -177,8 +179,9 @@ def graph_of_networkx(graph: Any) -> Graph:
         nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
         directed = bool(graph.is_directed())
     except (AttributeError, TypeError):
-        given = type(graph).__name__
-        raise InputError(f"graph: a graph of networkx required, given {given}") from None
+        raise InputError(
+            f"graph: a graph of networkx required, given {type(graph).__name__}"
+        ) from None
     builder = GraphBuilder("graph")
     for node, attributes in nodes:
         texts = {word: text for word, text in texts_of(attributes).items() if word in _NODE_WORDS}
@@ -232,8 +235,10 @@ def edge_from_attributes(
         raise InputError(f"{where}: edge joins node '{source}' to itself")
     width = whole_number(attributes.get("width", "1"))
     if width is None or not 1 <= width < 2**31:
-        given = shortened(attributes["width"])
-        raise InputError(f"{where}: width '{given}': must be a whole number from 1 to 2^31 - 1")
+        raise InputError(
+            f"{where}: width '{shortened(attributes['width'])}': must be a whole number "
+            "from 1 to 2^31 - 1"
+        )
     rate = rate_of(attributes["rate"], where) if "rate" in attributes else nan
     return Edge(ids[source], ids[target], width, rate, where)
 

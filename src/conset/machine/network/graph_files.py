@@ -201,8 +201,9 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
         elif parts[0] == "endpoints":
             endpoints = whole_number(parts[1]) if len(parts) == 2 else None
             if endpoints is None or endpoints < 1:
-                rule = "must be followed by a whole number of at least 1"
-                raise InputError(f"{where}: 'endpoints' {rule}")
+                raise InputError(
+                    f"{where}: 'endpoints' must be followed by a whole number of at least 1"
+                )
         else:
             rows.append((*_edge_row(parts, where), where))
             names.update(dict.fromkeys(parts[:2]))
@@ -361,8 +362,9 @@ def _parse_graphml(text: str, name: str) -> _GraphMLElements:
         try:
             codecs.lookup(encoding or "utf-8")
         except (LookupError, ValueError):
-            where = f"{name}:{parser.CurrentLineNumber}"
-            raise InputError(f"{where}: unknown encoding '{shortened(encoding)}'") from None
+            raise InputError(
+                f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'"
+            ) from None
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])

@@ -200,8 +200,10 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
     """
     nodes, endpoints = topology.nodes, topology.endpoints
     if nodes * endpoints > MAX_ENTRIES:
-        entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
-        raise InputError(f"shortest paths: {entries}, at most {MAX_ENTRIES} are made")
+        raise InputError(
+            f"shortest paths: {endpoints} endpoints and {nodes} nodes need "
+            f"{nodes * endpoints} entries, at most {MAX_ENTRIES} are made"
+        )
     if routing is None or routing.rule == "shortest-path":
         result: Ints = _core.Network.shortest_links(
             endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target)

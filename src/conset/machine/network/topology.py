@@ -190,8 +190,10 @@ class Topology(ValueObject):
                 raise InputError("link_rate_Bps: one finite rate above 0 per link required")
             wrong = np.flatnonzero((rate < MIN_RATE_Bps) | (rate > MAX_RATE_Bps))
             if wrong.size:
-                rule = f"must be from {MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
-                raise InputError(f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: {rule}")
+                raise InputError(
+                    f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: must be from "
+                    f"{MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
+                )
         if self.labels and len(self.labels) != self.nodes:
             raise InputError(
                 f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}"

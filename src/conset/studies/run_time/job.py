@@ -418,10 +418,9 @@ def grown_sides(sides: list[int], nodes: int) -> list[int]:
     """
     growth, left = divmod(nodes, prod(sides))
     if left or not growth:
-        given = "x".join(map(str, sides))
         raise UsageError(
-            f"predict {nodes}: must be a multiple of the "
-            f"{count_of(prod(sides), 'node')} of {given}",
+            f"predict {nodes}: must be a multiple of the {count_of(prod(sides), 'node')} of "
+            f"{'x'.join(map(str, sides))}",
             options=["predict"],
         )
     grown, factor, factors = list(sides), 2, []
