@@ -94,8 +94,9 @@ def agreed(comm: MPI.Intracomm) -> Iterator[None]:
         described = ExecutionError, describe_error(error, lowest), ()
         if isinstance(error, ConsetError):
             # a class with a constructor of its own travels as its base
-            bases = type(error).__mro__
-            kind = next(b for b in bases if "__init__" not in vars(b) or b is ConsetError)
+            kind = next(
+                b for b in type(error).__mro__ if "__init__" not in vars(b) or b is ConsetError
+            )
             described = kind, described[1], error.options
     kind, text, options = comm.bcast(described, root=lowest)
     if error is not None and not isinstance(error, ConsetError):

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from mpi4py import MPI
@@ -37,12 +37,10 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.execution.agreement import Waiter
+from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.exchange import Exchange
 from conset.execution.open_program import CREDITS, PACKET_BYTES, Direction, OpenProgram, read_part
 from conset.execution.plan import PairRanges, Plan
-
-if TYPE_CHECKING:
-    from conset.execution.connection_entries import ConnectionEntries
 
 Bytes = NDArray[np.uint8]
 

@@ -60,7 +60,7 @@ description in `plan`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,7 @@ from conset.base.errors import InputError, VerificationError
 from conset.execution.plan import Copies, Operations, Plan
 from conset.pattern.pattern import Pattern
 from conset.schedule.policy import Sync, depths_in_graph
-
-if TYPE_CHECKING:
-    from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Schedule
 
 _Bytes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """Ranges of bytes in a work area: the send each belongs to, start, size."""

@@ -407,8 +407,9 @@ def member_of_table(table: NetworkTable, where: str) -> FamilyMember:
         raise InputError(f"{where}.{word}: belongs to a graph, the kind is {table.kind}")
     family = FAMILIES[table.kind]
     size = family.parameters[0].name
-    keys = {"ring": ("nodes", "sides"), "hypercube": ("dimensions", "nodes")}
-    wanted = keys.get(table.kind, (size,))
+    wanted = {"ring": ("nodes", "sides"), "hypercube": ("dimensions", "nodes")}.get(
+        table.kind, (size,)
+    )
     given = [word for word in ("sides", "dimensions", "nodes") if word in stated]
     if len(given) != 1 or given[0] not in wanted:
         raise InputError(

@@ -65,8 +65,9 @@ def machine_names() -> tuple[str, ...]:
 def machine_of_topology(topology: Topology) -> Machine:
     """A network with its usual routing and the default costs."""
     name = str(topology.family or f"graph:{topology.nodes}")
-    costs = with_own_ports(default_costs(), topology)
-    return Machine(name, topology, build_routing(topology), costs)
+    return Machine(
+        name, topology, build_routing(topology), with_own_ports(default_costs(), topology)
+    )
 
 
 def merge_settings(mode: str | None, text: str | None) -> str | None:

@@ -480,8 +480,7 @@ def changed_costs(
         if word not in WORDS:
             raise unknown_name("cost", word, WORDS)
         bare, own = split_tagged(raw, word)
-        value = WORDS[word].read(bare, word)
-        fields.update(dict.fromkeys(WORDS[word].fields, value))
+        fields.update(dict.fromkeys(WORDS[word].fields, WORDS[word].read(bare, word)))
         whole = next(
             (name for name, entry in WORDS.items() if word in entry.covers and name in sources),
             None,
@@ -548,9 +547,9 @@ def plain(costs: Costs, word: str) -> Any:
     value = getattr(costs, WORDS[word].fields[0])
     if isinstance(value, Steps):
         both = value + value if word == "overhead" else value
-        rows = zip(both.seconds, both.up_to_B, strict=True)
         return [
-            {"value_s": time, "up_to_B": None if limit == inf else limit} for time, limit in rows
+            {"value_s": time, "up_to_B": None if limit == inf else limit}
+            for time, limit in zip(both.seconds, both.up_to_B, strict=True)
         ]
     if isinstance(value, Synchronization):
         return {"base_s": value.base_s, "per_log2_s": value.per_log2_s}

@@ -333,8 +333,9 @@ def read_graphml(text: str, name: str = "graphml") -> Graph:
         builder.add_node(node, gathered.attributes("node", own), f"{name}:{line}")
     for source, target, own_direction, own, line in gathered.edges:
         directed = gathered.directed if own_direction is None else own_direction
-        attributes = gathered.attributes("edge", own)
-        builder.add_edge(source, target, attributes, f"{name}:{line}", directed)
+        builder.add_edge(
+            source, target, gathered.attributes("edge", own), f"{name}:{line}", directed
+        )
     return builder.graph()
 
 

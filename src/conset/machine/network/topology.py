@@ -431,8 +431,9 @@ class Topology(ValueObject):
             at = self.coordinates[:, k]
             for j, step in enumerate((1, -1)):
                 target[:, k, j] = np.arange(self.nodes) + ((at + step) % side - at) * stride
-        flat = target.ravel()
-        return frozen(source), frozen(np.where(self.link_exists, flat, source).astype(np.int32))
+        return frozen(source), frozen(
+            np.where(self.link_exists, target.ravel(), source).astype(np.int32)
+        )
 
     def widths(self) -> NDArray[np.int32]:
         """shape=(link_slots): the width of every link."""

@@ -325,8 +325,7 @@ class Fitter:
         found: dict[int, float] = {}
         for probe in self._of("chain", size):
             schedule = probe.schedule
-            ends = schedule.source_node, schedule.target_node
-            hops = int(route_hops(topology, routing, *ends)[0])
+            hops = int(route_hops(topology, routing, schedule.source_node, schedule.target_node)[0])
             found[hops] = min(found.get(hops, inf), self._typical_s(probe) / schedule.transfers)
         return found
 

@@ -291,8 +291,9 @@ def _fit_blocking(
     measured = evidence.measured(chosen)
 
     def error(blocking: float, tolerance: int, left_out: int = -1) -> float:
-        costs = replace(machine.costs, tolerance=tolerance, blocking=float(blocking))
-        there = replace(machine, costs=costs)
+        there = replace(
+            machine, costs=replace(machine.costs, tolerance=tolerance, blocking=float(blocking))
+        )
         logs = [
             np.log(measured[k] / (predict(probe.schedule, machine=there).time_s + evidence.start_s))
             for k, probe in enumerate(chosen)
@@ -584,8 +585,8 @@ def _signal(evidence: Evidence, fit: Fit, machine: Machine) -> tuple[FittedParam
     error = max(evidence.data.log_error(probe.name), 0.02) * time
 
     def simulated(signal: float) -> float:
-        costs = replace(machine.costs, signal_s=signal)
-        return answer(probe, replace(machine, costs=costs), "flow") + fit.parameters.start_s
+        there = replace(machine, costs=replace(machine.costs, signal_s=signal))
+        return answer(probe, there, "flow") + fit.parameters.start_s
 
     value, slope = 0.0, max((simulated(unit) - simulated(0.0)) / unit, 1e-3)
     for _ in range(6):

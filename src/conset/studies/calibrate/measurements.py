@@ -194,8 +194,9 @@ def answer(probe: Probe, machine: Machine, model: str | None = None) -> float:
         # receive is posted where the message is longer than the threshold
         schedule = probe.schedule
         source, target = schedule.source_node, schedule.target_node
-        times = transfer_times(machine, costs, source, target, schedule.size)
-        alone = float(times.alone[0]) - costs.receive_overhead.at(probe.size)
+        alone = float(
+            transfer_times(machine, costs, source, target, schedule.size).alone[0]
+        ) - costs.receive_overhead.at(probe.size)
         eager = costs.eager_B is not None and probe.size <= costs.eager_B
         return alone if eager else probe.late_s + alone
     if probe.sync.startswith("barrier"):
@@ -282,8 +283,9 @@ def probes_of(data: Measurements, structure: Machine) -> list[Probe]:
     Raises:
         InputError: a probe that conset makes has no times there: the data are of another version.
     """
-    scale = Scale(data.alone_s, data.rate_Bps, data.large)
-    probes = all_probes(structure, data.ranks, scale, quick=data.quick)
+    probes = all_probes(
+        structure, data.ranks, Scale(data.alone_s, data.rate_Bps, data.large), quick=data.quick
+    )
     if missing := [probe.name for probe in probes if probe.name not in data.times_s]:
         raise InputError(
             f"measurements: no times of '{missing[0]}' and {len(missing) - 1} more: of "

@@ -283,8 +283,9 @@ class ComparisonRow:
         """Return the row as `compare --json` prints it."""
         beside: dict[str, Any] = {}
         if self.simulated is not None or self.errors is not None:
-            simulated = (self.simulated or {}).items()
-            beside["simulated"] = {model: asdict(figures) for model, figures in simulated}
+            beside["simulated"] = {
+                model: asdict(figures) for model, figures in (self.simulated or {}).items()
+            }
             beside["not_simulated"] = dict(self.not_simulated)
         in_flight = self.entry.whole.machine.costs_for(self.entry.whole.method).in_flight
         return {

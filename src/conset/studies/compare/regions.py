@@ -314,17 +314,16 @@ def _chart(
     left = tuple(method for method in methods if method not in skipped)
     if not left:
         raise InputError(next(iter(skipped.values())))
-    cells = [
-        _cell(row, size, {method: timed[method][column] for method in left})
-        for row, timed in zip(rows, times, strict=True)
-        for column, size in enumerate(sizes)
-    ]
     return Regions(
         tuple(row.degree for row in rows),
         sizes,
         left,
         how.reuse,
-        tuple(cells),
+        tuple(
+            _cell(row, size, {method: timed[method][column] for method in left})
+            for row, timed in zip(rows, times, strict=True)
+            for column, size in enumerate(sizes)
+        ),
         tuple({"method": method, "reason": reason} for method, reason in skipped.items()),
         model,
         {method: own[method] for method in left},
