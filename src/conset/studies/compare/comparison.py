@@ -393,9 +393,7 @@ def compare(
     combines: Sequence[str] = (),
     watch: Watch = quiet,
 ) -> Comparison:
-    """Return a row for each method that applies and each policy, and each way to combine.
-
-    The fastest first.
+    """Return rows, fastest first: of each applicable method, policy and way to combine messages.
 
     Args:
         pattern: what is sent.
