@@ -202,7 +202,8 @@ class Heat:
                 ink = style.INK if number > 0 else style.QUIET
                 text = f"{number:.{digits}f}" if digits else str(round(number))
                 axes.text(column, row, text, ha="center", va="center", size=8.2, color=ink)
-        surround(axes, value > self.level if self.marked is None else self.marked)
+        marked = value > self.level if self.marked is None else self.marked
+        surround(axes, np.pad(marked, 1), color=style.BOUND, linewidth=1.8, clip_on=False)
         axes.set_xticks(np.arange(len(self.columns)), list(self.columns))
         axes.set_yticks(np.arange(len(self.rows)), list(self.rows))
         axes.tick_params(length=0)
@@ -276,10 +277,8 @@ def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
     axes.plot(line.x, line.y, label=label, **look)
 
 
-def surround(axes: style.Axes, inside: NDArray[np.bool_]) -> None:
-    """Draw a line between cells inside and outside, and along the edge of the panel."""
-    padded = np.pad(inside, 1)
-    look: Any = {"color": style.BOUND, "linewidth": 1.8, "clip_on": False}
+def surround(axes: style.Axes, padded: NDArray[Any], **look: Any) -> None:
+    """Draw lines between cells of different kinds; `padded` has a cell more on every side."""
     for row, column in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]):
         axes.plot([column - 0.5] * 2, [row - 0.5, row + 0.5], **look)
     for row, column in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]):

@@ -30,13 +30,13 @@ from conset.report.outcome import volume_text
 from conset.report.page import anchor, write_sections
 from conset.report.pattern import picture_pattern
 from conset.report.program_pictures import NAMES, picture_blocks, picture_message
-from conset.report.schedule import bytes_of_phases, guarantee_rows
+from conset.report.schedule import bytes_of_phases, guarantee_rows, phase_cells
 from conset.report.schedule_pictures import picture_phase, picture_schedule
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.terminal import fitted_table
 from conset.report.timeline import TimelineView, picture_timeline, timeline_facts
 from conset.schedule.linkage import Guarantees, guarantees
-from conset.schedule.loads import largest_sizes, phase_loads
+from conset.schedule.loads import phase_loads
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.studies.compare.files import FileFindings
@@ -299,26 +299,9 @@ def _guarantee(given: Facts) -> tuple[str, str]:
 
 
 def _phases(found: FileFindings, schedule: Schedule) -> Part:
-    loads, largest, carried = (
-        phase_loads(schedule),
-        largest_sizes(schedule),
-        bytes_of_phases(schedule),
-    )
-    transfers, port = np.diff(schedule.phase_offsets), np.maximum(loads.send, loads.receive)
     times = np.zeros(schedule.phases) if found.timing is None else found.timing.phase_s
-    rows = [
-        [
-            str(p),
-            f"{transfers[p]:,}",
-            format_load(loads.link[p]),
-            str(port[p]),
-            format_load(loads.channels[p]),
-            format_size(int(largest[p])),
-            format_size(int(carried[p])),
-            format_time(float(times[p])),
-        ]
-        for p in range(min(schedule.phases, ROWS))
-    ]
+    cells = phase_cells(schedule, range(min(schedule.phases, ROWS)))
+    rows = [[*row.values(), format_time(float(times[p]))] for p, row in cells.items()]
     rest = schedule.phases - len(rows)
     load = ("link load", "port load", "channels")
     columns = ("phase", "transfers", *load, "largest", "bytes", "removing it saves")

@@ -141,33 +141,24 @@ def _discs(
     place: Floats,
     radius: Any,
     *,
-    square: bool,
+    square: bool = False,
     titles: Sequence[str] = (),
-    rounded: float = 0.0,
     **look: Any,
 ) -> None:
     """Draw nodes, switches as squares; `radius` of all or of each."""
     from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+    from matplotlib.patches import Circle, FancyBboxPatch
 
+    if not len(place):
+        return
     patches: list[Any] = []
     for (x, y), r in zip(place, np.broadcast_to(radius, len(place)).tolist(), strict=True):
-        if not square:
-            patches.append(Circle((x, y), r))
-        elif rounded:
-            box = f"round,pad=0,rounding_size={rounded * r:.6g}"
-            patches.append(FancyBboxPatch((x - r, y - r), 2 * r, 2 * r, boxstyle=box))
-        else:
-            patches.append(Rectangle((x - r, y - r), 2 * r, 2 * r))
-    if not patches:
-        return
+        box = f"round,pad=0,rounding_size={0.3 * r:.6g}"
+        rounded = FancyBboxPatch((x - r, y - r), 2 * r, 2 * r, boxstyle=box)
+        patches.append(rounded if square else Circle((x, y), r))
     discs = PatchCollection(patches, zorder=4, **look)
     discs.set_rasterized(len(patches) > style.RASTER)
-    gid = "conset-switches" if square else "conset-endpoints"
-    discs.set_gid(gid)
-    axes.add_collection(discs)
-    if titles:
-        style.add_titles(axes, gid, list(titles))
+    style.add_collection(axes, discs, "conset-switches" if square else "conset-endpoints", titles)
 
 
 def draw_heads(
@@ -270,26 +261,26 @@ def frame(axes: style.Axes, topology: Topology, place: Floats) -> None:
 
 
 def draw_nodes(axes: style.Axes, topology: Topology, place: Floats) -> None:
-    """Draw endpoints as circles, switches as squares; numbers where they are readable."""
-    radius, ends = node_radius(axes, place), topology.endpoints
-    names = [topology.node_name(node) for node in range(topology.nodes)]
-    for square, part in ((False, slice(0, ends)), (True, slice(ends, None))):
-        _discs(
-            axes,
-            place[part],
-            radius,
-            square=square,
-            titles=names[part],
-            linewidths=0.8 if len(place[part]) <= 256 else 0.4,
-            facecolors=style.QUIET if square else style.PAPER,
-            edgecolors=style.INK,
-        )
-    size = label_size(axes, radius)
-    if topology.nodes > LABELLED or size < 4:
-        return
-    for node, (x, y) in enumerate(place):
-        ink = style.INK if node < ends else style.PAPER
-        axes.text(x, y, str(node), ha="center", va="center", size=size, color=ink, zorder=5)
+    """Draw endpoints as circles, with numbers where they are readable; here are no switches."""
+    radius = node_radius(axes, place)
+    _discs(
+        axes,
+        place,
+        radius,
+        titles=[topology.node_name(node) for node in range(topology.nodes)],
+        linewidths=0.8 if len(place) <= 256 else 0.4,
+        facecolors=style.PAPER,
+        edgecolors=style.INK,
+    )
+    if topology.nodes <= LABELLED:
+        write_numbers(axes, place, radius)
+
+
+def write_numbers(axes: style.Axes, place: Floats, radius: float) -> None:
+    """Write its number into each disc, where type of a readable size fits."""
+    size = min(10.0, 2 * radius * inches_per_unit(axes) * 72 * 0.46)  # fits three digits
+    for node, (x, y) in enumerate(place if size >= 4 else ()):
+        axes.text(x, y, str(node), ha="center", va="center", size=size, color=style.INK, zorder=5)
 
 
 def node_radius(axes: style.Axes, place: Floats) -> float:
@@ -310,11 +301,6 @@ def inches_per_unit(axes: style.Axes) -> float:
     width, height = figure.get_size_inches()  # type: ignore[union-attr]
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     return float(min(box.width * width / (right - left), box.height * height / (top - bottom)))
-
-
-def label_size(axes: style.Axes, radius: float) -> float:
-    """Return the size of type [pt] that fits three digits into a disc."""
-    return float(min(10.0, 2 * radius * inches_per_unit(axes) * 72 * 0.46))
 
 
 def draw_ports(axes: style.Axes, place: Floats, text: str) -> None:
@@ -569,7 +555,6 @@ def _draw_plan_nodes(axes: style.Axes, plan: Plan) -> None:
             radius[nodes],
             square=square,
             titles=titled,
-            rounded=0.3,
             linewidths=0.8 if own.size <= 256 else 0.4,
             facecolors=fill,
             edgecolors=edge,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -164,11 +165,8 @@ def own_ids(svg: str, number: int) -> str:
 def pattern_html(pattern: Pattern) -> str:
     """Return facts and a thumbnail of the matrix of bytes."""
     grid = rank_grid(pattern.ranks, pattern.source, pattern.target, pattern.size, CELLS)
-    seen = grid[np.isfinite(grid)]
-    ends = [format_size(float(each)) for each in (seen.min(), seen.max())] if seen.size else []
-    return card(
-        "Pattern", pattern.name, pattern_facts(pattern), _thumbnail(np.log(grid), "bytes", ends)
-    )
+    picture = _thumbnail(grid, "bytes", format_size, np.log)
+    return card("Pattern", pattern.name, pattern_facts(pattern), picture)
 
 
 def machine_html(machine: Machine) -> str:
@@ -183,9 +181,9 @@ def schedule_html(schedule: Schedule) -> str:
     phase_of = schedule.phase_of.astype(np.int64)
     grid = rank_grid(pattern.ranks, source, target, phase_of, CELLS, "least")
     name = f"{schedule.method} on {schedule.machine.name}"
-    seen = grid[np.isfinite(grid)]
-    ends = [f"{each:.0f}" for each in (seen.min(), seen.max())] if seen.size else []
-    return card("Schedule", name, schedule_facts(schedule), _thumbnail(grid, "phase", ends))
+    return card(
+        "Schedule", name, schedule_facts(schedule), _thumbnail(grid, "phase", "{:.0f}".format)
+    )
 
 
 def bounds_html(bounds: Bounds) -> str:
@@ -259,14 +257,21 @@ def card(kind: str, name: str, facts: Iterable[Fact], picture: str = "") -> str:
     )
 
 
-def _thumbnail(grid: NDArray[np.float64], what: str, ends: Sequence[str]) -> str:
-    """Return a matrix as SVG with a legend: `what` from the first of `ends` to the second.
+def _thumbnail(
+    grid: NDArray[np.float64],
+    what: str,
+    form: Callable[[float], str],
+    scale_of: Callable[[Any], Any] = np.asarray,
+) -> str:
+    """Return a matrix as SVG with a legend: `what` from the least to the most, each in a form.
 
-    Dark is more; NaN stays empty.
+    Dark is more, in a scale; NaN stays empty.
     """
     seen = grid[np.isfinite(grid)]
     if not seen.size:
         return ""
+    ends = [form(float(each)) for each in (seen.min(), seen.max())]
+    grid, seen = scale_of(grid), scale_of(seen)
     low, high, side = float(seen.min()), float(seen.max()), len(grid)
     cells = []
     for row, column in np.argwhere(np.isfinite(grid)):

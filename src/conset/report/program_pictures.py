@@ -28,7 +28,7 @@ from conset.bounds.stages import bound_reach
 from conset.machine.network.routing import planes_of
 from conset.models.phases_over_time import PARTS, Switching
 from conset.report import style
-from conset.report.network_drawing import LABELLED, inches_per_unit, label_size, node_radius
+from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
 from conset.report.network_layout import Positions, plan_of, positions
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
@@ -526,10 +526,7 @@ def _draw_ranks(
                 zorder=4.5,
             )
         )
-    size = label_size(axes, radius)
-    if size >= 4:
-        for rank, (x, y) in enumerate(place):
-            axes.text(x, y, str(rank), size=size, color=style.INK, zorder=5, **CENTRE)
+    write_numbers(axes, place, radius)
 
 
 def _draw_counts(axes: style.Axes, paths: Paths) -> None:

@@ -6,7 +6,7 @@ the schedule of an earlier one has the same table, and names that block instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -278,30 +278,40 @@ def phase_lines(schedule: Schedule) -> list[str]:
     """Return the table of phases; where there are too many, the first and the last."""
     if not schedule.phases:
         return ["  no phases"]
+    carried = bytes_of_phases(schedule)
+    head, tail = (schedule.phases, 0) if schedule.phases <= ROWS else (ROWS - 4, 3)
+    cells = phase_cells(schedule, (*range(head), *range(schedule.phases - tail, schedule.phases)))
+    columns = ("phase", "transfers", "link", "port", "largest", "bytes")
+    rows = [
+        (*(row[name] for name in columns), bar(float(carried[p]), float(carried.max())))
+        for p, row in cells.items()
+    ]
+    lines = table_lines((*columns, ""), rows, left=(6,))
+    if tail:
+        lines.insert(1 + head, more(schedule.phases - head - tail, "phases"))
+    return lines
+
+
+def phase_cells(schedule: Schedule, phases: Iterable[int]) -> dict[int, dict[str, str]]:
+    """Return what tables show of each of some phases, by column."""
     loads, largest, carried = (
         phase_loads(schedule),
         largest_sizes(schedule),
         bytes_of_phases(schedule),
     )
     transfers, port = np.diff(schedule.phase_offsets), np.maximum(loads.send, loads.receive)
-    head, tail = (schedule.phases, 0) if schedule.phases <= ROWS else (ROWS - 4, 3)
-    rows = [
-        (
-            str(p),
-            f"{transfers[p]:,}",
-            format_load(loads.link[p]),
-            str(port[p]),
-            format_size(int(largest[p])),
-            format_size(int(carried[p])),
-            bar(float(carried[p]), float(carried.max())),
-        )
-        for p in (*range(head), *range(schedule.phases - tail, schedule.phases))
-    ]
-    columns = ("phase", "transfers", "link", "port", "largest", "bytes", "")
-    lines = table_lines(columns, rows, left=(6,))
-    if tail:
-        lines.insert(1 + head, more(schedule.phases - head - tail, "phases"))
-    return lines
+    return {
+        p: {
+            "phase": str(p),
+            "transfers": f"{transfers[p]:,}",
+            "link": format_load(loads.link[p]),
+            "port": str(port[p]),
+            "channels": format_load(loads.channels[p]),
+            "largest": format_size(int(largest[p])),
+            "bytes": format_size(int(carried[p])),
+        }
+        for p in phases
+    }
 
 
 # Connections

@@ -211,21 +211,6 @@ def headline(figure: Figure, title: str, subtitle: str = "") -> None:
     engine.set(rect=(0.008, 0.008, 0.984, 0.992 - top))
 
 
-def add_titles(axes: Axes, gid: str, titles: list[str]) -> None:
-    """What the parts of a collection are called.
-
-    A vector picture says it where a pointer rests on one.
-
-    Args:
-        axes: whose figure it is.
-        gid: of the collection, in the order of whose parts the titles are; one collection of a gid
-            in a figure.
-        titles: one for each part.
-    """
-    figure: Any = axes.get_figure()
-    figure.conset_titles = {**getattr(figure, "conset_titles", {}), gid: titles}
-
-
 def _titled(svg: str, titles: dict[str, list[str]]) -> str:
     """A vector picture with `<title>`s in the parts of its collections."""
     for gid, names in titles.items():
@@ -257,14 +242,14 @@ def add_lines(
         axes: where.
         points: the lines.
         gid: identifies the collection in a vector picture; "": nothing does.
-        titles: one for each line, for `add_titles`.
+        titles: one for each line; a vector picture shows it where a pointer rests.
         look: keywords of matplotlib's LineCollection.
     """
     from matplotlib.collections import LineCollection
 
     lines = LineCollection(list(points), **look)
     lines.set_rasterized(len(points) > RASTER)
-    _add(axes, lines, gid, titles)
+    add_collection(axes, lines, gid, titles)
 
 
 def add_areas(
@@ -273,15 +258,17 @@ def add_areas(
     """Add polygons, shape=(areas, corners, 2); arguments as of `add_lines`."""
     from matplotlib.collections import PolyCollection
 
-    _add(axes, PolyCollection(list(corners), **look), gid, titles)
+    add_collection(axes, PolyCollection(list(corners), **look), gid, titles)
 
 
-def _add(axes: Axes, collection: Any, gid: str, titles: Sequence[str]) -> None:
+def add_collection(axes: Axes, collection: Any, gid: str, titles: Sequence[str]) -> None:
+    """Add a collection, under a gid of its own in the figure; arguments as of `add_lines`."""
     if gid:
         collection.set_gid(gid)
     axes.add_collection(collection)
     if titles:
-        add_titles(axes, gid, list(titles))
+        figure: Any = axes.get_figure()
+        figure.conset_titles = {**getattr(figure, "conset_titles", {}), gid: list(titles)}
 
 
 def boxes(left: Any, right: Any, low: Any, high: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from conset.base.units import count_of, format_size, format_time
 from conset.methods.phases.table import table
 from conset.models.load.sweep import LoadCurve
 from conset.report import style
+from conset.report.charts import surround
 from conset.report.sections import Part, Section, Table
 from conset.studies.compare.curve import Curve, CurvePoint
 from conset.studies.compare.regions import Cell, Regions
@@ -524,11 +525,7 @@ def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> styl
             size = min(9.0, 62 / max(len(names[k]), 1))
             axes.text(column, row + 0.12, names[k], size=size, weight="bold", **centre)
             axes.text(column, row - 0.24, margin, size=7.6, **centre)
-    border: Any = {"color": style.INK, "linewidth": 1.4}
-    for row, column in np.argwhere(grid[:, 1:] != grid[:, :-1]):
-        axes.plot([column + 0.5] * 2, [row - 0.5, row + 0.5], **border)
-    for row, column in np.argwhere(grid[1:] != grid[:-1]):
-        axes.plot([column - 0.5, column + 0.5], [row + 0.5] * 2, **border)
+    surround(axes, np.pad(grid, 1, mode="edge"), color=style.INK, linewidth=1.4)
     axes.set_xticks(np.arange(columns), [format_size(size) for size in regions.sizes])
     axes.set_yticks(np.arange(rows), row_names(regions))
     compared = textwrap.wrap(describe_comparison(regions), int(12 * figure.get_figwidth()))

@@ -97,11 +97,6 @@ def more(left_out: int, what: str) -> str:
     return f"  [dim]… {left_out:,} more {what}[/]" if left_out else ""
 
 
-def plain_table() -> RichTable:
-    """Return a table without columns yet: a line below its head, no frame."""
-    return RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-
-
 def folded_table(table: Table) -> RichTable:
     """Return a table whose cells take several lines where the terminal is narrow."""
     found = RichTable(box=box.SIMPLE_HEAD)
