@@ -30,7 +30,7 @@ import conset
 from conset.execution.stopping import Ratio
 from conset.report import style
 from conset.report.markdown import section_markdown, table_markdown
-from conset.report.run_time import format_ms, picture_overhead, run_time_section
+from conset.report.sweeps import format_ms, picture_overhead, run_time_section
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow
 from conset.studies.run_time.job import COMPARED, CoreScheduler, RunTimeResult, predict_costs
 

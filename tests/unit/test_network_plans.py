@@ -19,7 +19,7 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.report.machine import picture_machine
 from conset.report.network_layout import ENDPOINTS, Plan, plan_of
-from conset.report.schedule_pictures import picture_phase
+from conset.report.schedule import picture_phase
 from conset.report.style import svg_text
 from support.vector_pictures import texts, titles
 

@@ -34,7 +34,7 @@ from conset.report.comparison import picture_compare
 from conset.report.machine import picture_machine
 from conset.report.markdown import section_markdown
 from conset.report.pattern import picture_pattern, rank_bytes, skew_of
-from conset.report.schedule_pictures import LANES, picture_phase, picture_schedule
+from conset.report.schedule import LANES, picture_phase, picture_schedule
 from conset.report.sweeps import (
     describe_winner,
     draw_tradeoff,

@@ -22,7 +22,7 @@ from conset.pattern.pattern import Pattern
 from conset.report.comparison import picture_compare
 from conset.report.machine import picture_machine
 from conset.report.pattern import picture_pattern
-from conset.report.schedule_pictures import picture_phase, picture_schedule
+from conset.report.schedule import picture_phase, picture_schedule
 from conset.report.style import save
 from conset.schedule.schedule import Schedule
 from support.vector_pictures import drawn, texts

@@ -19,7 +19,7 @@ from conset.execution.planner import plan_direct
 from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
 from conset.report.markdown import section_markdown
-from conset.report.run_time import format_ms, picture_overhead, run_time_section
+from conset.report.sweeps import format_ms, picture_overhead, run_time_section
 from conset.schedule.schedule import Schedule
 from conset.studies.run_time.costs import (
     MIN_REPEATS,

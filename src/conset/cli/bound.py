@@ -28,7 +28,7 @@ from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.methods.phases.table import load_method
 from conset.pattern.pattern import Pattern
-from conset.report.outcome import bound_section, candidates_object
+from conset.report.facts import bound_section, candidates_object
 
 FIXED = "fixed"
 OF_LIMITS = ("method", "contention", "channels", "limits")

@@ -29,7 +29,7 @@ from conset.methods.phases.table import whose_fault
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.layout import require_layout_path
 from conset.pattern.pattern import Pattern
-from conset.report.outcome import (
+from conset.report.facts import (
     combined_section,
     compile_section,
     program_object,

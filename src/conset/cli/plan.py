@@ -22,7 +22,7 @@ from conset.execution.connection_entries import ConnectionEntries, connection_en
 from conset.execution.plan import plan_items, require_plan_path, write_plan_file
 from conset.models.settings import parse_count
 from conset.pattern.layout import read_layout
-from conset.report.outcome import plan_section, summarize_connections, summarize_plan
+from conset.report.facts import plan_section, summarize_connections, summarize_plan
 from conset.schedule.policy import InFlight
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule

@@ -25,7 +25,7 @@ from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation.options import FORMULA
 from conset.machine.spec import merge_settings, parse_machine, with_settings
 from conset.models.formula.evaluate import predict_program
-from conset.report.outcome import prediction_section, program_section
+from conset.report.facts import prediction_section, program_section
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.program import Program
 from conset.studies.compare import check_by, time_schedule

@@ -34,9 +34,9 @@ from conset.cli.options import (
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.execution.launcher import find_job
 from conset.models.settings import parse_count
+from conset.report.facts import run_section
 from conset.report.markdown import write_report
-from conset.report.outcome import run_section
-from conset.report.run_time import run_time_section
+from conset.report.sweeps import run_time_section
 from conset.schedule.manifest import Manifest
 from conset.schedule.policy import InFlight
 from conset.studies.run_time.job import RunTimeResult

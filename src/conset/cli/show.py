@@ -35,21 +35,22 @@ from conset.models.phases_over_time import switching
 from conset.models.timeline_file import read_record
 from conset.pattern.generators.table import GENERATORS
 from conset.pattern.spec import input_path
-from conset.report.facts import machine_object, pattern_object
+from conset.report.facts import machine_object, pattern_object, program_object, program_section
 from conset.report.machine import machine_text, picture_machine
-from conset.report.outcome import program_object, program_section
 from conset.report.page import is_page, machine_html, pattern_html, write_page
 from conset.report.pattern import pattern_text, picture_pattern
 from conset.report.program_pictures import picture_blocks, picture_message, require_paths
 from conset.report.schedule import (
     Views,
     check_phase,
+    picture_phase,
+    picture_schedule,
     program_views_object,
     program_views_text,
     views_object,
     views_text,
+    write_schedule_page,
 )
-from conset.report.schedule_pictures import picture_phase, picture_schedule, write_schedule_page
 from conset.report.style import check_picture_path, require_matplotlib, save
 from conset.report.terminal import section_text
 from conset.report.timeline import TimelineView, picture_timeline, timeline_text

@@ -49,9 +49,8 @@ from conset.models.timeline_file import SUFFIXES, Record, worth_recording, write
 from conset.models.trace import read_trace
 from conset.models.workload import Workload
 from conset.report import style
-from conset.report.facts import pattern_label
+from conset.report.facts import check_object, check_text, pattern_label, switch_text
 from conset.report.markdown import write_report
-from conset.report.outcome import check_object, check_text, switch_text
 from conset.report.sweeps import latency_section
 from conset.report.timeline import TimelineView, picture_timeline, simulation_section
 from conset.schedule.files.compiled import read_compiled

@@ -12,7 +12,7 @@ from conset.base.units import count_of
 from conset.cli.options import FileArgument, JsonOption, opt, refuse
 from conset.cli.output import print_json, progress
 from conset.models.timeline_file import Record, read_record
-from conset.report.outcome import check_object, check_text, verified_text, violation_lines
+from conset.report.facts import check_object, check_text, verified_text, violation_lines
 from conset.schedule.document import Document
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import sniff

@@ -1,23 +1,507 @@
-"""Facts of machines, patterns and schedules, the same in terminal, page and notebook; JSON."""
+"""Facts of machines, patterns and schedules; outcomes of commands as sections; both as objects.
+
+The same in terminal, page and notebook. An outcome is what a compile, bound, prediction,
+verification, plan or run came to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.units import count_of, format_load, format_size, format_time
+from conset.bounds.stages import StageBounds
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.routing import planes_of
 from conset.machine.network.topology import Topology
 from conset.machine.words import group_of, listed, plain
 from conset.pattern.pattern import Pattern
-from conset.report.sections import Fact
+from conset.report.sections import Fact, Part, Section, Table
 from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from conset.bounds.bounds import Bounds
+    from conset.compilation.combining.choose import Combination
+    from conset.execution.connection_entries import ConnectionEntries
+    from conset.execution.plan import Plan
+    from conset.execution.run import RunResult
+    from conset.models.formula.evaluate import ProgramPrediction
+    from conset.models.formula.prediction import Prediction
+    from conset.models.phases_over_time import SwitchParts
+    from conset.models.timeline_file import Record
+    from conset.schedule.program import Program
+    from conset.studies.times import Timing
+    from conset.verification import verification as schedule_check
+    from conset.verification.timeline import check as timeline_check
+
+EARLY = Fact("stopped", "early: the search was interrupted, this is its best so far")
+
+
+def _section(title: str, subtitle: str, facts: Iterable[object]) -> Section:
+    """Return a section of one part, without the facts that do not apply."""
+    return Section(
+        title, subtitle, parts=[Part(facts=[each for each in facts if isinstance(each, Fact)])]
+    )
+
+
+# Compiling
+
+
+def compile_section(schedule: Schedule, summary: Mapping[str, Any]) -> Section:
+    """Return what is sent, in how many phases, how close to the best, how long it takes.
+
+    Args:
+        schedule: what was made.
+        summary: the keys of `compile --json`.
+    """
+    pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
+    local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
+    flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
+    limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
+    order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
+    scheduled = f"scheduled in {format_time(summary['compile_s'])}"
+    under, verdict = f"under sync {summary['sync']}", summary["verdict"] or {}
+    placement, simulated_s = summary["placement"], summary["simulated_s"]
+    least = f"bound {bound['phases']:,} (gap {gap['phases']:.3f})"
+    at_most = f"link {format_load(load['link'])}, channels {format_load(load['channels'])} at most"
+    largest = f"sum of largest {format_load(load['sum'], grouped=True)}"
+    least_s = (
+        f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}"
+    )
+    facts = [
+        Fact("method", f"{summary['method']}, {limits}{order}{flight}, {scheduled}"),
+        placement not in (None, "identity") and Fact("placement", placement),
+        summary["auto"] and Fact("why", summary["why"]),
+        verdict.get("text") and Fact("models", verdict["text"]),
+        summary.get("routes") and Fact("routes", summary["routes"]),
+        verdict.get("drift") and Fact("limits", verdict["drift"]),
+        *(Fact("cut", line) for line in verdict.get("cut", ())),
+        summary["units"] is not None
+        and Fact(
+            "units", f"{summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)"
+        ),
+        Fact("phases", f", {least}: {bound['phases_witness']}", strong=f"{summary['phases']:,}"),
+        Fact("load", f"send {load['send']}, receive {load['receive']}, {at_most}; {largest}"),
+        Fact(
+            "predicted",
+            f" by formula {under}, {least_s}",
+            strong=format_time(summary["predicted_s"]),
+        ),
+        simulated_s is not None
+        and Fact("simulated", f" by {summary['rank_by']} {under}", strong=format_time(simulated_s)),
+        Fact("verified", "yes: every message once, every limit kept, figures recounted"),
+        EARLY if summary["stopped_early"] else None,
+        summary["note"] and Fact("note", summary["note"]),
+        *(Fact("warning", line) for line in summary.get("warnings", ())),
+    ]
+    sent = f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}{local}"
+    title = f"{schedule.pattern.name} on {summary['machine']}"
+    return _section(title, f"{count_of(pattern['ranks'], 'rank')}, {sent}", facts)
+
+
+def combined_section(found: Combination, summary: Mapping[str, Any]) -> Section:
+    """Return what `compile --combine` found: as of a schedule, with the stages of a program."""
+    whole = compile_section(found.whole, summary)
+    if found.program.paths is None:
+        stages = [Fact("combined", f"no, {found.why}" if found.why else "no")]
+    else:
+        count = count_of(found.program.paths.stages, "stage")
+        stages = [Fact("combined", f"{found.combine}, {count}")]
+        stages += [Fact("chosen", found.why)] if found.why else []
+        for name, stage in zip(found.program.stages, summary["stages"], strict=True):
+            sent = count_of(stage["pattern"]["messages"], "bundle")
+            most = f"at most {format_load(stage['load']['sum'], grouped=True)} at a port or link"
+            value = f"{sent}, {format_size(stage['pattern']['bytes'])}, {most}"
+            stages.append(Fact(name.name, value))
+        least = summary["bound"]["any_number"]
+        gap = f"(gap {summary['gap']['any_number']:.3f})"
+        value = f"at least {format_time(least['time_s'])} {gap}: {least['time_witness']}"
+        stages.append(Fact("any way", value))
+    return Section(whole.title, whole.subtitle, parts=[Part(facts=stages), *whole.parts])
+
+
+# Bounds
+
+
+def bound_facts(bounds: Bounds | StageBounds) -> list[Fact]:
+    """Return the bounds with witness and class."""
+    time = Fact("time", f"at least {format_time(bounds.time_s)}: {bounds.time_witness}")
+    if isinstance(bounds, StageBounds):
+        added = "the most of a rank in each stage added up"
+        return [
+            time,
+            Fact("sends", f"at least {bounds.sends:,}, {added}: {bounds.sends_witness}"),
+            Fact("", f"class: {bounds.stages_class}"),
+            Fact("volume", f"at least {bounds.volume:.3f} of the bytes: {bounds.volume_witness}"),
+            Fact("", f"class: {bounds.volume_class}"),
+        ]
+    load_sum = format_load(bounds.load_sum, grouped=True)
+    largest = f"of all phases, the largest each, at least {load_sum}"
+    return [
+        Fact("phases", f"at least {bounds.phases:,}: {bounds.phases_witness}"),
+        Fact("", f"class: {bounds.phases_class}"),
+        time,
+        Fact("", f"class: {bounds.time_class}"),
+        Fact("load", f"{largest}: {bounds.load_sum_witness}"),
+        Fact("", f"class: {bounds.load_sum_class}"),
+    ]
+
+
+def bound_section(pattern: str, machine: str, bounds: Bounds | StageBounds) -> Section:
+    """Return the bounds with witness and class, and every bound that was tried."""
+    rows = []
+    for each in bounds.candidates:
+        value = format_time(each.value)
+        if each.what == "volume":
+            value = f"{each.value:.3f} of the bytes"
+        elif each.what != "time":
+            phases = "phase" if each.value == 1 else "phases"
+            unit = {"load": "sum of loads", "sends": "sends", "phases": phases}[each.what]
+            value = f"{format_load(each.value, grouped=True)} {unit}"
+        rows.append((each.name, value, each.witness))
+    tried = Table(("bound", "at least", "witness"), rows, (0, 2), (0, 1, 2)) if rows else None
+    return Section(f"{pattern} on {machine}", parts=[Part(facts=bound_facts(bounds), table=tried)])
+
+
+def candidates_object(bounds: Bounds | StageBounds) -> list[dict[str, Any]]:
+    """Return every bound that was tried."""
+    keys = ("name", "what", "value", "witness")
+    return [{key: getattr(each, key) for key in keys} for each in bounds.candidates]
+
+
+# Predictions
+
+
+def prediction_section(timing: Timing) -> Section:
+    """Return the time, by what, its terms, what the formula gives and what takes longest."""
+    prediction, phases = timing.prediction, timing.phase_s
+    lead = [Fact("instead", timing.stands_in)] if timing.stands_in else []
+    by = f"by {timing.by} on {prediction.machine} under sync {prediction.sync}"
+    facts = prediction_facts(prediction, timing.terms, formula=timing.by == "formula")
+    if phases.size > 1:
+        edges = (format_time(edge) for edge in (phases.min(), phases.max()))
+        spread = " to ".join(dict.fromkeys(edges))
+        facts.append(Fact("phases", f"{phases.size:,}, removing one saves {spread}"))
+    facts += computation_facts(timing.computation)
+    warnings = [Fact("warning", line) for line in prediction.warnings]
+    return _section(f"{format_time(timing.time_s)} {by}", "", [*lead, *facts, *warnings])
+
+
+def prediction_facts(
+    prediction: Prediction, terms: Mapping[str, float], *, formula: bool = True
+) -> list[Fact]:
+    """Return terms, the formula (with its time where a model decided) and what takes longest."""
+    by_formula = "" if formula else f"{format_time(prediction.time_s)}, which ignores blocking: "
+    return [
+        Fact("terms", terms_text(terms)),
+        Fact("formula", f"{by_formula}{prediction.formula}"),
+        Fact("busiest", prediction.witness),
+    ]
+
+
+def terms_text(terms: Mapping[str, float]) -> str:
+    """Return `synchronization 1 us, setup 0 s, transfer 3 us`."""
+    return ", ".join(f"{name} {format_time(value)}" for name, value in terms.items())
+
+
+def computation_facts(times: Mapping[str, float] | None) -> list[Fact]:
+    """Return `1 ms at every node, 0.4 ms of it hidden: 2.3 ms in all`, where it is known."""
+    if not times or "with_computation_s" not in times:
+        return []
+    keys = ("computation_s", "hidden_s", "with_computation_s")
+    whole, hidden, both = (format_time(times[key]) for key in keys)
+    return [Fact("compute", f"{whole} at every node, {hidden} of it hidden: {both} in all")]
+
+
+# Programs
+
+
+def program_object(program: Program, prediction: ProgramPrediction) -> dict[str, Any]:
+    """Return the stages in short, figures and prediction, as `--json` prints them."""
+    stages = []
+    for stage in program.stages:
+        schedule = program.schedules[stage.schedule]
+        row: dict[str, Any] = {
+            "name": stage.name,
+            "repeat": stage.repeat,
+            "schedule": stage.schedule,
+            "turns": stage.turns,
+            "method": schedule.method,
+            "phases": schedule.phases,
+            "contexts": list(program.contexts[stage.schedule]),
+        }
+        if program.paths is not None:
+            row |= {"bundles": schedule.pattern.messages, "most_bundles": most_bundles(schedule)}
+        stages.append(row)
+    return {
+        "machine": program.machine.name,
+        "sync": program.sync,
+        "stages": stages,
+        "figures": program.figures(),
+        "verified": True,
+        "predicted_s": prediction.time_s,
+        "terms": prediction.terms,
+        "stopped_early": program.stopped_early,
+    }
+
+
+def most_bundles(schedule: Schedule) -> int:
+    """Return the most bundles that a rank sends in a stage of a program that forwards."""
+    return int(np.diff(schedule.pattern.offsets).max())
+
+
+def program_section(
+    program: Program, prediction: ProgramPrediction, *, verified: bool = True
+) -> Section:
+    """Return the stages of a program, what is switched or forwarded, how long it takes."""
+    figures, paths = program.figures(), program.paths
+    counted = {
+        key: count_of(figures[key], key[:-1])
+        for key in ("phases", "messages", "contexts", "bundles")
+        if key in figures
+    }
+    title, subtitle = f"{count_of(len(program.stages), 'block')} on {program.machine.name}", ""
+    facts, stages = [], []
+    if paths is not None:
+        title = f"{paths.pattern.name} on {program.machine.name}"
+        size = format_size(figures["bytes"])
+        subtitle = f"{count_of(program.ranks, 'rank')}, {counted['messages']}, {size}"
+        value = f", {counted['bundles']} in {counted['phases']}"
+        facts.append(Fact("stages", value, strong=f"{figures['stages']:,}"))
+    for stage, seconds in zip(program.stages, prediction.block_s, strict=True):
+        schedule, took = program.schedules[stage.schedule], format_time(seconds)
+        phases = count_of(schedule.phases, "phase")
+        if paths is None:
+            way = ", forth and back" if stage.turns else ""
+            value = f"{stage.repeat:,} × {phases}{way} by {schedule.method}, {took}"
+        else:
+            bundles = count_of(schedule.pattern.messages, "bundle")
+            most = f"at most {most_bundles(schedule):,} of a rank"
+            value = f"{bundles}, {most}, {phases} by {schedule.method}, {took} alone"
+        stages.append(Fact(f"{stage.name}:", value))
+    what, under = "every context under the limits, switches recounted", ""
+    if paths is None:
+        switches = f" between {counted['contexts']}"
+        apart = f", {figures['switches_apart']:,} if no phase were shared"
+        sent = f"{counted['phases']}, {counted['messages']}, {format_size(figures['bytes'])}"
+        rest = [
+            Fact("executed", sent),
+            Fact("switches", switches + apart, strong=f"{figures['switches']:,}"),
+        ]
+    else:
+        what = "every bundle, every byte at its target, bytes held recounted"
+        under = f" by formula under sync {program.sync}"
+        held = f"a rank holds {format_size(figures['staging_bytes'])} for others at most"
+        limit_B = program.staging_limit_B  # noqa: N806
+        rest = [
+            Fact("volume", volume_text(figures["volume"])),
+            Fact("staging", held + ("" if limit_B is None else f", limit {format_size(limit_B)}")),
+        ]
+    time = format_time(prediction.time_s)
+    rest.append(Fact("predicted", f"{under}: {terms_text(prediction.terms)}", strong=time))
+    rest += [Fact("verified", f"yes: every schedule, {what}")] if verified else []
+    rest += [EARLY] if program.stopped_early else []
+    return Section(title, subtitle, parts=[Part(facts=[*facts, *stages, *rest])])
+
+
+def volume_text(volume: float) -> str:
+    """Return `1.25: bytes that all stages send, over bytes delivered`."""
+    return f"{volume:.3f}: bytes that all stages send, over bytes delivered"
+
+
+# Plans
+
+
+def summarize_plan(plan: Plan) -> dict[str, Any]:
+    """Return figures of a plan; sizes in bytes, of ranks the least, mean and largest."""
+
+    def spread(values: NDArray[Any]) -> dict[str, float]:
+        return {"min": int(values.min()), "mean": float(values.mean()), "max": int(values.max())}
+
+    return {
+        "ranks": plan.ranks,
+        "phases": plan.phases,
+        "sync": str(plan.sync),
+        "barriers": plan.sync.barriers(plan.phases),
+        "in_flight": plan.in_flight or "all",
+        "messages": plan.transfers,
+        "bytes": plan.bytes,
+        "sends_per_rank": spread(np.diff(plan.sends.offsets)),
+        "receives_per_rank": spread(np.diff(plan.receives.offsets)),
+        "send_buffer": spread(plan.send_bytes),
+        "receive_buffer": spread(plan.receive_bytes),
+        "work_area": spread(np.zeros(plan.ranks) if plan.work_bytes is None else plan.work_bytes),
+        "copies": sum(each.count for each in (plan.packs, plan.unpacks) if each is not None),
+    }
+
+
+def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
+    """Return figures of what a program opens; a connection counts in every phase that holds it."""
+    return {
+        "ranks": entries.ranks,
+        "blocks": len(entries.names),
+        "contexts": len(set(entries.phase_context.tolist())),
+        "connections": int(entries.send.sum()),
+    }
+
+
+def plan_section(summary: Mapping[str, Any]) -> Section:
+    """Return ranks, phases, messages, buffers of a plan, and what a program opens.
+
+    Args:
+        summary: as `summarize_plan` and `summarize_connections` return, or one of both.
+    """
+    facts, title = [], ""
+    if "messages" in summary:
+        flight = "" if summary["in_flight"] == "all" else f", {summary['in_flight']} in flight"
+        phases = f"{count_of(summary['phases'], 'phase')}, sync {summary['sync']}{flight}"
+        title = f"{count_of(summary['ranks'], 'rank')}, {phases}"
+        sent, received = (
+            f"{each['min']:,}"
+            if each["min"] == each["max"]
+            else f"{each['min']:,} to {each['max']:,}"
+            for each in (summary["sends_per_rank"], summary["receives_per_rank"])
+        )
+        send, receive, work = (
+            f"{format_size(summary[key]['max'])} at most"
+            for key in ("send_buffer", "receive_buffer", "work_area")
+        )
+        facts = [
+            Fact(
+                "messages",
+                f"{summary['messages']:,} with {format_size(summary['bytes'])} delivered",
+            ),
+            Fact("per rank", f"{sent} sent, {received} received"),
+            Fact("send buffer", send),
+            Fact("receive buffer", receive),
+        ]
+        if summary["work_area"]["max"]:
+            copies = count_of(summary["copies"], "copy", "copies")
+            facts.append(Fact("work area", f"{work}, {copies}"))
+    if "connections" in summary:
+        counts = (
+            count_of(summary[f"{noun}s"], noun) for noun in ("connection", "block", "context")
+        )
+        facts.append(Fact("opens", "{} in {}, {}".format(*counts)))
+    return _section(title, "", facts)
+
+
+# Runs
+
+
+def run_section(result: RunResult) -> Section:
+    """Return what ran, whether it delivered, and for each variant its times and ratio to naive."""
+    flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
+    stages = "" if result.stages is None else f"{count_of(result.stages, 'stage')}, "
+    repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    how = f"{result.mpi}, sync {result.sync}{flight}"
+    checked, switch = f"{result.bytes_checked:,}: ", result.switch
+    wrong = f"{result.mismatches:,} wrong" if result.mismatches else "all right"
+    facts = [
+        Fact("bytes checked", checked + wrong),
+        result.work_bytes and Fact("work area", f"{format_size(result.work_bytes)} at most"),
+        switch and Fact("switches", switch_text(switch)),
+    ]
+    rows = []
+    for variant in result.variants:
+        times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
+        name = "program" if variant == "schedule" and result.stages is not None else variant
+        if variant == "naive":
+            rows.append((name, *times, "1", "", ""))
+            continue
+        ratio = result.ratio_of(variant)
+        interval = f"{ratio.low:.2f} … {ratio.high:.2f}"
+        decided = "" if ratio.decided else "not decided"
+        rows.append((name, *times, f"{ratio.median:.2f}", interval, decided))
+    columns = ("variant", "median", "min", "ratio to naive", "95 % interval", "")
+    phases = count_of(result.phases, "phase")
+    return Section(
+        f"{count_of(result.ranks, 'rank')} on {count_of(result.cores, 'core')}",
+        f"{how}, {stages}{phases}, {repetitions}",
+        result.mismatches == 0,
+        parts=[
+            Part(
+                facts=[fact for fact in facts if isinstance(fact, Fact)],
+                table=Table(columns, rows, (0, 5)),
+            )
+        ],
+    )
+
+
+def switch_text(parts: SwitchParts) -> str:
+    """Return `8: drain 1.2 ms, synchronization 3 ms, set-up 0.4 ms`."""
+    times = {
+        "drain": parts.drain_s,
+        "synchronization": parts.synchronization_s,
+        "set-up": parts.setup_s,
+    }
+    return f"{parts.count:,}: {terms_text(times)}"
+
+
+# Verifications
+
+
+def violation_lines(
+    violations: Iterable[schedule_check.Violation | timeline_check.Violation],
+) -> list[str]:
+    """Return `rule: what breaks it` for each; some texts begin with the rule themselves."""
+    return [f"{each.rule}: {each.text.removeprefix(f'{each.rule}: ')}" for each in violations]
+
+
+def verified_text(figures: Mapping[str, Any], messages: int = 0) -> str:
+    """Return the figures of a verified schedule (of so many messages) or program in a line.
+
+    `240 messages in 18 phases; largest load: …`, `54 phases executed, 3 switches, 2 contexts`,
+    `72 messages in 36 bundles, 2 stages, 6 phases; volume …`.
+    """
+    if not figures:
+        return "not counted"
+    phases = count_of(figures["phases"], "phase")
+    if "load" in figures:
+        sent = count_of(messages, "message")
+        return f"{sent} in {phases}; largest load: {load_text(figures['load'])}"
+    if "bundles" in figures:
+        sent, bundles, stages = (
+            count_of(figures[f"{n}s"], n) for n in ("message", "bundle", "stage")
+        )
+        staging = f"a rank holds {format_size(figures['staging_bytes'])} for others at most"
+        volume = f"volume {figures['volume']:.3f}"
+        return f"{sent} in {bundles}, {stages}, {phases}; {volume}, {staging}"
+    switches = count_of(figures["switches"], "switch", "switches")
+    return f"{phases} executed, {switches}, {count_of(figures['contexts'], 'context')}"
+
+
+def check_object(
+    record: Record, violations: tuple[timeline_check.Violation, ...]
+) -> dict[str, Any]:
+    """Return `ok`, `violations` with the keys of a schedule's, and whether rates were checked."""
+    return {
+        "ok": not violations,
+        "violations": [
+            {"phase": None, "transfer": None, "rule": v.rule, "text": v.text} for v in violations
+        ],
+        "rates": record.timeline.rates is not None,
+    }
+
+
+def check_text(record: Record) -> str:
+    """Return what was checked of a timeline."""
+    if record.timeline.model == "connections":
+        elements = "elements of every gate and link hold"
+        return f"starts, deliveries, policies, bounds and switches, channels, {elements}"
+    if record.timeline.model == "flit":
+        return "starts, deliveries, policies, bounds and flits of every link hold"
+    if record.timeline.rates is None:
+        return "starts, deliveries, policies and bounds hold; rates were not kept"
+    return "starts, deliveries, policies, bounds and the rates at every time hold"
+
+
+# Facts of machines, patterns and schedules
 
 Summary = Mapping[str, Any]
 """The keys of `compile --json`."""

@@ -25,13 +25,18 @@ from conset.report.facts import (
     machine_facts,
     pattern_label,
     schedule_facts,
+    volume_text,
 )
-from conset.report.outcome import volume_text
 from conset.report.page import anchor, write_sections
 from conset.report.pattern import picture_pattern
 from conset.report.program_pictures import NAMES, picture_blocks, picture_message
-from conset.report.schedule import bytes_of_phases, guarantee_rows, phase_cells
-from conset.report.schedule_pictures import picture_phase, picture_schedule
+from conset.report.schedule import (
+    bytes_of_phases,
+    guarantee_rows,
+    phase_cells,
+    picture_phase,
+    picture_schedule,
+)
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.terminal import fitted_table
 from conset.report.timeline import TimelineView, picture_timeline, timeline_facts

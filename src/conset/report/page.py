@@ -34,12 +34,15 @@ from conset.pattern.pattern import Pattern
 from conset.report import style
 from conset.report.facts import (
     TERM_LABELS,
+    bound_facts,
     cost_facts,
     machine_facts,
     pattern_facts,
+    prediction_facts,
+    prediction_section,
     schedule_facts,
+    verified_text,
 )
-from conset.report.outcome import bound_facts, prediction_facts, prediction_section, verified_text
 from conset.report.pattern import rank_grid
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.timeline import TimelineView, timeline_facts

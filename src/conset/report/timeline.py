@@ -34,7 +34,7 @@ from conset.models.usage import (
 )
 from conset.models.workload import Workload
 from conset.report import style
-from conset.report.outcome import computation_facts
+from conset.report.facts import computation_facts
 from conset.report.pattern import block_of
 from conset.report.sections import Fact, Part, Section
 from conset.report.terminal import ROWS, section_text
