@@ -284,11 +284,11 @@ def summary_table(items: Sequence[Item]) -> RichTable:
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> RichTable:
+    from rich import box
     from rich.markup import escape
+    from rich.table import Table as RichTable
 
-    from conset.report.terminal import plain_table
-
-    table = plain_table()
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate(columns):
         number = all(not isinstance(row[k], str) for row in rows)
         table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
