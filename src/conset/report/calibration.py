@@ -169,8 +169,11 @@ def draw_lone(found: Calibration) -> style.Figure:
     style.log_axis(left, "y", "time [us]")
     _log_ticks(left)
     left.set_title("A message alone")
-    right.set(xlabel="messages of 8 B at once", ylabel="time [us]")
-    right.set_title("Small messages under way at once")
+    right.set(
+        xlabel="messages of 8 B at once",
+        ylabel="time [us]",
+        title="Small messages under way at once",
+    )
     right.set_ylim(bottom=0)
     left.legend()
     right.legend()
@@ -267,15 +270,23 @@ def draw_contention(contention: Contention) -> style.Figure:
     count, over = (np.array(column) for column in zip(*contention.sharing, strict=True))
     left.plot(count, over, "o-", color=style.ACCENT, ms=4, lw=1.2)
     left.axhline(1, color=style.BOUND, lw=1)
-    left.set(xlabel="messages through one link", ylabel="time / fair time")
-    left.set(title="Messages that share a link", ylim=(0, max(1.3, float(over.max()) * 1.1)))
+    left.set(
+        xlabel="messages through one link",
+        ylabel="time / fair time",
+        title="Messages that share a link",
+        ylim=(0, max(1.3, float(over.max()) * 1.1)),
+    )
     left.grid(visible=True)
     places = np.arange(len(contention.pressure))
     if places.size:
         right.bar(places, contention.pressure, color=style.ACCENT, width=0.5)
         right.axhline(1, color=style.BOUND, lw=1)
-        right.set(xticks=places, xlabel="place", ylabel="time / fair time")
-        right.set_title("Behind a message that is held up further on")
+        right.set(
+            xticks=places,
+            xlabel="place",
+            ylabel="time / fair time",
+            title="Behind a message that is held up further on",
+        )
     else:
         right.set_axis_off()
     return figure

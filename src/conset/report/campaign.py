@@ -486,12 +486,11 @@ def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
         results: cases of one fabric.
         fabric: its name.
     """
-    figure = style.new_figure(11, 2.3 + 0.62 * len(results))
     times = "medians and 95 % intervals"
     if results[0].simulated:
         times = f"simulated by {results[0].decides}"
     title = f"{fabric}: time over that of posting everything"
-    style.headline(figure, title, f"left of 1 is faster; {times}")
+    figure = style.new_figure(11, 2.3 + 0.62 * len(results), title, f"left of 1 is faster; {times}")
     axes = figure.subplots()
     shown = [min(result.to_naive(each).median, MOST) for result in results for each in result.timed]
     right = min(max([1.12, *shown]) * 1.06, MOST * 1.03)
@@ -618,9 +617,8 @@ def picture_errors(results: Sequence[CaseResult], fabric: str) -> style.Figure:
         against = f"simulated by {first.decides}"
         by_models = [by for by in predictors(results) if by not in (FORMULA, first.decides)]
         shown = [FORMULA, *by_models[:1]]
-    figure = style.new_figure(11, 4.9)
     what = "every schedule of every case; the band is ±10 %"
-    style.headline(figure, f"{fabric}: predicted beside {against}", what)
+    figure = style.new_figure(11, 4.9, f"{fabric}: predicted beside {against}", what)
     panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
     values: list[float] = []
     for axes, by in zip(panels, shown, strict=True):

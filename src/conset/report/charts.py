@@ -84,13 +84,11 @@ class Panel:
 
     def draw(self, axes: style.Axes, most: int, shown: set[str]) -> None:
         """Draw the lines, in `most` colours; the legend where it has names that `shown` lacks."""
-        labels = {"x": self.x, "y": self.y}
+        axes.set(title=self.title, xlabel=self.x, ylabel=self.y)
         if self.log_x is not None:
-            axes.set_xscale("log", base=self.log_x)
-            labels["x"] += style.LOGARITHMIC
+            style.log_axis(axes, "x", self.x, self.log_x)
         if self.log_y:
-            axes.set_yscale("log")
-            labels["y"] += style.LOGARITHMIC
+            style.log_axis(axes, "y", self.y)
         for line, colour in zip(self.lines, colours_of(self.lines), strict=True):
             _draw_line(axes, line, colour, most)
         if len(self.ticks[0]):
@@ -102,7 +100,6 @@ class Panel:
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         if self.log_y:
             style.plain_log_ticks(axes.yaxis)
-        axes.set(title=self.title, xlabel=labels["x"], ylabel=labels["y"])
         axes.grid(axis="both")
         names = {line.name for line in self.lines if line.name}
         if names - shown:
@@ -232,8 +229,7 @@ def picture_charts(
     """
     columns = min(columns, len(panels))
     rows = ceil(len(panels) / columns)
-    figure = style.new_figure(max(width * columns, 7.0), height * rows + 0.8)
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(max(width * columns, 7.0), height * rows + 0.8, title, subtitle)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     counts = [len(panel.series) for panel in panels if isinstance(panel, Bars)]
     counts += [1 + max(colours_of(p.lines), default=0) for p in panels if isinstance(p, Panel)]

@@ -180,8 +180,7 @@ def picture_compare(rows: Sequence[Row], *, title: str, subtitle: str = "") -> s
     """
     ways = [describe_way(row) for row in rows]
     lines = 2 if any(ways) else 1
-    figure = style.new_figure(10, 1.7 + (0.3 + 0.12 * lines) * max(len(rows), 2))
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(10, 1.7 + (0.3 + 0.12 * lines) * max(len(rows), 2), title, subtitle)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
     place = np.arange(len(rows))
     _draw_times(left, rows, place)
@@ -360,8 +359,9 @@ def picture_simulated(
         subtitle: second line.
     """
     columns = columns_of(rows, models)
-    figure = style.new_figure(10, 1.9 + max(len(rows), 2) * (BAR_INCH * len(columns) + 0.16))
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(
+        10, 1.9 + max(len(rows), 2) * (BAR_INCH * len(columns) + 0.16), title, subtitle
+    )
     axes = figure.subplots()
     times = [[time_of(row, column) or np.nan for column in columns] for row in rows]
     _draw_bars(axes, rows, columns, np.array(times).reshape(-1, len(columns)))

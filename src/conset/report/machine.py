@@ -218,9 +218,10 @@ def picture_machine(machine: Machine) -> style.Figure:
     else:
         height = max(WIDTH * 0.62 * ratio + 0.9, LINE_IN * (sum(lines) + 4) + 0.8)
         height = np.clip(height, 3.2, 7.4)
-    figure = style.new_figure(WIDTH, float(height))
     network = describe_network(topology)
-    style.headline(figure, machine.name, f"{network}, routing {machine.routing.rule}")
+    figure = style.new_figure(
+        WIDTH, float(height), machine.name, f"{network}, routing {machine.routing.rule}"
+    )
     if below:
         layout: Any = [["network", "network"], ["machine", "costs"]]
         above = figure.get_figheight() - 0.74 - room

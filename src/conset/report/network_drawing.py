@@ -424,8 +424,10 @@ def _frame_plan(axes: style.Axes, plan: Plan) -> None:
     highest = max([top, *(note.y + 0.1 * unit for note in plan.notes)])
     lowest = min([bottom, *(note.y - 0.1 * unit for note in plan.notes)])
     side = 0.75 if outside else 0.3
-    axes.set_xlim(left - (room + side) * unit, right + side * unit)
-    axes.set_ylim(lowest - (0.12 + below) * unit, highest + (0.1 + over) * unit)
+    axes.set(
+        xlim=(left - (room + side) * unit, right + side * unit),
+        ylim=(lowest - (0.12 + below) * unit, highest + (0.1 + over) * unit),
+    )
     look: dict[str, Any] = {
         "facecolor": BAND,
         "edgecolor": BAND_EDGE,

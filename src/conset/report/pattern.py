@@ -139,9 +139,8 @@ def _histograms(pattern: Pattern) -> list[str]:
 
 def picture_pattern(pattern: Pattern) -> style.Figure:
     """Draw the matrix, messages and bytes of ranks, and how large messages are."""
-    figure = style.new_figure(10, 6.4)
     local = f", {format_size(pattern.local_bytes)} local" if pattern.local_bytes else ""
-    style.headline(figure, pattern.name, describe_pattern(pattern) + local)
+    figure = style.new_figure(10, 6.4, pattern.name, describe_pattern(pattern) + local)
     layout: Any = [["matrix", "degree"], ["matrix", "bytes"], ["matrix", "size"]]
     panels: Any = figure.subplot_mosaic(layout, width_ratios=(1.5, 1))
     grid = rank_grid(pattern.ranks, pattern.source, pattern.target, pattern.size, CELLS)

@@ -71,14 +71,14 @@ def picture_blocks(program: Program, over_time: Switching) -> style.Figure:
     kinds = _kinds(program, over_time)
     below = 0.75 + 0.2 * max(1, min(len(kinds), TAKEN))
     above = float(np.clip(0.9 + 0.21 * sum(rows) + 0.1 * len(rows), 1.8, 6.5))
-    figure = style.new_figure(10, above + below + 0.9)
     terms, counted = over_time.prediction.terms, over_time.parts.count
     contexts = count_of(program.figures()["contexts"], "context")
     switches = f"{count_of(counted, 'switch', 'switches')} between {contexts}"
     parts = ", ".join(f"{NAMES[name]} {format_time(terms[name])}" for name in PARTS[1:])
     drain, transfer = format_time(over_time.parts.drain_s), format_time(terms["transfer"])
-    style.headline(
-        figure,
+    figure = style.new_figure(
+        10,
+        above + below + 0.9,
         f"{count_of(len(program.stages), 'block')} on {program.machine.name}: {switches}",
         f"{format_time(over_time.prediction.time_s)} by formula: {parts}, transfer {transfer} "
         f"(of it drain {drain})",
@@ -384,14 +384,14 @@ def picture_message(program: Program, message: int | None = None) -> style.Figur
     step = max(drawn, 1.5) + TITLE_IN + CAPTION_IN
     width = PANEL_IN * columns + COUNTS_IN
     height = HEAD_IN + max(step * -(-len(moves) // columns), 3.6)
-    figure = style.new_figure(width, height)
     bundles = [paths.bundles(stage) for stage in range(paths.stages)]
     ends = int(pattern.source[message]), int(pattern.target[message])
     sent = sum(each.pattern.bytes for each in bundles)
     inside = count_of(sum(each.bundles for each in bundles), "bundle")
     volume = f"{sent / max(pattern.bytes, 1):.2f} times the bytes"
-    style.headline(
-        figure,
+    figure = style.new_figure(
+        width,
+        height,
         f"The way of message {message}, from rank {ends[0]} to rank {ends[1]}",
         f"{pattern.name} on {program.machine.name}: {count_of(pattern.messages, 'message')} in "
         f"{inside}, {count_of(paths.stages, 'stage')}, {volume}",

@@ -596,7 +596,6 @@ def picture_phase(schedule: Schedule, phase: int) -> style.Figure:
     wide = plan is not None and extent[0] > 1.6 * extent[1]
     room = 1.2 if plan is not None else 0.9
     height = float(np.clip((7.4 if wide else 6.6) * extent[1] / extent[0] + room, 3.4, 7.6))
-    figure = style.new_figure(10, height)
     size = format_size(int(schedule.size[routes.transfers].sum()))
     load, sample = int(routes.load.max(initial=0)), sample_note(schedule)
     ports_only = topology.kind == "crossbar"
@@ -606,7 +605,9 @@ def picture_phase(schedule: Schedule, phase: int) -> style.Figure:
     use += " in one sample of its routes" if sample else ""
     sent = f"{pattern_label(schedule)}{count_of(routes.count, 'transfer')}, {size}, {use}"
     of = f"phase {phase} of {schedule.phases:,}"
-    style.headline(figure, f"{schedule.method} on {schedule.machine.name}: {of}", sent)
+    figure = style.new_figure(
+        10, height, f"{schedule.method} on {schedule.machine.name}: {of}", sent
+    )
     left, right = figure.subplots(1, 2, width_ratios=(3.2 if wide else 2.1, 1))
     colours, shared = style.spread_colours(routes.count), load > 1
     if ports_only:
@@ -790,7 +791,6 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> styl
         schedule: what to draw.
         summary: the keys of `compile --json`; brings the bound into title and panels.
     """
-    figure = style.new_figure(10, 6)
     pattern, bound = schedule.pattern, (summary or {}).get("bound") or {}
     title = f"{schedule.method} on {schedule.machine.name}: {count_of(schedule.phases, 'phase')}"
     least, messages = bound.get("phases"), count_of(pattern.messages, "message")
@@ -798,7 +798,7 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> styl
     second = f"{pattern_label(schedule)}{messages}, {format_size(pattern.bytes)}"
     if bound.get("phases_witness"):
         second += f" · bound: {bound['phases_witness']}"
-    style.headline(figure, title, second)
+    figure = style.new_figure(10, 6, title, second)
     layout: Any = [["matrix", "transfers"], ["matrix", "load"], ["matrix", "bytes"]]
     panels: Any = figure.subplot_mosaic(layout, width_ratios=(1.22, 1))
     _draw_matrix(panels["matrix"], schedule)

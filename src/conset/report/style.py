@@ -174,11 +174,14 @@ def check_picture_path(path: Path) -> None:
         raise UsageError(f"{path}: a picture ends in {' or '.join(FORMATS)}, given '{path.suffix}'")
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of `width` × `height` inches whose axes arrange themselves."""
+def new_figure(width: float, height: float, title: str = "", subtitle: str = "") -> Figure:
+    """A figure of `width` × `height` inches whose axes arrange themselves, with a headline."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if title:
+        headline(figure, title, subtitle)
+    return figure
 
 
 def headline(figure: Figure, title: str, subtitle: str = "") -> None:

@@ -123,8 +123,7 @@ def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") ->
     """Draw for each size times of every pair, the best marked, bounds and estimates as lines."""
     columns = min(len(curves), 2)
     rows = -(-len(curves) // columns)
-    figure = style.new_figure(10 if columns == 1 else 13, 1.2 + 4.3 * rows)
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(10 if columns == 1 else 13, 1.2 + 4.3 * rows, title, subtitle)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in panels[len(curves) :]:
         axes.set_visible(False)
@@ -270,8 +269,7 @@ def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -
         title: first line.
         subtitle: a second, quieter line.
     """
-    figure = style.new_figure(11.5, 5.4)
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(11.5, 5.4, title, subtitle)
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     names = list(dict.fromkeys(row.name for row in rows))
     stages = [name for name in names if name.endswith(("stage", "stages"))]
@@ -370,8 +368,10 @@ def _draw_volumes(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> N
     style.log_axis(axes, "y", "time")
     axes.minorticks_off()
     _time_ticks(axes, min(bound_s, *times), max(times) * 1.1)
-    axes.set_xlabel("volume: bytes sent over bytes delivered")
-    axes.set_title(f"latency against volume, {format_size(size)}")
+    axes.set(
+        xlabel="volume: bytes sent over bytes delivered",
+        title=f"latency against volume, {format_size(size)}",
+    )
     # names in a column, in the order of the times, none on another; thin lines lead to them
     x = most + 0.14 * room
     low, high = (float(np.log(end)) for end in axes.get_ylim())
@@ -507,8 +507,9 @@ def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> styl
         subtitle: second line.
     """
     rows, columns = len(regions.degrees), len(regions.sizes)
-    figure = style.new_figure(max(7.5, 1.6 + 0.72 * columns), 2.2 + 0.62 * max(rows, 3))
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(
+        max(7.5, 1.6 + 0.72 * columns), 2.2 + 0.62 * max(rows, 3), title, subtitle
+    )
     axes = figure.subplots()
     names, one = names_of(regions), bool(describe_winner(regions))
     # what is best somewhere: in the order of the methods, then by contention
@@ -532,8 +533,10 @@ def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> styl
     axes.set_xticks(np.arange(columns), [format_size(size) for size in regions.sizes])
     axes.set_yticks(np.arange(rows), row_names(regions))
     compared = textwrap.wrap(describe_comparison(regions), int(12 * figure.get_figwidth()))
-    axes.set_xlabel("\n".join(["message size", *compared]))
-    axes.set_ylabel("machine" if regions.machines else "messages per rank")
+    axes.set(
+        xlabel="\n".join(["message size", *compared]),
+        ylabel="machine" if regions.machines else "messages per rank",
+    )
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return figure
@@ -582,8 +585,7 @@ def latency_lines(curve: LoadCurve) -> list[str]:
 
 def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> style.Figure:
     """Draw mean and 99th percentile of latency, and the load carried, over the load offered."""
-    figure = style.new_figure(9, 6.6)
-    style.headline(figure, title, subtitle)
+    figure = style.new_figure(9, 6.6, title, subtitle)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     load, accepted, mean, p99 = (
         np.array([getattr(point, name) for point in curve.points])
@@ -618,8 +620,11 @@ def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> styl
         linewidth=1.1,
         linestyle=":",
     )
-    upper.set(ylim=(0, ROOM * curve.zero_load), ylabel="latency [cycles]")
-    upper.set_title("from release to delivery")
+    upper.set(
+        ylim=(0, ROOM * curve.zero_load),
+        ylabel="latency [cycles]",
+        title="from release to delivery",
+    )
     caption, where = f"a cycle is {format_time(curve.cycle_s)}", upper.transAxes
     upper.text(1, 1.02, caption, transform=where, ha="right", color=style.QUIET)
     lower.plot(
@@ -762,14 +767,13 @@ def picture_overhead(
         sync: as it was asked for.
         compute: `all` or `one`.
     """
-    figure = style.new_figure(11, 5.0)
     first = found[0][2]
     how = f"executions by {first.by}, scheduling measured here"
     if first.is_measured:
         how = f"measured, {first.by}"
     title = f"{method} at run time: what it costs, and when it has paid"
     of = f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {COMPUTED[compute]}"
-    style.headline(figure, title, of)
+    figure = style.new_figure(11, 5.0, title, of)
     over, pays = figure.subplots(1, 2)
     degrees, sizes = sorted({each[0] for each in found}), sorted({each[1] for each in found})
     for k, degree in enumerate(degrees):

@@ -392,8 +392,7 @@ def simulation_section(timeline: Timeline, machine: Machine) -> Section:
 def picture_timeline(view: TimelineView) -> style.Figure:
     """Draw ranks over time, and links below where the machine is known."""
     loads = view.usage is not None and view.usage.busiest >= 0
-    figure = style.new_figure(10, 8.6 if loads else 6.4)
-    style.headline(figure, *view.headlines())
+    figure = style.new_figure(10, 8.6 if loads else 6.4, *view.headlines())
     heights = (4.6, 1.25, 1.25, 1.45) if loads else (4.6, 1.3)
     panels: Any = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     top = view.timeline.time_s
