@@ -314,14 +314,25 @@ def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
     parts, notes = [], []
     if run.results:
         rows = [case_cells(result, with_machine=True) for result in run.results]
-        columns = {**_same("case", "choice"), timed_as(run.results): "time", "error": "predicted"}
-        columns |= {"posting everything": "posting", "MPI's time": "MPI's own"}
-        columns |= {**_same("/ posting"), "short verdict": "verdict"}
+        columns = {
+            **_same("case", "choice"),
+            timed_as(run.results): "time",
+            "error": "predicted",
+            "posting everything": "posting",
+            "MPI's time": "MPI's own",
+            **_same("/ posting"),
+            "short verdict": "verdict",
+        }
         wrong = [k for k, result in enumerate(run.results) if not result.is_right]
         parts.append(Part(table=_table(rows, columns, ("case", "choice", "short verdict"), wrong)))
-        heads = {**_same("fabric", "cases", "right"), "largest / best": "worst"}
-        heads |= {"order pays": "pays in", **_same("/ posting", "/ MPI's own")}
-        heads |= {"error, all": "errors", **_same("by formula")}
+        heads = {
+            **_same("fabric", "cases", "right"),
+            "largest / best": "worst",
+            "order pays": "pays in",
+            **_same("/ posting", "/ MPI's own"),
+            "error, all": "errors",
+            **_same("by formula"),
+        }
         summaries = [summary_cells(each) for each in summarize_campaign(run.results)]
         parts.append(Part(headline_of(run.results), table=_table(summaries, heads, ("fabric",))))
     lines = [f"{name}: {failure_text(error)}" for name, error in run.failures.items()]
@@ -404,8 +415,8 @@ def write_campaign_page(
 def _section(fabric: str, summary: FabricSummary, results: Sequence[CaseResult]) -> Section:
     machines = len({result.case.machine for result in results}) > 1
     rows = [case_cells(result, with_machine=machines, short=True) for result in results]
-    columns = {**_same("case", "choice", "predicted", timed_as(results))}
-    columns |= {
+    columns = {
+        **_same("case", "choice", "predicted", timed_as(results)),
         "posting everything": "posting",
         **_same("/ posting", "verdict", "best", "MPI's own"),
     }

@@ -20,7 +20,7 @@ from conset.base.units import count_of, format_rate
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.report import style
-from conset.report.network_layout import Plan, plan_of, positions
+from conset.report.network_layout import Floats, Plan, plan_of, positions
 
 LABELLED = 300
 """Largest number of nodes whose numbers are written."""
@@ -44,7 +44,6 @@ MOST_INSIDE = 9
 NAMED = 80
 """Most nodes whose names stand below them."""
 
-Floats = NDArray[np.float64]
 Key = tuple[list[Any], list[str]]
 """Lines and the name of each."""
 

@@ -32,7 +32,6 @@ from conset.machine.network.routing import Planes, is_tree, planes_of
 from conset.machine.network.topology import Topology
 
 Floats = NDArray[np.float64]
-Positions = Floats
 Ints = NDArray[np.int64]
 
 ENDPOINTS = 150
@@ -50,7 +49,7 @@ Larger ones stand on a circle.
 """
 
 
-def positions(topology: Topology) -> Positions:
+def positions(topology: Topology) -> Floats:
     """shape=(nodes, 2): the place of each node; neighbours stand about 1 apart, y grows upwards."""
     if topology.kind == "hypercube":
         return _hypercube(topology.dimensions)
@@ -61,12 +60,12 @@ def positions(topology: Topology) -> Positions:
     return _box(topology)
 
 
-def _circle(nodes: int) -> Positions:
+def _circle(nodes: int) -> Floats:
     angle = np.pi / 2 - 2 * np.pi * np.arange(nodes) / nodes
     return max(nodes / (2 * np.pi), 0.5) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def _box(topology: Topology) -> Positions:
+def _box(topology: Topology) -> Floats:
     at = topology.coordinates.astype(np.float64)
     sides = topology.sides
     if len(sides) == 1:
@@ -96,10 +95,10 @@ def _depth_step(layers: int) -> tuple[float, float]:
     return float(x[best]), float(y[best])
 
 
-def _hypercube(bits: int) -> Positions:
+def _hypercube(bits: int) -> Floats:
     node = np.arange(1 << bits)
     if bits <= len(_CUBE):
-        corner: Positions = ((node[:, None] >> np.arange(bits)) & 1) @ _CUBE[:bits]
+        corner: Floats = ((node[:, None] >> np.arange(bits)) & 1) @ _CUBE[:bits]
         return corner
     low = ceil(bits / 2)
     row, column = node >> low, node & ((1 << low) - 1)
@@ -116,7 +115,7 @@ def _gray_place(code: NDArray[np.int64]) -> NDArray[np.int64]:
     return place
 
 
-def _graph(topology: Topology) -> Positions:
+def _graph(topology: Topology) -> Floats:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
@@ -133,7 +132,7 @@ def _graph(topology: Topology) -> Positions:
     place = separated(_majorized(_scaled(far), far), 0.6)
     # lying along its longer axis: pictures are wider than high
     place = place - place.mean(axis=0)
-    turned: Positions = place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]
+    turned: Floats = place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]
     return turned * np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1, 1)
 
 
@@ -158,7 +157,7 @@ def _levels(topology: Topology) -> NDArray[np.int64] | None:
     return level
 
 
-def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
+def _layered(topology: Topology, level: NDArray[np.int64]) -> Floats:
     """Endpoints at the bottom, switches above what they join.
 
     In the order of its mean place.
@@ -185,7 +184,7 @@ def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
     return place
 
 
-def separated(place: Positions, least: float, sweeps: int = 80) -> Positions:
+def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
     """Pairs nearer than `least` pushed apart, as far as so many sweeps do it.
 
     Twins otherwise lie on each other.
@@ -203,7 +202,7 @@ def separated(place: Positions, least: float, sweeps: int = 80) -> Positions:
     return place
 
 
-def _scaled(far: NDArray[np.float64]) -> Positions:
+def _scaled(far: NDArray[np.float64]) -> Floats:
     """Classical scaling: the start; a small spiral keeps twins (equal distances to all) apart."""
     square = far**2
     inner = -(square - square.mean(0) - square.mean(1)[:, None] + square.mean()) / 2
@@ -212,11 +211,11 @@ def _scaled(far: NDArray[np.float64]) -> Positions:
     # the sign of an eigenvector is the library's choice: make the largest entry positive
     place *= np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])
     turn = np.arange(len(far)) * 2.399963
-    apart: Positions = place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    apart: Floats = place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     return apart
 
 
-def _majorized(place: Positions, far: NDArray[np.float64], sweeps: int = 120) -> Positions:
+def _majorized(place: Floats, far: NDArray[np.float64], sweeps: int = 120) -> Floats:
     """Guttman transforms with weights 1 / distance².
 
     Near pairs are so kept at their distance first.
@@ -493,8 +492,8 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
     width = max(float(np.ptp(place[members, 0])), 3.0)
     top = int(level.max())
     rise = max(1.6, 0.42 * width / max(2, top - base))
-    for height in range(base, top + 1):
-        row = np.flatnonzero(level == height)
+    rows = [np.flatnonzero(level == height) for height in range(base, top + 1)]
+    for height, row in enumerate(rows, base):
         place[row, 1] = (height - base) * rise
         if height == base:
             place[members, 1] += lift
@@ -524,18 +523,12 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
         _short(topology, node) if node >= topology.endpoints else str(node)
         for node in range(topology.nodes)
     )
-    seen = (level >= base)[:]
-    notes = []
+    seen = level >= base
     left = float(place[seen, 0].min()) - (1.0 if len(np.unique(group)) > 1 else 0.8)
-    for height in range(base, top + 1):
-        row = np.flatnonzero(level == height)
-        notes.append(
-            Note(
-                left,
-                (height - base) * rise,
-                f"{row.size:,} {kind_of(topology, int(row[0]), row.size)}",
-            )
-        )
+    notes = [
+        Note(left, k * rise, f"{row.size:,} {kind_of(topology, int(row[0]), row.size)}")
+        for k, row in enumerate(rows)
+    ]
     return replace(
         plan,
         text=text,

@@ -366,12 +366,16 @@ def _colour(share: float) -> str:
     return "#" + "".join(f"{round(float(x)):02x}" for x in mixed)
 
 
-register_form(Pattern, pattern_html)
-register_form(Machine, machine_html)
-register_form(Schedule, schedule_html)
-register_form(Bounds, bounds_html)
-register_form(StageBounds, stage_bounds_html)
-register_form(Prediction, prediction_html)
-register_form(Timing, timing_html)
-register_form(Verification, verification_html)
-register_form(Timeline, timeline_html)
+CARDS: dict[type, Callable[[Any], str]] = {
+    Pattern: pattern_html,
+    Machine: machine_html,
+    Schedule: schedule_html,
+    Bounds: bounds_html,
+    StageBounds: stage_bounds_html,
+    Prediction: prediction_html,
+    Timing: timing_html,
+    Verification: verification_html,
+    Timeline: timeline_html,
+}
+for noun, form_of in CARDS.items():
+    register_form(noun, form_of)

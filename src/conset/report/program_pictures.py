@@ -29,7 +29,7 @@ from conset.machine.network.routing import planes_of
 from conset.models.phases_over_time import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
-from conset.report.network_layout import Positions, plan_of, positions
+from conset.report.network_layout import Floats, plan_of, positions
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
 
@@ -342,7 +342,7 @@ def moves_of(paths: Paths, message: int) -> tuple[Move, ...]:
     return tuple(found)
 
 
-def rank_places(program: Program) -> Positions:
+def rank_places(program: Program) -> Floats:
     """Return where ranks are drawn, shape=(ranks, 2): at their nodes, or on a grid.
 
     On a grid where they share nodes, and of large networks.
@@ -412,7 +412,7 @@ def picture_message(program: Program, message: int | None = None) -> style.Figur
 
 
 def _draw_stage(
-    axes: style.Axes, paths: Paths, move: Move, place: Positions, ends: tuple[int, int]
+    axes: style.Axes, paths: Paths, move: Move, place: Floats, ends: tuple[int, int]
 ) -> None:
     style.plain(axes)
     low, high = place.min(axis=0) - 0.55, place.max(axis=0) + 0.55
@@ -454,7 +454,7 @@ def _draw_stage(
 
 
 def _curves(
-    place: Positions, source: NDArray[Any], target: NDArray[Any], points: int = 17
+    place: Floats, source: NDArray[Any], target: NDArray[Any], points: int = 17
 ) -> NDArray[np.float64]:
     """Return arcs to the right of the straight line, shape=(bundles, points, 2)."""
     turn = np.linspace(0, 1, points)[None, :, None]
@@ -490,7 +490,7 @@ def _arrow(
 
 def _draw_ranks(
     axes: style.Axes,
-    place: Positions,
+    place: Floats,
     radius: float,
     given: NDArray[Any],
     wanted: NDArray[Any],

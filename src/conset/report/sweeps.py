@@ -287,9 +287,17 @@ def _draw_times(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> Non
     for name in dict.fromkeys(row.name for row in rows):
         own = [row for row in rows if row.name == name]
         colour, marker = looks[name]
-        look: Any = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8}
-        look["linestyle"] = "--" if marker == ASKED else "-"
-        axes.plot([r.size for r in own], [r.time_s for r in own], label=name, zorder=3, **look)
+        axes.plot(
+            [row.size for row in own],
+            [row.time_s for row in own],
+            label=name,
+            zorder=3,
+            color=colour,
+            marker=marker,
+            markersize=5,
+            linewidth=1.8,
+            linestyle="--" if marker == ASKED else "-",
+        )
     bound = dict(sorted({row.size: row.bound_s for row in rows}.items()))
     sizes, limit = list(bound), {"color": style.BOUND, "linewidth": 1.5}
     axes.plot(sizes, list(bound.values()), label="bound, any stages", **limit)  # type: ignore[arg-type]
