@@ -263,7 +263,12 @@ def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
             rounds * each + problem.more_groups(rounds, phases),
             f"{busiest}, {format_time(each)} each",
         )
-    terms = _rank_rounds(problem)
+    alone = np.ascontiguousarray(problem.alone)  # with the set-up of its phase
+    order = np.argsort(-alone, kind="stable").astype(np.int32)
+    send, receive, link = _at_once(problem)
+    terms = _core.rank_rounds(
+        problem.network, problem.source, problem.target, order, alone, send, receive, link
+    )
     spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
     return BoundValue(
         float(terms.sum()) + problem.more_groups(terms.size, phases),
@@ -303,15 +308,6 @@ def _count_rounds(problem: BoundProblem) -> tuple[int, str]:
         found.append((int(groups[at]), witness, int(link[at] if link.size > 1 else link[0])))
     rounds, witness, limit = max(found, key=lambda f: f[0])
     return rounds, f"{witness}, {limit if limit < NO_LIMIT else 'all'} between barriers"
-
-
-def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
-    alone = np.ascontiguousarray(problem.alone)  # with the set-up of its phase
-    order = np.argsort(-alone, kind="stable").astype(np.int32)
-    send, receive, link = _at_once(problem)
-    return _core.rank_rounds(
-        problem.network, problem.source, problem.target, order, alone, send, receive, link
-    )
 
 
 def bound_flit_time(schedule: Schedule) -> Candidate:

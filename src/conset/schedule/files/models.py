@@ -107,7 +107,9 @@ def _line(model: type[Table], error: Mapping[str, Any]) -> str:
         return text if isinstance(error["ctx"]["error"], SaidError) else f"{place}: {text}"
     if kind in _BOUNDS:
         bound, words = _BOUNDS[kind]
-        none = ", or null for none" if _may_be_null(model, path) else ""
+        field = table_at(model, path).model_fields[str(path[-1])]
+        may_be_null = type(None) in classes_of(field.annotation)
+        none = ", or null for none" if may_be_null else ""
         return f"{place} = {shown(given)}: must be {words} {error['ctx'][bound]}{none}"
     if kind in _OBJECTS:
         return f"{place}: an object is required, given {shown(given)}"
@@ -140,11 +142,6 @@ def _place(model: type[Table], path: tuple[Any, ...]) -> str:
 def _dotted(path: Collection[Any]) -> str:
     """`blocks[2].repeat`."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-
-
-def _may_be_null(model: type[BaseModel], path: tuple[Any, ...]) -> bool:
-    field = table_at(model, path).model_fields[str(path[-1])]
-    return type(None) in classes_of(field.annotation)
 
 
 Schema = dict[str, Any]
