@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.base.errors import UsageError
-from conset.base.options import python_interface, with_fields
+from conset.base import UsageError, python_interface, with_fields
 from conset.base.stopping import keyboard_interrupts
 from conset.bounds import Bounds, bound_schedule
 from conset.bounds import bound as bound_pattern

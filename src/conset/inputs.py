@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from conset.base import InputError, UsageError, python_interface
 from conset.base.arrays import check_range, frozen_ints
-from conset.base.errors import InputError, UsageError
-from conset.base.options import python_interface
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_topology, parse_machine

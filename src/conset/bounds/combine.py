@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.units import count_of, format_time
+from conset.base import InputError, UsageError, count_of, format_time, unknown_name
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time

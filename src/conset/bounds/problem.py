@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import InputError, count_of
 from conset.base.arrays import Floats
-from conset.base.errors import InputError
 from conset.base.stopping import workers
-from conset.base.units import count_of
 from conset.machine.costs import Costs, Limits, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops

@@ -35,9 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import NoScheduleError, UsageError, count_of, format_time
 from conset.base.arrays import ValueObject
-from conset.base.errors import NoScheduleError, UsageError
-from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.problem import require_nodes
 from conset.bounds.relays import (

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from conset.base.errors import UsageError
-from conset.base.files import require_replaceable
-from conset.base.units import parse_time
+from conset.base import UsageError, parse_time, require_replaceable
 from conset.cli.inputs import one_speaks, refuse_ranks
 from conset.cli.options import JsonOption, MpiexecOption, SeedOption, opt, spelled
 from conset.cli.output import print_json, print_sections, progress

@@ -12,10 +12,15 @@ from typing import Annotated, Any
 
 import typer
 
-from conset.base.errors import MissingExtraError, UsageError, unknown_name
-from conset.base.files import replacing, require_replaceable
+from conset.base import (
+    MissingExtraError,
+    UsageError,
+    parse_time,
+    replacing,
+    require_replaceable,
+    unknown_name,
+)
 from conset.base.stopping import STOPPED, Ended
-from conset.base.units import parse_time
 from conset.cli.options import JsonOption, opt, refuse
 from conset.cli.output import print_json, print_sections, progress
 from conset.report.campaign import campaign_markdown, campaign_section, write_campaign_page

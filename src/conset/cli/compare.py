@@ -12,9 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import run
-from conset.base.errors import InputError, UsageError, VerificationError
-from conset.base.files import require_replaceable
-from conset.base.units import count_of
+from conset.base import InputError, UsageError, VerificationError, count_of, require_replaceable
 from conset.cli.compare_charts import (
     Compared,
     compare_curves,

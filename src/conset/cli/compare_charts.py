@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from conset.base.errors import ConsetError, UsageError, unknown_name
-from conset.base.units import parse_size
+from conset.base import ConsetError, UsageError, parse_size, unknown_name
 from conset.cli.output import progress
 from conset.compilation.candidates import candidates
 from conset.compilation.options import CompileOptions

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from conset.base.errors import UsageError, VerificationError
-from conset.base.files import require_replaceable
+from conset.base import UsageError, VerificationError, require_replaceable
 from conset.base.stopping import STOPPED, interruptible
 from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
 from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded, opt

@@ -12,9 +12,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from conset.base.errors import ConsetError, UsageError, VerificationError
-from conset.base.options import option
-from conset.base.units import count_of, parse_size
+from conset.base import ConsetError, UsageError, VerificationError, count_of, option, parse_size
 from conset.cli.options import SYNCS, completing, opt, spelled
 from conset.cli.output import progress
 from conset.compilation import options

@@ -18,9 +18,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conset.base import VERSION
-from conset.base.errors import ConsetError, UsageError, unknown_name
-from conset.base.files import written
+from conset.base import VERSION, ConsetError, UsageError, unknown_name, written
 from conset.cli.examples import examples_text
 from conset.cli.output import close_streams, error_object, open_streams
 

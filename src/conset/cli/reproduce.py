@@ -14,8 +14,7 @@ import typer
 
 import conset
 from conset import _core
-from conset.base.errors import UnavailableError, UsageError
-from conset.base.progress import counted
+from conset.base import UnavailableError, UsageError, counted
 from conset.base.stopping import STOPPED, interruptible
 from conset.cli import options as o
 from conset.cli.output import print_json, print_parts, progress

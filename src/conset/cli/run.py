@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import run, run_at_run_time
-from conset.base.errors import UsageError, VerificationError
-from conset.base.units import count_of
+from conset.base import UsageError, VerificationError, count_of
 from conset.cli.inputs import (
     Reading,
     SyncOption,

@@ -12,11 +12,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from conset.base.errors import UsageError
-from conset.base.files import replacing
-from conset.base.options import option
+from conset.base import UsageError, option, parse_size, replacing
 from conset.base.stopping import interruptible
-from conset.base.units import parse_size
 from conset.cli.inputs import manifest_of
 from conset.cli.options import (
     MACHINES,

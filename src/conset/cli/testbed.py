@@ -10,9 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from conset.base.errors import ConsetError, UsageError
-from conset.base.options import option
-from conset.base.units import parse_time
+from conset.base import ConsetError, UsageError, option, parse_time
 from conset.cli.examples import examples_text
 from conset.cli.options import JsonOption, expanded, opt
 from conset.cli.output import print_json, print_plain, progress

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conset.base.errors import InputError, VerificationError
-from conset.base.units import count_of
+from conset.base import InputError, VerificationError, count_of
 from conset.cli.options import FileArgument, JsonOption, opt, refuse
 from conset.cli.output import print_json, progress
 from conset.models.timeline_file import Record, read_record

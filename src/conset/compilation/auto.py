@@ -35,8 +35,7 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.base.errors import NoScheduleError
-from conset.base.progress import Work, work
+from conset.base import NoScheduleError, Work, work
 from conset.base.stopping import workers
 from conset.compilation.candidates import (
     Make,

@@ -16,8 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from conset import _core
-from conset.base.errors import ConsetError, InputError, NoScheduleError
-from conset.base.progress import counted
+from conset.base import ConsetError, InputError, NoScheduleError, counted
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
 from conset.machine.machine import Machine

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.options import check_option, option
+from conset.base import InputError, UsageError, check_option, option, unknown_name
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.methods.paths.table import parse_combine

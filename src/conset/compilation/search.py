@@ -30,8 +30,7 @@ from math import inf, isfinite
 import numpy as np
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.progress import counted
+from conset.base import InputError, NoScheduleError, counted
 from conset.bounds import bound
 from conset.compilation.candidates import CANDIDATES
 from conset.compilation.ranking import (

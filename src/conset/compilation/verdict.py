@@ -20,8 +20,7 @@ from math import inf, isfinite
 from typing import Any
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.units import format_time
+from conset.base import InputError, NoScheduleError, format_time
 from conset.compilation.options import FORMULA
 from conset.compilation.ranking import EQUAL, SLACK, allowed_work, end_time, settings_of
 from conset.compilation.search import Search, error_of, is_measured

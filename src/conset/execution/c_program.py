@@ -18,9 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import InputError, UsageError
-from conset.base.files import replacing, require_replaceable
-from conset.base.units import count_of, format_rate, format_size, format_time
+from conset.base import (
+    InputError,
+    UsageError,
+    count_of,
+    format_rate,
+    format_size,
+    format_time,
+    replacing,
+    require_replaceable,
+)
 from conset.execution.connection_entries import ConnectionEntries
 
 SUFFIX = ".c"

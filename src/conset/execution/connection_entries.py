@@ -26,10 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
+from conset.base import InputError, count_of, python_interface
 from conset.base.flat import FlatValue
-from conset.base.options import python_interface
-from conset.base.units import count_of
 from conset.execution.agreement import agreed, require_same
 from conset.execution.exchange import share_parts
 from conset.execution.open_program import (

@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from conset.base.errors import ExecutionError, InputError
-from conset.base.units import count_of
+from conset.base import ExecutionError, InputError, count_of
 from conset.execution.agreement import (
     POLL_INTERVAL_S,
     ClosedTogether,

@@ -22,8 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.base.errors import ConsetError, InputError, UsageError
-from conset.base.progress import work
+from conset.base import ConsetError, InputError, UsageError, work
 from conset.execution.launcher import (
     end_with_parent,
     explain_end,

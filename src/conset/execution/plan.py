@@ -34,9 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import InputError, UsageError, require_replaceable, unknown_name
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.files import require_replaceable
 from conset.base.flat import PLAN_FILE, FlatValue, read_flat, write_flat
 from conset.schedule.policy import KINDS, Sync, parse_sync
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import InputError, UsageError
-from conset.base.units import count_of
+from conset.base import InputError, UsageError, count_of
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.job import (
     CONNECTED,

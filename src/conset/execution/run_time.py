@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
+from conset.base import ExecutionError, InputError, UsageError, python_interface, unknown_name
 from conset.base.arrays import frozen_ints
-from conset.base.errors import ExecutionError, InputError, UsageError, unknown_name
-from conset.base.options import python_interface
 from conset.execution.agreement import Attempt
 from conset.execution.buffers import (
     Buffer,

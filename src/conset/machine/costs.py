@@ -21,9 +21,16 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import (
+    MAX_SIZE_B,
+    MAX_TIME_S,
+    InputError,
+    MAX_RATE_Bps,
+    MIN_RATE_Bps,
+    UsageError,
+    unknown_name,
+)
 from conset.base.arrays import ValueObject
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps, MIN_RATE_Bps
 
 Tag = Literal[
     "printed",

@@ -43,10 +43,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from conset.base.errors import InputError, UsageError, nearest
-from conset.base.files import require_file
+from conset.base import InputError, UsageError, count_of, nearest, require_file
 from conset.base.toml import Keys, Table, checked_table, keys_at, located, parse_toml, rule_of
-from conset.base.units import count_of
 from conset.machine.costs import Costs, Limits, Provenance
 from conset.machine.machine import Machine, ModeCosts, require_mode
 from conset.machine.network.families import (

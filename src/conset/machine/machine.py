@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import MAX_TIME_S, ConsetError, InputError, UsageError, unknown_name
 from conset.base.arrays import ValueObject, check_offsets, check_range
-from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
-from conset.base.units import MAX_TIME_S
 from conset.machine.costs import Costs, Limits, Steps, Synchronization
 from conset.machine.network.families import FAMILIES, build_family
 from conset.machine.network.routing import (

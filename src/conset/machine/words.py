@@ -33,17 +33,19 @@ from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
 
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.units import (
+from conset.base import (
     MAX_TIME_S,
+    InputError,
     MAX_RATE_Bps,
     MIN_RATE_Bps,
+    UsageError,
     format_rate,
     format_size,
     format_time,
     parse_rate,
     parse_size,
     parse_time,
+    unknown_name,
 )
 from conset.machine.costs import MAX_BLOCKING, SYNCS, Costs, Provenance, Steps, Synchronization
 

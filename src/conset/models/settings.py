@@ -26,8 +26,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from conset.base.errors import UsageError, shortened, unknown_name
-from conset.base.files import whole_number
+from conset.base import UsageError, shortened, unknown_name, whole_number
 from conset.machine.costs import Costs
 from conset.schedule.policy import MAX_IN_FLIGHT
 

@@ -22,8 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import ConsetError, InputError, UsageError
-from conset.base.files import read_archive, replacing, require_file, write_archive
+from conset.base import (
+    ConsetError,
+    InputError,
+    UsageError,
+    read_archive,
+    replacing,
+    require_file,
+    write_archive,
+)
 from conset.base.json_text import header_entry, parse_header, parse_json
 from conset.machine.machine import Machine
 from conset.machine.spec import machine_of_record, with_settings

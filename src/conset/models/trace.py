@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, shortened
-from conset.base.files import require_file, whole_number
+from conset.base import InputError, require_file, shortened, whole_number
 from conset.machine.machine import Machine
 from conset.models.workload import Workload
 

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import MAX_SIZE_B, MAX_TIME_S, InputError
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
-from conset.base.errors import InputError
-from conset.base.units import MAX_SIZE_B, MAX_TIME_S
 from conset.machine.costs import Costs
 from conset.machine.network.topology import Topology
 from conset.schedule.loads import chosen_links

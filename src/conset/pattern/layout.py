@@ -20,10 +20,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import (
+    InputError,
+    UsageError,
+    count_of,
+    read_archive,
+    replacing,
+    require_file,
+    write_archive,
+)
 from conset.base.arrays import ValueObject, check_offsets, check_range, frozen_ints
-from conset.base.errors import InputError, UsageError
-from conset.base.files import read_archive, replacing, require_file, write_archive
-from conset.base.units import count_of
 from conset.pattern.pattern import Pattern
 
 Kind = Literal["ghost", "shared"]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from conset.base import MAX_SIZE_B, InputError
 from conset.base.arrays import ValueObject, distinct_ints, frozen, frozen_ints
-from conset.base.errors import InputError
-from conset.base.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, shortened, unknown_name
-from conset.base.files import require_file
-from conset.base.units import MAX_SIZE_B, parse_size
+from conset.base import (
+    MAX_SIZE_B,
+    InputError,
+    UsageError,
+    parse_size,
+    require_file,
+    shortened,
+    unknown_name,
+)
 from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import Setting
 from conset.pattern.generators.table import COMMON, GENERATORS, Argument, Generator

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from conset.base.errors import UsageError
-from conset.base.files import replacing
+from conset.base import UsageError, replacing
 from conset.report import style
 from conset.report.sections import Section, Table
 

@@ -20,10 +20,8 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 from rich.text import Text
 
-from conset.base.errors import UsageError
-from conset.base.files import replacing
+from conset.base import UsageError, count_of, format_size, format_time, replacing
 from conset.base.notebook import register_form
-from conset.base.units import count_of, format_size, format_time
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
 from conset.machine.machine import Machine

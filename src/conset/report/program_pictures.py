@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import UsageError
-from conset.base.units import count_of, format_size, format_time
+from conset.base import UsageError, count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
 from conset.machine.network.routing import planes_of
 from conset.models.phases_over_time import PARTS, Switching

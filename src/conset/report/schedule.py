@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
-from conset.base.errors import UsageError
-from conset.base.units import (
+from conset.base import (
+    UsageError,
     as_figure,
     count_of,
     format_load,

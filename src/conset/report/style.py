@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import MissingExtraError, UsageError
-from conset.base.files import replacing
+from conset.base import MissingExtraError, UsageError, replacing
 
 if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
     from matplotlib.axes import Axes as Axes

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
-from conset.base.errors import InputError
-from conset.base.units import count_of, format_rate, format_size, format_time
+from conset.base import InputError, count_of, format_rate, format_size, format_time
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, resource_name

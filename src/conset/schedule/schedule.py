@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import MAX_SIZE_B, InputError
 from conset.base.arrays import (
     ValueObject,
     check_offsets,
@@ -17,8 +18,6 @@ from conset.base.arrays import (
     frozen_ints,
     take_rows,
 )
-from conset.base.errors import InputError
-from conset.base.units import MAX_SIZE_B
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern

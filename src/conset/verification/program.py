@@ -32,8 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import UsageError
-from conset.base.units import count_of
+from conset.base import UsageError, count_of
 from conset.machine.machine import Machine
 from conset.schedule.document import (
     MAX_REPEAT,

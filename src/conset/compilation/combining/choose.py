@@ -18,8 +18,7 @@ from itertools import islice
 from typing import Any
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.units import format_time
+from conset.base import InputError, NoScheduleError, format_time
 from conset.compilation.auto import best_trial
 from conset.compilation.combining.candidates import candidates
 from conset.compilation.combining.compile import compile_along

@@ -18,8 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.units import MAX_SIZE_B
+from conset.base import MAX_SIZE_B, InputError, NoScheduleError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
 from conset.compilation.programs.share import number_contexts, share, turns

@@ -20,10 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conset.base.errors import ConsetError, InputError
-from conset.base.files import is_file, require_file
+from conset.base import ConsetError, InputError, is_file, parse_size, require_file
 from conset.base.toml import parse_toml
-from conset.base.units import parse_size
 from conset.compilation.options import CompileOptions
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern

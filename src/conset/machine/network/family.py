@@ -20,9 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, shortened, unknown_name
-from conset.base.files import whole_number
-from conset.base.units import parse_rate
+from conset.base import InputError, UsageError, parse_rate, shortened, unknown_name, whole_number
 from conset.machine.network.routing import MAX_PLANES, Rule
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, Value
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from math import inf, nan
 from typing import Any
 
-from conset.base.errors import InputError, UsageError, shortened
-from conset.base.files import whole_number
-from conset.base.units import count_of
+from conset.base import InputError, UsageError, count_of, shortened, whole_number
 from conset.machine.words import read_rate
 
 MAX_PLACE = 1e9

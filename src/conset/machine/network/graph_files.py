@@ -29,9 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conset.base.errors import InputError, shortened, unknown_name
-from conset.base.files import read_text, whole_number
-from conset.base.units import count_of
+from conset.base import InputError, count_of, read_text, shortened, unknown_name, whole_number
 from conset.machine.network.graph import Graph, GraphBuilder, texts_of
 from conset.machine.network.simulators import read_anynet, read_htsim
 

@@ -47,8 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from conset.base.errors import InputError, shortened, unknown_name
-from conset.base.files import whole_number
+from conset.base import InputError, shortened, unknown_name, whole_number
 from conset.machine.network.graph import Edge, Graph, both_ways
 
 _HEAD = ("nodes", "tiers", "podsize")

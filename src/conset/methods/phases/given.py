@@ -23,9 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from conset.base.errors import ConsetError, InputError, UsageError
-from conset.base.files import require_file
-from conset.base.options import python_interface
+from conset.base import ConsetError, InputError, UsageError, python_interface, require_file
 from conset.machine.costs import Limits
 from conset.methods.phases.problem import (
     ANY,

@@ -13,10 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import (
+    InputError,
+    UsageError,
+    count_of,
+    require_file,
+    shortened,
+    unknown_name,
+    whole_number,
+)
 from conset.base.arrays import frozen_ints
-from conset.base.errors import InputError, UsageError, shortened, unknown_name
-from conset.base.files import require_file, whole_number
-from conset.base.units import count_of
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.methods.placements.site import (

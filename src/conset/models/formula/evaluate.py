@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
-from conset.base.units import count_of, format_size, format_time
+from conset.base import InputError, count_of, format_size, format_time
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine, with_computation
 from conset.machine.network.routes import core_network

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError, UsageError
-from conset.base.progress import counted
+from conset.base import InputError, UsageError, counted
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, route_hops
 from conset.models.flit import cycle_time, flits_of, lanes_of, run_flit

@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import InputError, UsageError, parse_size
 from conset.base.arrays import frozen_ints
-from conset.base.errors import InputError, UsageError
-from conset.base.units import parse_size
 from conset.machine.machine import Machine
 from conset.models.flit import flits_of
 from conset.pattern.pattern import Pattern

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
-from conset.base.units import MAX_SIZE_B
+from conset.base import MAX_SIZE_B, InputError
 from conset.machine.network.topology import Topology
 
 MAX_MESSAGES = int(np.iinfo(np.int32).max)

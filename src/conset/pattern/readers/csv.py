@@ -13,9 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, shortened
-from conset.base.files import read_text, whole_number
-from conset.base.units import count_of, parse_size
+from conset.base import (
+    InputError,
+    UsageError,
+    count_of,
+    parse_size,
+    read_text,
+    shortened,
+    whole_number,
+)
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
 

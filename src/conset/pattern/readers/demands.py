@@ -16,10 +16,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import (
+    MAX_SIZE_B,
+    InputError,
+    UsageError,
+    parse_rate,
+    parse_time,
+    read_text,
+    shortened,
+    whole_number,
+)
 from conset.base.arrays import frozen
-from conset.base.errors import InputError, UsageError, shortened
-from conset.base.files import read_text, whole_number
-from conset.base.units import MAX_SIZE_B, parse_rate, parse_time
 from conset.machine.network.graph_files import read_demands
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, require_ranks

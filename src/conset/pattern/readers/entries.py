@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError
-from conset.base.units import MAX_SIZE_B
+from conset.base import MAX_SIZE_B, InputError, UsageError
 from conset.pattern.pattern import Pattern, find_cycle
 
 T = TypeVar("T")

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, shortened
-from conset.base.units import count_of
+from conset.base import InputError, UsageError, count_of, shortened
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (

@@ -23,8 +23,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from conset.base.errors import InputError, MissingExtraError
-from conset.base.files import read_text, require_file
+from conset.base import InputError, MissingExtraError, read_text, require_file
 
 _DOLFIN = {"interval": ("line", 2), "triangle": ("triangle", 3), "tetrahedron": ("tetra", 4)}
 """Kind of cell → that of meshio, nodes."""

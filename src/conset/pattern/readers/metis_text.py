@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.base.errors import InputError
-from conset.base.files import read_text
+from conset.base import InputError, read_text
 from conset.pattern.readers.partition import Cells, Graph
 
 _ELEMENT_NODES = {1: 3, 2: 4, 3: 8, 4: 4}

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import InputError, count_of, read_archive
 from conset.base.arrays import frozen_ints
-from conset.base.errors import InputError
-from conset.base.files import read_archive
-from conset.base.units import count_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,

@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import ConsetError, InputError, UsageError
-from conset.base.files import (
+from conset.base import (
+    ConsetError,
+    InputError,
+    UsageError,
     read_archive,
     replacing,
     require_file,

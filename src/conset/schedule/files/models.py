@@ -24,11 +24,18 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
+from conset.base import (
+    MAX_SIZE_B,
+    MAX_TIME_S,
+    ConsetError,
+    InputError,
+    MAX_RATE_Bps,
+    UsageError,
+    unknown_name,
+)
 from conset.base.json_text import shown
 from conset.base.toml import Table as StrictTable
 from conset.base.toml import classes_of, keys_at, table_at
-from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps
 from conset.machine.file import MachineTable
 from conset.schedule.document import MAX_NAME
 from conset.schedule.files import arrays

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from conset.base.errors import ConsetError, InputError
-from conset.base.files import is_file, read_archive
+from conset.base import ConsetError, InputError, is_file, read_archive
 from conset.base.flat import MACHINE_FILE, PLAN_FILE
 from conset.base.json_text import parse_header, parse_json
 from conset.machine.network.graph_files import is_node_link

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import InputError, UsageError
-from conset.base.files import replacing
+from conset.base import InputError, UsageError, count_of, replacing
 from conset.base.toml import parse_toml
-from conset.base.units import count_of
 from conset.machine.costs import Limits
 from conset.machine.file import machine_from_object
 from conset.machine.machine import Machine

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError, UsageError
-from conset.base.files import replacing, require_file
+from conset.base import InputError, NoScheduleError, UsageError, replacing, require_file
 from conset.base.json_text import parse_json
 from conset.base.toml import located, rule_of
 from conset.execution.job import Given, Result, run_job

@@ -19,10 +19,16 @@ from pydantic import (
     field_validator,
 )
 
-from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
-from conset.base.files import require_file
+from conset.base import (
+    ConsetError,
+    InputError,
+    UsageError,
+    parse_size,
+    parse_time,
+    require_file,
+    unknown_name,
+)
 from conset.base.toml import Table, checked_table, parse_toml
-from conset.base.units import parse_size, parse_time
 from conset.compilation.options import CompileOptions, method_name
 from conset.execution.stopping import Stopping
 from conset.machine.machine import Machine

@@ -22,9 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from conset.base.errors import InputError
-from conset.base.files import replacing
-from conset.base.units import format_size
+from conset.base import InputError, format_size, replacing
 from conset.compilation.options import FORMULA
 from conset.execution.stopping import Ratio
 from conset.machine.machine import Machine

@@ -25,21 +25,21 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conset.base import VERSION
-from conset.base.errors import (
+from conset.base import (
+    VERSION,
     ConsetError,
     ExecutionError,
     InputError,
     UnavailableError,
     UsageError,
     VerificationError,
+    count_of,
+    duration_text,
+    replacing,
     unknown_argument,
     unknown_name,
 )
-from conset.base.files import replacing
 from conset.base.json_text import parse_json
-from conset.base.progress import duration_text
-from conset.base.units import count_of
 from conset.compilation.options import FORMULA, CompileOptions
 from conset.execution.plan import Plan
 from conset.execution.planner import plan_direct

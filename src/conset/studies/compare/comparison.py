@@ -26,15 +26,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from conset.base.errors import (
+from conset.base import (
     ConsetError,
     InputError,
     MissingExtraError,
     NoScheduleError,
     UsageError,
+    counted,
+    replacing,
 )
-from conset.base.files import replacing
-from conset.base.progress import counted
 from conset.compilation.options import AUTO, FORMULA, CompileOptions
 from conset.compilation.ranking import allowed_work, ranking_of, require_affordable
 from conset.machine.machine import Machine

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from conset.base.errors import InputError
-from conset.base.files import require_file
+from conset.base import InputError, require_file
 from conset.bounds.programs import bound_program
 from conset.compilation.options import FORMULA
 from conset.compilation.summary import gap, summarize

@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.progress import counted
+from conset.base import InputError, NoScheduleError, counted
 from conset.compilation.auto import best_trial
 from conset.compilation.candidates import CANDIDATES, contentions
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import InputError, NoScheduleError
-from conset.base.progress import counted
-from conset.base.units import count_of
+from conset.base import InputError, NoScheduleError, count_of, counted
 from conset.bounds import bound_stages
 from conset.compilation.combining.candidates import candidates
 from conset.compilation.combining.compile import compile_along

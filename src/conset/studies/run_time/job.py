@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError, UsageError
-from conset.base.units import count_of
+from conset.base import InputError, UsageError, count_of
 from conset.execution.job import DIRECT, Given, JobResult, check_measuring, run_job
 from conset.execution.plan import MAX_BYTES
 from conset.execution.planner import plan_direct

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.progress import work
-from conset.base.units import as_figure
+from conset.base import as_figure, work
 from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
 from conset.verification.verification import Violation

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import NoScheduleError
-from conset.base.units import format_rate, format_time
+from conset.base import NoScheduleError, format_rate, format_time
 from conset.machine import times
 from conset.machine.costs import MAX_LIMIT, Costs, Limits
 from conset.methods.phases.connection_routers.task import Task, schedule_of

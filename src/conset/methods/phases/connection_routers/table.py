@@ -60,8 +60,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError, unknown_name
-from conset.base.units import count_of
+from conset.base import InputError, NoScheduleError, count_of, unknown_name
 from conset.machine.costs import Limits
 from conset.machine.network.routes import route_nodes
 from conset.machine.network.routing import Routing
