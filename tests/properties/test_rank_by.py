@@ -116,7 +116,10 @@ def test_nothing_tried_is_simulated_faster(model: str, data: st.DataObject) -> N
     most = chosen.report.simulated_s / (EQUAL if model in BLOCKING else 1 + 1e-9)
     for candidate in candidates(pattern, machine, 1):
         for contention in contentions(candidate, pattern, machine):
-            options, effort = CompileOptions(contention=contention), candidate.effort(pattern, 1)
+            options, effort = (
+                CompileOptions(contention=contention),
+                candidate.trial.effort(pattern, 1),
+            )
             try:
                 other = compile_by(candidate.method, pattern, machine, options, effort=effort)
                 times = [time_of(other, policy) for policy in allowed_policies(other)]

@@ -33,6 +33,8 @@ ENDINGS = tuple(
 )
 """Signals that end a command."""
 _listened: list[_core.Search] = []
+_ending = threading.Event()
+"""Set from the signal that ends a command until the command has cleaned up."""
 
 
 def workers(threads: int) -> ThreadPoolExecutor:
@@ -115,7 +117,7 @@ class Ended(BaseException):
 def ended_by_signals() -> Iterator[None]:
     """Within, in the main thread: one of `ENDINGS` raises `Ended` as soon as the core has returned.
 
-    A signal that was ignored or handled before, as under nohup, stays so. One that comes again is
+    A signal that was ignored or handled before, as under nohup, stays so. Those that follow are
     ignored, so that jobs are ended and half-written files removed.
 
     Raises:
@@ -136,12 +138,15 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if before:
+            _ending.clear()
         _core.reset_search()  # a request ends with the command
 
 
 def _end_once(number: int, frame: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_IGN)
-    raise Ended
+    if not _ending.is_set():
+        _ending.set()
+        raise Ended
 
 
 @contextmanager

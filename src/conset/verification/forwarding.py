@@ -226,13 +226,7 @@ def _check_parts(document: ProgramDocument) -> Iterator[Violation]:
         if document.messages is None or stage.bundles is None:
             continue
         found = [*_check_ranges(k, stage.bundles, document.messages)]
-        found = found or [*_check_twice(k, stage.bundles)]
-        if not found:  # no byte occurs twice, so that sums stay within 64 bits
-            held = _sums(stage.bundles)
-            for b in np.flatnonzero(held != stage.bundles.size).tolist():
-                text = f"has {stage.bundles.size[b]} B, its parts {held[b]} B"
-                text = f"stage {k}{_named(stage.bundles, b)}: {text}"
-                found.append(Violation(None, None, "program-bundle", text))
+        found = found or [*_check_twice(k, stage.bundles)] or [*_check_sums(k, stage.bundles)]
         yield from found
 
 
@@ -246,6 +240,14 @@ def _check_ranges(
     for i in np.flatnonzero(~sound).tolist():
         has = f"which has {sizes[i]} B" if exists[i] else f"messages are 0 to {count - 1}"
         yield Violation(None, None, "program-part", f"stage {k}{_part(bundles, i)}, {has}")
+
+
+def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
+    """Check the sizes of bundles in which no byte occurs twice: sums stay within 64 bits."""
+    held = _sums(bundles)
+    for b in np.flatnonzero(held != bundles.size).tolist():
+        text = f"stage {k}{_named(bundles, b)}: has {bundles.size[b]} B, its parts {held[b]} B"
+        yield Violation(None, None, "program-bundle", text)
 
 
 def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
