@@ -1,7 +1,8 @@
 // Network: nodes, link slots and the rule that turns (source, target) into a path of links.
 //
-// Link slots are numbered as in conset.machine.network.topology: box `node * 2 * dims + 2 * dim + (0 up | 1 down)`, hypercube
-// `node * dims + bit`, graph: position in the sorted list. Routes given by a formula are walked, never stored.
+// Link slots are numbered as in conset.machine.network.topology: box `node * 2 * dims + 2 * dim + (0 up | 1 down)`,
+// hypercube `node * dims + bit`, graph: position in the sorted list. Routes given by a formula are walked, never
+// stored.
 #pragma once
 
 #include <algorithm>
