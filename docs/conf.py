@@ -36,7 +36,8 @@ nb_execution_timeout = 120
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = False  # conset.compile lists arguments that its source does not
+suppress_warnings = ["ref.python"]  # `bytes` is a type and an attribute of several classes
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 python_maximum_signature_line_length = 100
