@@ -1,5 +1,5 @@
 // Flat files: named numbers, texts and arrays, for programs that have no Python (docs/flat-files.md). Written by
-// conset/formats/flat.py.
+// conset/base/flat.py.
 //
 //     conset/plan@1                 the kind
 //     phases i8 1 0                 name, type (i4 i8 f8 u1 text), entries, first byte (of the data, from 0)
