@@ -73,7 +73,7 @@ def is_said(call: ast.Call, name: str, value: object) -> bool:
 @pytest.fixture(scope="module")
 def sources() -> dict[str, ast.Module]:
     found = dict(modules())
-    assert len(found) > 250
+    assert len(found) > 300
     return found
 
 
