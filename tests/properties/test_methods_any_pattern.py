@@ -21,7 +21,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
+from conset.testing.test_method import schedule_of
 from conset.verification import verify
 from support.splitmix import Splitmix
 
@@ -66,21 +66,7 @@ any_limits = st.builds(
 
 
 def check(problem: Problem, method: str, phases: Phases) -> None:
-    schedule = Schedule(
-        problem.pattern,
-        problem.machine,
-        method,
-        problem.limits,
-        phases.offsets,
-        phases.message,
-        parts=phases.parts,
-        placement=problem.placement,
-        route_offsets=phases.route_offsets,
-        route_nodes=phases.route_nodes,
-        timetable=phases.timetable,
-        limits_asked=True,
-    )
-    verification = verify(schedule)
+    verification = verify(schedule_of(problem, method, phases))
     assert verification.ok, verification.violations[:3]
 
 

@@ -27,7 +27,6 @@ from conset.testing.test_method import (
     checked,
     problem_on,
     refusal_of,
-    schedule,
     sparse,
 )
 
@@ -217,12 +216,12 @@ def test_lp_states_what_it_requires() -> None:
     limits = Limits(send=1, receive=1, link=1)
     twisted = np.roll(np.arange(16, dtype=np.int32), 1)
     with pytest.raises(InputError, match="linear over bits"):
-        schedule(Problem(alltoall(16), cube, limits, twisted), "lp")
+        find_method("lp").schedule(Problem(alltoall(16), cube, limits, twisted))
     with pytest.raises(InputError, match="requires a hypercube, given a mesh"):
-        schedule(Problem(alltoall(12), mesh, limits), "lp")
+        find_method("lp").schedule(Problem(alltoall(12), mesh, limits))
     crowded = np.array([0, 1, 1, 3], np.int32)
     with pytest.raises(InputError, match="requires one rank per node, given 2 ranks on node 1"):
-        schedule(Problem(alltoall(4), mesh, Limits(send=1, receive=1), crowded), "lp")
+        find_method("lp").schedule(Problem(alltoall(4), mesh, Limits(send=1, receive=1), crowded))
 
 
 def test_a_limit_a_method_cannot_keep_is_refused() -> None:
@@ -238,7 +237,7 @@ def test_a_limit_a_method_cannot_keep_is_refused() -> None:
     with pytest.raises(
         InputError, match="method naive requires link without a limit, given link=1"
     ):
-        schedule(Problem(alltoall(12), MACHINES["mesh:4x3"], Limits(link=1)), "naive")
+        find_method("naive").schedule(Problem(alltoall(12), MACHINES["mesh:4x3"], Limits(link=1)))
     crossbar = MACHINES["crossbar:11"]
     asked = find_method("coloring").limits_for(crossbar.topology, Limits(send=1, receive=1, link=1))
     checked(Problem(alltoall(11), crossbar, asked), "coloring")

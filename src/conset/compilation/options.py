@@ -72,11 +72,6 @@ def method_names(given: Iterable[str | MethodFunction] | None) -> list[str]:
     return list(named)
 
 
-def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise unknown_name(option, word, known)
-
-
 def check_ranking(rank_by: str | None) -> None:
     """Raises `UsageError` unless `rank_by` is None, `formula` or a model that may rank."""
     if rank_by is not None and rank_by not in RANKINGS:

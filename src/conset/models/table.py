@@ -70,8 +70,6 @@ MODELS: dict[str, Model] = {
 }
 """Every model, the default first."""
 
-DEFAULT_MODEL = "flow"
-
 
 def find_model(name: str) -> Model:
     """The row of a model.

@@ -15,7 +15,7 @@ from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.given import FaultyMethodError
-from conset.methods.phases.problem import Problem, SearchOptions
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method, load_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
@@ -105,9 +105,8 @@ def problem_on(
     return Problem(pattern, machine, limits, placement, SearchOptions(seed=seed))
 
 
-def schedule(problem: Problem, method: str) -> Schedule:
-    """What a method makes of a problem."""
-    phases = find_method(method).schedule(problem)
+def schedule_of(problem: Problem, method: str, phases: Phases) -> Schedule:
+    """The schedule of phases that a method made of a problem."""
     return Schedule(
         problem.pattern,
         problem.machine,
@@ -126,7 +125,7 @@ def schedule(problem: Problem, method: str) -> Schedule:
 
 def checked(problem: Problem, method: str) -> Schedule:
     """What a method makes of a problem, verified."""
-    result = schedule(problem, method)
+    result = schedule_of(problem, method, find_method(method).schedule(problem))
     verification = verify(result)
     assert verification.ok, verification.violations[:3]
     assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"

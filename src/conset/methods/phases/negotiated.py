@@ -120,8 +120,6 @@ CHANNELS = Pressure(0.5, 1.1, 0.3, 1000.0, sweeps=300, work=20_000_000)
 """Free routes where only channels limit."""
 LINKS = Pressure(0.5, 1.05, 0.2, 20.0, sweeps=400, work=20_000_000)
 """Free routes where links limit."""
-TIGHT = Pressure(0.3, 1.005, 0.05, 3.0, sweeps=3_000, work=200_000_000)
-"""Free routes where nearly all of the links must be used: slow and thorough."""
 FREE_WORK = 5_000_000
 """States searched in one try of `schedule_negotiated`.
 
