@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from conset import _core
-from conset.base.stopping import workers
+from conset.base import workers
 
 THREADS = 2
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from conset.base.errors import unknown_name
+from conset.base import unknown_name
 from conset_papers.item import Item
 
 Rows = tuple[tuple[str, str, tuple[str | int, ...]], ...]

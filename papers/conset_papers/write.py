@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conset.base.errors import InputError
-from conset.base.files import replacing
-from conset.base.units import count_of
-from conset.report.charts import Heat, picture_charts
-from conset.report.markdown import plain, table_markdown
-from conset.report.style import save
+from conset.base import InputError, count_of, replacing
+from conset.report import Heat, picture_charts, plain, save, table_markdown
 from conset_papers.item import BASES, Item, Picture, Table, Value
 from conset_papers.table import slug
 

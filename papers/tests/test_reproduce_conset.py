@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import conset
-from conset.schedule.loads import phase_loads
+from conset.schedule import phase_loads
 from conset_papers.conset_iwarp import basic_tables, mesh_tables
 from conset_papers.conset_iwarp import finite_elements as fem
 from conset_papers.conset_iwarp.columns import (

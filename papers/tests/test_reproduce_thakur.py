@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import conset
-from conset.machine.spec import with_settings
+from conset.machine import with_settings
 from conset_papers.item import Item
 from conset_papers.thakur import schedules, tables
 from conset_papers.thakur.fit import Step, fit_six, step_of, step_words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.cli.main import run
 from conset_papers import Cell, Claim, Item, Row, Table, find_rows, table
 from conset_papers.table import slug

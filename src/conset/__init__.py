@@ -75,202 +75,22 @@ Errors, each of one line:
 `help(conset.compile)` and the like say more.
 """
 
-from __future__ import annotations
+import importlib
 
-from conset.base import VERSION as __version__  # noqa: N811
+import lazy_loader
+
+from conset.base import VERSION
 from conset.base.notebook import load_forms_by
 
-# nothing is imported here: the command line begins with this module, before it hears Ctrl-C
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from conset.api import (
-        bound,
-        compare,
-        compile,
-        guarantees,
-        plan,
-        predict,
-        read,
-        run,
-        run_at_run_time,
-        simulate,
-        verify,
-        write,
-    )
-    from conset.base.errors import (
-        ArgumentError,
-        ConsetError,
-        ExecutionError,
-        InputError,
-        MissingExtraError,
-        NoScheduleError,
-        UsageError,
-        VerificationError,
-    )
-    from conset.bounds.bounds import Bounds
-    from conset.execution.connection_entries import program_open
-    from conset.execution.exchange import CommPlan, Exchange
-    from conset.execution.open_program import Connection, OpenProgram
-    from conset.execution.plan import Plan
-    from conset.execution.run import RunResult
-    from conset.execution.run_time import alltoallv_init, neighbor_alltoallv_init
-    from conset.inputs import load_machine, load_pattern, partition, read_layout
-    from conset.machine.costs import Costs, Limits
-    from conset.machine.machine import Machine
-    from conset.machine.network.routing import Routing
-    from conset.machine.network.topology import Topology
-    from conset.methods.phases.given import method
-    from conset.methods.phases.problem import Phases, Problem
-    from conset.models.timeline import Timeline
-    from conset.models.workload import Workload
-    from conset.pattern.layout import Layout, Partition
-    from conset.pattern.pattern import Pattern
-    from conset.schedule.linkage import Guarantees
-    from conset.schedule.schedule import Schedule
-    from conset.studies.compare.comparison import Comparison
-    from conset.studies.run_time.job import RunTimeResult
-    from conset.studies.times import Timing
-    from conset.verification.verification import Verification
-
-_HOMES = {
-    **dict.fromkeys(
-        (
-            "bound",
-            "compare",
-            "compile",
-            "guarantees",
-            "plan",
-            "predict",
-            "read",
-            "run",
-            "run_at_run_time",
-            "simulate",
-            "verify",
-            "write",
-        ),
-        "conset.api",
-    ),
-    **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
-    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time"),
-    **dict.fromkeys(
-        (
-            "ArgumentError",
-            "ConsetError",
-            "ExecutionError",
-            "InputError",
-            "MissingExtraError",
-            "NoScheduleError",
-            "UsageError",
-            "VerificationError",
-        ),
-        "conset.base.errors",
-    ),
-    "Bounds": "conset.bounds.bounds",
-    "CommPlan": "conset.execution.exchange",
-    "Comparison": "conset.studies.compare.comparison",
-    "Connection": "conset.execution.open_program",
-    "Costs": "conset.machine.costs",
-    "Exchange": "conset.execution.exchange",
-    "Guarantees": "conset.schedule.linkage",
-    "Layout": "conset.pattern.layout",
-    "Limits": "conset.machine.costs",
-    "Machine": "conset.machine.machine",
-    "OpenProgram": "conset.execution.open_program",
-    "Partition": "conset.pattern.layout",
-    "Pattern": "conset.pattern.pattern",
-    "Phases": "conset.methods.phases.problem",
-    "Plan": "conset.execution.plan",
-    "Problem": "conset.methods.phases.problem",
-    "Routing": "conset.machine.network.routing",
-    "RunResult": "conset.execution.run",
-    "RunTimeResult": "conset.studies.run_time.job",
-    "Schedule": "conset.schedule.schedule",
-    "Timeline": "conset.models.timeline",
-    "Timing": "conset.studies.times",
-    "Topology": "conset.machine.network.topology",
-    "Verification": "conset.verification.verification",
-    "Workload": "conset.models.workload",
-    "method": "conset.methods.phases.given",
-    "program_open": "conset.execution.connection_entries",
-}
-
-__all__ = [
-    "ArgumentError",
-    "Bounds",
-    "CommPlan",
-    "Comparison",
-    "Connection",
-    "ConsetError",
-    "Costs",
-    "Exchange",
-    "ExecutionError",
-    "Guarantees",
-    "InputError",
-    "Layout",
-    "Limits",
-    "Machine",
-    "MissingExtraError",
-    "NoScheduleError",
-    "OpenProgram",
-    "Partition",
-    "Pattern",
-    "Phases",
-    "Plan",
-    "Problem",
-    "Routing",
-    "RunResult",
-    "RunTimeResult",
-    "Schedule",
-    "Timeline",
-    "Timing",
-    "Topology",
-    "UsageError",
-    "Verification",
-    "VerificationError",
-    "Workload",
-    "__version__",
-    "alltoallv_init",
-    "bound",
-    "compare",
-    "compile",
-    "guarantees",
-    "load_machine",
-    "load_pattern",
-    "method",
-    "neighbor_alltoallv_init",
-    "partition",
-    "plan",
-    "predict",
-    "program_open",
-    "read",
-    "read_layout",
-    "run",
-    "run_at_run_time",
-    "simulate",
-    "verify",
-    "write",
-]
-
-
-def _module(name: str) -> object:
-    from importlib import import_module
-
-    return import_module(name)
-
-
-load_forms_by(lambda: _module("conset.report.page"))
+# names are imported when they are used: the command line begins with this module and starts fast
+__getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__version__ = VERSION
+__all__ = sorted([*__all__, "__version__"])
 
 
 def __dir__() -> list[str]:
-    """The interface, for `dir`, `help` and completion, though most of it is not loaded yet."""
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    """Return the public names, though most of them are not loaded yet."""
+    return __all__
 
 
-if not TYPE_CHECKING:  # type checkers see the imports above, and no name that is not there
-
-    def __getattr__(name: str) -> object:
-        """Loads a name when it is first used, so that the command line starts fast."""
-        if name not in _HOMES:
-            raise AttributeError(f"module 'conset' has no attribute '{name}'")
-        globals()[name] = found = getattr(_module(_HOMES[name]), name)
-        return found
+load_forms_by(lambda: importlib.import_module("conset.report.page"))

@@ -22,51 +22,46 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.base import UsageError, python_interface, with_fields
-from conset.base.stopping import keyboard_interrupts
+from conset.base import UsageError, keyboard_interrupts, python_interface, with_fields
 from conset.bounds import Bounds, bound_schedule
 from conset.bounds import bound as bound_pattern
 from conset.bounds.problem import OrderKept, Routes
-from conset.compilation.combining.choose import compile_combined
-from conset.compilation.options import (
+from conset.compilation import (
     AUTO,
     BOUNDED_BY,
     DEFAULTS,
     DIRECT,
     CompileOptions,
+    compile_combined,
+    compile_pattern,
     effective_limits,
 )
-from conset.compilation.pipeline import compile_pattern
-from conset.execution.exchange import CommPlan, plan_on
-from conset.execution.plan import Plan
-from conset.execution.planner import make_plan
-from conset.execution.run import RunResult, run_compiled
+from conset.execution import CommPlan, Plan, RunResult, make_plan, plan_on, run_compiled
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.methods.phases.given import MethodFunction
-from conset.methods.phases.table import find_method
-from conset.models import Timeline, Workload
-from conset.models.formula.evaluate import retarget
-from conset.models.settings import Settings
-from conset.models.table import find_model
-from conset.models.trace import read_trace
-from conset.pattern.pattern import Pattern
-from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
-from conset.schedule.files.documents import read_document
-from conset.schedule.linkage import Guarantees, program_guarantees
-from conset.schedule.linkage import guarantees as schedule_guarantees
-from conset.schedule.policy import InFlight
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.machine import Limits, Machine
+from conset.methods import MethodFunction, find_method
+from conset.models import Settings, Timeline, Workload, find_model, read_trace, retarget
+from conset.pattern import Pattern
+from conset.schedule import (
+    Guarantees,
+    InFlight,
+    Program,
+    Schedule,
+    document_of,
+    program_guarantees,
+    read_compiled,
+    read_document,
+    write_compiled,
+)
+from conset.schedule import guarantees as schedule_guarantees
 from conset.verification import Verification
 from conset.verification import verify as verify_document
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from conset.studies import RunTimeResult
     from conset.studies.compare import Comparison, Timing
-    from conset.studies.run_time.job import RunTimeResult
 
 __all__ = [
     "bound",
@@ -436,7 +431,7 @@ def compare(
         UsageError: an unknown method, policy, model or ranking.
         InputError: no method applies.
     """
-    from conset.studies.compare import check_by, compare_pairs, merged
+    from conset.studies import check_by, compare_pairs, merged
 
     check_by(by)
     policies = inputs.policies_of(methods, sync)

@@ -12,17 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.base import InputError, UsageError, python_interface
-from conset.base.arrays import check_range, frozen_ints
-from conset.machine.machine import Machine
-from conset.machine.network.topology import Topology
-from conset.machine.spec import machine_of_topology, parse_machine
-from conset.pattern.layout import Layout, Partition
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_partition, parse_pattern
+from conset.base import InputError, UsageError, check_range, frozen_ints, python_interface
+from conset.machine import Machine, Topology, machine_of_topology, parse_machine
+from conset.pattern import Layout, Partition, Pattern, parse_partition, parse_pattern
 
 if TYPE_CHECKING:
-    from conset.methods.phases.given import MethodFunction
+    from conset.methods import MethodFunction
 
 PatternLike = Pattern | str | Path
 """A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
@@ -183,7 +178,7 @@ def policies_of(
         UsageError: an unknown method or policy, no method, or a policy for a method that is not
             compared.
     """
-    from conset.compilation.options import method_names
+    from conset.compilation import method_names
     from conset.studies.compare.comparison import parse_policies
 
     names = methods.split(",") if isinstance(methods, str) else methods

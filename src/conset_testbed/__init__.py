@@ -16,7 +16,7 @@ MPI jobs run on them:
 
 from __future__ import annotations
 
-from conset.base.errors import UnavailableError
+from conset.base import UnavailableError
 from conset_testbed.access import Permission, check
 from conset_testbed.beds import Bed, bed
 from conset_testbed.settings import FABRICS, Fabric, Settings

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conset.base.errors import ConsetError
+from conset.base import ConsetError
 from conset_testbed.access import error_object, prepare, probe
 
 
@@ -29,7 +29,7 @@ def _up(text: str, pipe: str) -> dict[str, Any]:
 
 
 def _down(name: str) -> dict[str, Any]:
-    from conset.base.errors import UnavailableError
+    from conset.base import UnavailableError
     from conset_testbed.lifecycle import remove
 
     done = remove(name)

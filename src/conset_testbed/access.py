@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conset.base.errors import ConsetError, UnavailableError
+from conset.base import ConsetError, UnavailableError
 
 STATE = "CONSET_TESTBED_STATE"
 """In the environment of processes inside a user namespace: where beds are written down."""

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from typing import TypeVar
 
-from conset.base.errors import ConsetError, UnavailableError
+from conset.base import ConsetError, UnavailableError
 from conset_testbed.access import call_inside, enter_held, enter_new
 from conset_testbed.counters import Counters
 from conset_testbed.guardian import guardian_of

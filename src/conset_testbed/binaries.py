@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from conset.base.errors import UnavailableError
+from conset.base import UnavailableError
 
 
 def find_binary(name: str) -> Path:

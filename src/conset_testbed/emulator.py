@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.base.errors import UnavailableError
+from conset.base import UnavailableError
 from conset_testbed import addresses as a
 from conset_testbed import namespaces as ns
 from conset_testbed.binaries import find_binary

@@ -11,7 +11,7 @@ import subprocess
 import time
 from contextlib import suppress
 
-from conset.base.errors import ConsetError
+from conset.base import ConsetError
 from conset_testbed.access import environment, inside_command
 from conset_testbed.state import bed_folder, bed_names, read_bed, read_pid
 

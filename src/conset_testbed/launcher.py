@@ -16,8 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from conset.base.errors import UsageError
-from conset.execution.launcher import HeldFile, held_files, remove_files
+from conset.base import UsageError
+from conset.execution import HeldFile, held_files, remove_files
 from conset_testbed import addresses as a
 from conset_testbed import namespaces as ns
 from conset_testbed.access import inside_command
@@ -82,7 +82,7 @@ def find_mpi(launcher: str | None) -> tuple[str, str]:
     Raises:
         UsageError: there is none, or it is of neither MPICH nor Open MPI.
     """
-    from conset.execution.launcher import find_launcher
+    from conset.execution import find_launcher
 
     path = find_launcher()[0] if launcher is None else launcher
     try:

@@ -14,8 +14,8 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from conset.base.errors import UsageError
-from conset.machine.spec import parse_machine
+from conset.base import UsageError
+from conset.machine import parse_machine
 from conset_testbed import addresses as a
 from conset_testbed import commands
 from conset_testbed import namespaces as ns

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conset.base.errors import ConsetError, UnavailableError, UsageError
+from conset.base import ConsetError, UnavailableError, UsageError
 from conset_testbed.access import enter_held, environment, inside_command, is_privileged
 from conset_testbed.guardian import guardian_of
 from conset_testbed.launcher import run_job
@@ -72,7 +72,7 @@ def parse(words: Sequence[str]) -> JobWords:
         elif option == "--launcher":
             job.launcher = value(option)
         elif option == "--timeout":
-            from conset.base.units import parse_time
+            from conset.base import parse_time
 
             text = value(option)
             job.timeout_s = (

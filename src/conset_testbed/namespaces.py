@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from conset.base.errors import UnavailableError
+from conset.base import UnavailableError
 
 FOLDER = Path("/run/netns")
 _CLONE_NEWNET = 0x40000000

@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset_testbed.beds import Bed
 from conset_testbed.launcher import die_with_parent
 

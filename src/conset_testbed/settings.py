@@ -10,8 +10,7 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from conset.base.errors import InputError, UsageError, unknown_name
-from conset.base.units import parse_rate, parse_size
+from conset.base import InputError, UsageError, parse_rate, parse_size, unknown_name
 
 MAX_TTL_S = 7200.0
 DEFAULT_TTL_S = 900.0

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conset.base.errors import InputError, UsageError, nearest
-from conset.base.files import replacing
+from conset.base import InputError, UsageError, nearest, replacing
 from conset_testbed.access import own_folder, require_own, state_folder
 from conset_testbed.settings import Settings
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conset.base.errors import ConsetError
-from conset.base.units import count_of, format_size
+from conset.base import ConsetError, count_of, format_size
 from conset_testbed.beds import Bed, Removed
 from conset_testbed.counters import Counters
 from conset_testbed.settings import format_bits

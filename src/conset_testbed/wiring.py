@@ -14,10 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
-from conset.machine.network.routes import route_links
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
+from conset.base import InputError
+from conset.machine import Routing, Topology, route_links
 
 MAX_ENDPOINTS = 1024
 MAX_NODES = 2048

@@ -27,13 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.base.errors import InputError
-from conset.machine.machine import Machine
-from conset.machine.spec import with_settings
+from conset.base import InputError
+from conset.machine import Machine, with_settings
 from conset.models import Workload
-from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
-from conset.studies.compare import serial_steps
+from conset.pattern import Pattern
+from conset.schedule import Schedule
+from conset.studies import serial_steps
 from conset_papers.item import read_published
 
 PAPER = "bokhari-nicol"

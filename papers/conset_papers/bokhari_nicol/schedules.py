@@ -42,12 +42,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.machine.network.routes import route_nodes
-from conset.methods.phases.bounded import partner_at
-from conset.pattern.pattern import Pattern
-from conset.report.charts import Line, Panel, picture_charts
-from conset.schedule.loads import phase_loads
-from conset.schedule.schedule import Schedule
+from conset.machine import route_nodes
+from conset.methods import partner_at
+from conset.pattern import Pattern
+from conset.report import Line, Panel, picture_charts
+from conset.schedule import Schedule, phase_loads
 from conset_papers.bokhari_nicol import exchange
 from conset_papers.bokhari_nicol.exchange import (
     MODEL,

@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 
 import conset
-from conset.report.charts import Heat, Line, Panel, picture_charts
+from conset.report import Heat, Line, Panel, picture_charts
 from conset_papers.bokhari_nicol import exchange
 from conset_papers.bokhari_nicol.exchange import (
     ABOUT,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.report.charts import Heat, Line, Panel, picture_charts
+from conset.report import Heat, Line, Panel, picture_charts
 from conset_papers.bokhari_nicol.exchange import (
     ABOUT,
     MODEL,

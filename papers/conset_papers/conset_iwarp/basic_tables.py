@@ -32,9 +32,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conset
-from conset.report.charts import Line, Panel, picture_charts
-from conset.schedule.loads import phase_loads
-from conset.schedule.schedule import Schedule
+from conset.report import Line, Panel, picture_charts
+from conset.schedule import Schedule, phase_loads
 from conset_papers.conset_iwarp.columns import (
     ALL_TO_ALL,
     BASICS,

@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.machine.machine import Machine
-from conset.methods.phases.problem import Phases
+from conset.machine import Machine
+from conset.methods import Phases
 from conset.methods.placements import place
 from conset.models import Workload
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import order_messages
-from conset.schedule.schedule import Schedule
+from conset.pattern import Pattern
+from conset.schedule import Schedule, order_messages
 from conset_papers.conset_iwarp.machine import (
     CONNECTIONS,
     MESSAGES,

@@ -27,11 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.models import Workload
-from conset.pattern.pattern import Pattern
-from conset.pattern.readers.partition import Cells, dual_graph, halo_exchange, partition_graph
-from conset.schedule.schedule import Schedule
+from conset.pattern import Cells, Pattern, dual_graph, halo_exchange, partition_graph
+from conset.schedule import Schedule
 from conset_papers.conset_iwarp.columns import ONE_BY_ONE, best_in_flight
 from conset_papers.conset_iwarp.machine import (
     CONNECTIONS,

@@ -14,20 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.api import load_machine
-from conset.base.errors import NoScheduleError
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.spec import with_settings
-from conset.methods.phases.connection_routers.table import (
+from conset.base import NoScheduleError
+from conset.machine import Limits, Machine, with_settings
+from conset.methods import (
+    Phases,
+    Problem,
+    Routed,
+    SearchOptions,
+    Task,
+    assemble,
     build_router,
     route_sequential,
     routed,
+    time_as,
 )
-from conset.methods.phases.connection_routers.task import Routed, Task, assemble
-from conset.methods.phases.event_list import time_as
-from conset.methods.phases.problem import Phases, Problem, SearchOptions
-from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
+from conset.pattern import Pattern
+from conset.schedule import Schedule
 
 CLOCK_S = 50e-9
 """20 MHz, section 4.2.1."""

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.base.errors import ExecutionError
-from conset.report.charts import Bars, picture_charts
+from conset.base import ExecutionError
+from conset.report import Bars, picture_charts
 from conset_papers.conset_iwarp.columns import IN_FLIGHT, best_in_flight
 from conset_papers.conset_iwarp.finite_elements import (
     BOXES,

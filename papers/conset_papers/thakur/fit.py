@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import format_size
-from conset.methods.phases.pairwise_exchange import text_gen_contention
+from conset.base import format_size
+from conset.methods import text_gen_contention
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.times import (
     METHODS,

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.methods.phases.pairwise_exchange import gen_contention, pex_contention
-from conset.report.charts import Heat, Line, Panel, picture_charts
-from conset.schedule.schedule import Schedule
+from conset.methods import gen_contention, pex_contention
+from conset.report import Heat, Line, Panel, picture_charts
+from conset.schedule import Schedule
 from conset_papers.item import Cell, Claim, Item, Picture, Table, read_published
 from conset_papers.thakur.fit import contention_of
 from conset_papers.thakur.times import (

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from math import log
 from typing import TYPE_CHECKING
 
-from conset.base.units import format_size
-from conset.report.charts import Line, Panel, picture_charts
+from conset.base import format_size
+from conset.report import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.thakur.fit import fit, fit_six
 from conset_papers.thakur.times import (

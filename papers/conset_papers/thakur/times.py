@@ -33,12 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.base.units import format_size
-from conset.machine.machine import Machine
-from conset.machine.spec import with_settings
-from conset.report.charts import Line, Panel, picture_charts
-from conset.schedule.loads import phase_loads
-from conset.schedule.schedule import Schedule
+from conset.base import format_size
+from conset.machine import Machine, with_settings
+from conset.report import Line, Panel, picture_charts
+from conset.schedule import Schedule, phase_loads
 from conset_papers.item import Claim, read_published, rms
 from conset_papers.parallel import on_threads
 

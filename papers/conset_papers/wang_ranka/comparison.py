@@ -29,9 +29,8 @@ from functools import partial
 from math import inf, log2
 from typing import TYPE_CHECKING
 
-from conset.base.units import format_size
-from conset.report.charts import Line, Panel, picture_charts
-from conset.report.sweeps import picture_regions
+from conset.base import format_size
+from conset.report import Line, Panel, picture_charts, picture_regions
 from conset.studies.compare import Cell as RegionCell
 from conset.studies.compare import Regions
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value

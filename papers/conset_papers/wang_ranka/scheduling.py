@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conset
-from conset.base.units import format_size
-from conset.compilation.summary import half_duplex_units
-from conset.report.charts import Line, Panel, picture_charts
+from conset.base import format_size
+from conset.compilation import half_duplex_units
+from conset.report import Line, Panel, picture_charts
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.parallel import on_threads
 from conset_papers.wang_ranka.times import (
@@ -58,7 +58,7 @@ from conset_papers.wang_ranka.times import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from conset.schedule.schedule import Schedule
+    from conset.schedule import Schedule
 
 CUBE = "hypercube:6"
 NODES = 64

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.machine.machine import Machine
-from conset.machine.spec import with_settings
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine, with_settings
+from conset.schedule import Schedule
 from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
 

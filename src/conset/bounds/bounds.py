@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from conset.base.arrays import ValueObject
+from conset.base import ValueObject
 
 
 @dataclass(frozen=True, eq=False)

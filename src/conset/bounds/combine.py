@@ -45,13 +45,9 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.network.routes import plane_routes
-from conset.machine.network.routing import base_routing, planes_of
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import parse_sync
-from conset.schedule.schedule import Schedule
+from conset.machine import Limits, Machine, base_routing, plane_routes, planes_of
+from conset.pattern import Pattern
+from conset.schedule import Schedule, parse_sync
 
 PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,

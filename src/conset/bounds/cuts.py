@@ -48,10 +48,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
-from conset.base.units import count_of, format_rate
+from conset.base import Floats, Ints, count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.machine.network.topology import Topology
+from conset.machine import Topology
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,10 +42,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
-from conset.base.errors import InputError
+from conset.base import Floats, InputError, Ints
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.machine.network.topology import Topology
+from conset.machine import Topology
 
 MAX_VARIABLES = 1 << 19
 """Of a linear program, at most."""

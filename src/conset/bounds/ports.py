@@ -117,7 +117,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_rate
+from conset.base import count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
 
 

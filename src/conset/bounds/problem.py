@@ -26,17 +26,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, count_of
-from conset.base.arrays import Floats
-from conset.base.stopping import workers
-from conset.machine.costs import Costs, Limits, Steps
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network, route_hops
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
-from conset.machine.times import NO_LINKS, link_work, message_times, plain_sizes, synchronization_s
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import Sync
+from conset.base import Floats, InputError, count_of, workers
+from conset.machine import (
+    NO_LINKS,
+    Costs,
+    Limits,
+    Machine,
+    Routing,
+    Steps,
+    Topology,
+    core_network,
+    link_work,
+    message_times,
+    plain_sizes,
+    route_hops,
+    synchronization_s,
+)
+from conset.pattern import Pattern
+from conset.schedule import Sync
 
 Routes = Literal["fixed", "free"]
 OrderKept = Literal["inside", "phases"]

@@ -21,14 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.arrays import ValueObject
-from conset.base.units import count_of, format_time
+from conset.base import ValueObject, count_of, format_time
 from conset.bounds import Bounds, StageBounds, bound_schedule, bound_stages, bound_volume
-from conset.machine.costs import without_switches
-from conset.machine.times import synchronization_s
-from conset.schedule.paths import Paths
-from conset.schedule.program import Program, chained
-from conset.schedule.schedule import Schedule
+from conset.machine import synchronization_s, without_switches
+from conset.schedule import Paths, Program, Schedule, chained
 
 THESE = "these stages of messages"
 BLOCKS = "these blocks one after the other, by formula, any sharing of contexts"

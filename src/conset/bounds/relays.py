@@ -54,14 +54,10 @@ from math import comb, floor, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_rate, format_size, format_time
+from conset.base import count_of, format_rate, format_size, format_time
 from conset.bounds.problem import BoundValue
-from conset.machine.costs import Costs
-from conset.machine.machine import Machine
-from conset.machine.network.routes import route_hops
-from conset.machine.network.routing import Routing
-from conset.machine.times import link_work
-from conset.pattern.pattern import Pattern
+from conset.machine import Costs, Machine, Routing, link_work, route_hops
+from conset.pattern import Pattern
 
 WINDOWS = 64
 """Most halves of a network that are tried along a dimension."""

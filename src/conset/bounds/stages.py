@@ -35,8 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import NoScheduleError, UsageError, count_of, format_time
-from conset.base.arrays import ValueObject
+from conset.base import NoScheduleError, UsageError, ValueObject, count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.problem import require_nodes
 from conset.bounds.relays import (
@@ -50,8 +49,8 @@ from conset.bounds.relays import (
     bound_volume_time,
     rank_partners,
 )
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
+from conset.machine import Machine
+from conset.pattern import Pattern
 
 ROUNDING = 1e-12
 """Relative: bounds and models add the same terms in different orders."""

@@ -72,15 +72,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.units import count_of, format_time
+from conset.base import count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.order import longest_chain, name_chain
 from conset.bounds.ports import busiest_ports
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.machine.network.routes import route_hops, route_links
-from conset.machine.times import message_times
-from conset.schedule.loads import chosen_links
-from conset.schedule.schedule import Schedule
+from conset.machine import message_times, route_hops, route_links
+from conset.schedule import Schedule, chosen_links
 
 NO_LIMIT = np.iinfo(np.int64).max
 """Messages between barriers where a port has no limit."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from conset.base.errors import UsageError, shortened
+from conset.base import UsageError, shortened
 from conset.bounds import Bounds, bound, bound_stages
 from conset.bounds.stages import StageBounds
 from conset.cli.inputs import Reading, SyncOption, manifest_of, read_inputs
@@ -22,13 +22,11 @@ from conset.cli.options import (
     refuse,
 )
 from conset.cli.output import print_json, print_outcome, progress
-from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
-from conset.compilation.pipeline import placement_of
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.methods.phases.table import load_method
-from conset.pattern.pattern import Pattern
-from conset.report.facts import bound_section, candidates_object
+from conset.compilation import AUTO, BOUNDED_BY, CompileOptions, effective_limits, placement_of
+from conset.machine import Limits, Machine
+from conset.methods import load_method
+from conset.pattern import Pattern
+from conset.report import bound_section, candidates_object
 
 FIXED = "fixed"
 OF_LIMITS = ("method", "contention", "channels", "limits")

@@ -14,14 +14,13 @@ from conset.base import UsageError, parse_time, require_replaceable
 from conset.cli.inputs import one_speaks, refuse_ranks
 from conset.cli.options import JsonOption, MpiexecOption, SeedOption, opt, spelled
 from conset.cli.output import print_json, print_sections, progress
-from conset.execution.launcher import find_job
+from conset.execution import find_job
 from conset.inputs import load_machine
-from conset.machine.machine import Machine
-from conset.report.calibration import calibration_section, write_calibration_page
-from conset.report.page import check_page_path
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.studies.calibrate.calibrate import Calibration, calibrate
-from conset.studies.calibrate.measurements import Measurements, read_measurements
+from conset.machine import Machine
+from conset.report import calibration_section, check_page_path, write_calibration_page
+from conset.schedule import Manifest, sha256_of
+from conset.studies import Measurements, calibrate, read_measurements
+from conset.studies.calibrate.calibrate import Calibration
 
 SCHEMA = "conset/calibrate@1"
 

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from conset.base import (
+    STOPPED,
+    Ended,
     MissingExtraError,
     UsageError,
     parse_time,
@@ -20,22 +22,31 @@ from conset.base import (
     require_replaceable,
     unknown_name,
 )
-from conset.base.stopping import STOPPED, Ended
 from conset.cli.options import JsonOption, opt, refuse
 from conset.cli.output import print_json, print_sections, progress
-from conset.report.campaign import campaign_markdown, campaign_section, write_campaign_page
-from conset.report.sections import Part, Section, Table
-from conset.report.style import require_matplotlib
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.studies.campaign import Campaign, Progress, read_campaign, run_campaign
-from conset.studies.campaign.result import results_object, write_tables
-from conset.studies.campaign.run import (
+from conset.report import (
+    Part,
+    Section,
+    Table,
+    campaign_markdown,
+    campaign_section,
+    require_matplotlib,
+    write_campaign_page,
+)
+from conset.schedule import Manifest, sha256_of
+from conset.studies import (
     CampaignRun,
+    Progress,
     failure_text,
+    read_campaign,
     read_results,
+    results_object,
+    run_campaign,
     select_cases,
     state_of_cases,
+    write_tables,
 )
+from conset.studies.campaign import Campaign
 
 SCHEMA = "conset/campaign@1"
 PROCESSES, MPI = "processes", "mpi"

@@ -35,19 +35,23 @@ from conset.cli.options import (
     opt,
 )
 from conset.cli.output import print_json, print_sections, progress
-from conset.compilation.options import AUTO, FORMULA, POLICIES, CompileOptions, method_names
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
-from conset.report.comparison import comparison_section
-from conset.report.markdown import SUFFIX as MARKDOWN
-from conset.report.markdown import check_report_path, write_report
-from conset.report.style import FORMATS
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
-from conset.studies.compare import Comparison, check_by, compare_pairs, merged, parse_policies
-from conset.studies.compare.comparison import SUFFIXES, check_table_path, write_table
-from conset.studies.contender import Entry
-from conset.studies.times import parse_models
+from conset.compilation import AUTO, FORMULA, POLICIES, CompileOptions, method_names
+from conset.machine import Machine
+from conset.pattern import Pattern
+from conset.report import FORMATS, check_report_path, comparison_section, write_report
+from conset.report import SUFFIX as MARKDOWN
+from conset.schedule import Program, Schedule
+from conset.studies import (
+    SUFFIXES,
+    Entry,
+    check_by,
+    check_table_path,
+    compare_pairs,
+    merged,
+    parse_models,
+    write_table,
+)
+from conset.studies.compare import Comparison, parse_policies
 
 SCHEMA = "conset/compare@1"
 ROWS, CURVE, MAP, STAGES = "", "--curve", "--map", "--stages"

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from conset.base import ConsetError, UsageError, parse_size, unknown_name
 from conset.cli.output import progress
+from conset.compilation import CompileOptions
 from conset.compilation.candidates import candidates
-from conset.compilation.options import CompileOptions
-from conset.machine.machine import Machine
-from conset.machine.spec import is_spec, parse_machine
-from conset.pattern.generators.table import GENERATORS
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
-from conset.report.sections import Section
-from conset.report.sweeps import curves_section, regions_section, tradeoff_section
-from conset.studies.compare import Policies, chart_exchanges, chart_regions, trace_curves
-from conset.studies.compare.regions import SIZES, degrees_of
-from conset.studies.compare.stages import compare_stages
+from conset.machine import Machine, is_spec, parse_machine
+from conset.pattern import GENERATORS, Pattern, parse_pattern
+from conset.report import Section, curves_section, regions_section, tradeoff_section
+from conset.studies import (
+    SIZES,
+    Policies,
+    chart_exchanges,
+    chart_regions,
+    compare_stages,
+    degrees_of,
+    trace_curves,
+)
 
 if TYPE_CHECKING:
     pass

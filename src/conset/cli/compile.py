@@ -10,36 +10,42 @@ from typing import Annotated, Any
 
 import typer
 
-from conset.base import UsageError, VerificationError, require_replaceable
-from conset.base.stopping import STOPPED, interruptible
+from conset.base import STOPPED, UsageError, VerificationError, interruptible, require_replaceable
 from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
 from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded, opt
 from conset.cli.output import console, print_json, progress
-from conset.compilation.combining.choose import compile_combined
-from conset.compilation.combining.summary import summarize_combination
-from conset.compilation.options import DIRECT, CompileOptions
-from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import compile_program
-from conset.compilation.programs.spec import BlockSpec, read_program
-from conset.compilation.summary import summarize
+from conset.compilation import (
+    DIRECT,
+    BlockSpec,
+    CompileOptions,
+    compile_combined,
+    compile_pattern,
+    compile_program,
+    read_program,
+    summarize,
+    summarize_combination,
+)
 from conset.inputs import load_machine
-from conset.machine.machine import Machine
-from conset.methods.phases.table import whose_fault
-from conset.models.formula.evaluate import predict_program
-from conset.pattern.layout import require_layout_path
-from conset.pattern.pattern import Pattern
-from conset.report.facts import (
+from conset.machine import Machine
+from conset.methods import whose_fault
+from conset.models import predict_program
+from conset.pattern import Pattern, require_layout_path
+from conset.report import (
     combined_section,
     compile_section,
     program_object,
     program_section,
+    section_text,
 )
-from conset.report.terminal import section_text
-from conset.schedule.document import AnyDocument
-from conset.schedule.files.compiled import document_of, require_writable, write_compiled
-from conset.schedule.manifest import Manifest
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule import (
+    AnyDocument,
+    Manifest,
+    Program,
+    Schedule,
+    document_of,
+    require_writable,
+    write_compiled,
+)
 from conset.verification import verify
 
 SCHEMA = "conset/compile@1"

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Annotated
 
 import conset
-from conset.base import VERSION
-from conset.base.errors import UsageError
+from conset.base import VERSION, UsageError
 from conset.cli.options import JsonOption, opt
 from conset.cli.output import print_json, print_plain
-from conset.schedule.manifest import Manifest
+from conset.schedule import Manifest
 
 SCHEMA = "conset/config@1"
 

@@ -11,12 +11,12 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Annotated
 
-from conset.base.errors import ConsetError
+from conset.base import ConsetError
 from conset.cli.options import JsonOption, opt
 from conset.cli.output import console, print_json, progress
-from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
-from conset.report.catalogue import checks_text
-from conset.schedule.manifest import Manifest
+from conset.execution import explain_end, find_job, find_launcher, start_job
+from conset.report import checks_text
+from conset.schedule import Manifest
 
 SCHEMA = "conset/doctor@1"
 REQUIRED = ("numpy", "scipy", "pydantic", "typer", "rich", "jinja2")

@@ -17,18 +17,17 @@ from conset.cli.options import SYNCS, completing, opt, spelled
 from conset.cli.output import progress
 from conset.compilation import options
 from conset.inputs import load_machine, load_pattern, partition
-from conset.machine.machine import Machine
-from conset.machine.spec import FILE_SUFFIXES, is_spec
-from conset.pattern.generators.table import GENERATORS
-from conset.pattern.layout import Partition
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import input_path
-from conset.schedule.files.compiled import from_document
-from conset.schedule.files.documents import read_document
-from conset.schedule.files.sniff import sniff
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.machine import FILE_SUFFIXES, Machine, is_spec
+from conset.pattern import GENERATORS, Partition, Pattern, input_path
+from conset.schedule import (
+    Manifest,
+    Program,
+    Schedule,
+    from_document,
+    read_document,
+    sha256_of,
+    sniff,
+)
 from conset.verification import verify
 
 SyncOption = Annotated[

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.cli.options import MACHINES, JsonOption, completing, opt
 from conset.cli.output import console, print_json
-from conset.machine.file import PRESETS, TEXTS, TODAY
-from conset.machine.flat_file import write_machine
-from conset.machine.machine import Machine
-from conset.machine.spec import parse_machine
-from conset.report.catalogue import (
+from conset.machine import PRESETS, TEXTS, TODAY, Machine, parse_machine, write_machine
+from conset.report import (
     TEXTS_ARE,
     described,
     families_object,
     families_table,
+    machine_table,
     networks_object,
     networks_table,
     of_preset,
@@ -31,8 +29,7 @@ from conset.report.catalogue import (
     remarks_table,
     structure_rows,
 )
-from conset.report.machine import machine_table
-from conset.schedule.manifest import Manifest, sha256_of
+from conset.schedule import Manifest, sha256_of
 
 if TYPE_CHECKING:
     from rich.console import Console

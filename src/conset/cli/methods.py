@@ -7,16 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.cli.options import MACHINES, METHODS, PATTERNS, JsonOption, completing, opt
 from conset.cli.output import console, print_json
-from conset.machine.spec import parse_machine
-from conset.methods.phases.over_planes import folded
-from conset.methods.phases.problem import Method, Problem
-from conset.methods.phases.table import all_methods, load_method
-from conset.pattern.spec import parse_pattern
-from conset.report.catalogue import method_object, method_text
-from conset.schedule.manifest import Manifest
+from conset.machine import parse_machine
+from conset.methods import Method, Problem, all_methods, folded, load_method
+from conset.pattern import parse_pattern
+from conset.report import method_object, method_text
+from conset.schedule import Manifest
 
 SCHEMA = "conset/methods@1"
 

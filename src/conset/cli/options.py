@@ -12,8 +12,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from conset.base.errors import UsageError
-from conset.schedule.manifest import Manifest, sha256_of
+from conset.base import UsageError
+from conset.schedule import Manifest, sha256_of
 
 
 def begun(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from conset.base.errors import InputError
-from conset.schedule.manifest import Manifest
+from conset.base import InputError
+from conset.schedule import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from rich.console import Console, RenderableType
 
-    from conset.report.sections import Section
+    from conset.report import Section
 
 WIDTH = 120
 """Columns of tables where the output is no terminal."""
@@ -64,7 +64,7 @@ def print_parts(parts: Iterable[RenderableType], as_json: bool = False) -> None:
 
 def print_outcome(section: Section, width: int, as_json: bool = False) -> None:
     """Title and facts of an outcome, labels `width` letters wide, then its tables."""
-    from conset.report.terminal import outcome_parts
+    from conset.report import outcome_parts
 
     print_parts(outcome_parts(section, width), as_json)
 
@@ -73,8 +73,7 @@ def print_sections(
     sections: Sequence[Section], as_json: bool = False, *, markdown: bool = False
 ) -> None:
     """Sections one below the other, as Markdown where asked."""
-    from conset.report.markdown import section_markdown
-    from conset.report.terminal import section_parts
+    from conset.report import section_markdown, section_parts
 
     for k, section in enumerate(sections):
         if markdown:
@@ -127,7 +126,7 @@ def progress(
         yield
         return
     from conset import _core
-    from conset.base.progress import share_of, works
+    from conset.base import share_of, works
 
     done = threading.Event()
     under_way = works() if parts else []
@@ -167,7 +166,7 @@ def progress(
 
 def describe_left(gone_s: float, share: float) -> str:
     """`, 41%, about 40 s left`, at the pace so far; nothing before enough is done to say."""
-    from conset.base.progress import duration_text, seconds_left
+    from conset.base import duration_text, seconds_left
 
     left_s = seconds_left(gone_s, share)
     return "" if left_s is None else f", {share:.0%}, about {duration_text(left_s)} left"

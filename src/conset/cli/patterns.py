@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from conset.base.errors import unknown_name
+from conset.base import unknown_name
 from conset.cli.options import PATTERNS, JsonOption, completing
 from conset.cli.output import console, print_json
-from conset.pattern.generators.table import COMMON, GENERATORS
-from conset.pattern.readers.table import READERS
-from conset.report.catalogue import generator_object, generators_text
-from conset.schedule.manifest import Manifest
+from conset.pattern import COMMON, GENERATORS, READERS
+from conset.report import generator_object, generators_text
+from conset.schedule import Manifest
 
 SCHEMA = "conset/patterns@1"
 

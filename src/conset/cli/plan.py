@@ -11,21 +11,26 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import plan
-from conset.base import VERSION
-from conset.base.errors import InputError, UsageError
-from conset.base.flat import FlatValue
+from conset.base import VERSION, FlatValue, InputError, UsageError
 from conset.cli.inputs import SyncOption, read_verified
 from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, opt, refuse
 from conset.cli.output import print_json, print_outcome, progress
-from conset.execution.c_program import SUFFIX, CProgramHead, require_c_path, write_c_program
-from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
-from conset.execution.plan import plan_items, require_plan_path, write_plan_file
-from conset.models.settings import parse_count
-from conset.pattern.layout import read_layout
-from conset.report.facts import plan_section, summarize_connections, summarize_plan
-from conset.schedule.policy import InFlight
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.execution import (
+    SUFFIX,
+    ConnectionEntries,
+    CProgramHead,
+    connection_entries,
+    keeps_order,
+    plan_items,
+    require_c_path,
+    require_plan_path,
+    write_c_program,
+    write_plan_file,
+)
+from conset.models import parse_count
+from conset.pattern import read_layout
+from conset.report import plan_section, summarize_connections, summarize_plan
+from conset.schedule import InFlight, Program, Schedule
 
 
 def command(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.cli.inputs import SyncOption
 from conset.cli.options import (
     MACHINES,
@@ -22,13 +22,13 @@ from conset.cli.options import (
     opt,
 )
 from conset.cli.output import print_json, print_outcome, progress
-from conset.compilation.options import FORMULA
-from conset.machine.spec import merge_settings, parse_machine, with_settings
-from conset.models.formula.evaluate import predict_program
-from conset.report.facts import prediction_section, program_section
-from conset.schedule.files.compiled import read_compiled
-from conset.schedule.program import Program
-from conset.studies.compare import check_by, time_schedule
+from conset.compilation import FORMULA
+from conset.machine import merge_settings, parse_machine, with_settings
+from conset.models import predict_program
+from conset.report import prediction_section, program_section
+from conset.schedule import Program, read_compiled
+from conset.studies import check_by
+from conset.studies.compare import time_schedule
 
 SCHEMA = "conset/predict@1"
 

@@ -9,10 +9,9 @@ import typer
 
 from conset.cli.options import JsonOption, opt
 from conset.cli.output import print_json, print_parts, progress
-from conset.report.files import files_parts, write_files_page
-from conset.report.page import check_page_path
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.studies.compare.files import examine
+from conset.report import check_page_path, files_parts, write_files_page
+from conset.schedule import Manifest, sha256_of
+from conset.studies import examine
 
 SCHEMA = "conset/report@1"
 

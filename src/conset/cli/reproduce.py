@@ -14,12 +14,11 @@ import typer
 
 import conset
 from conset import _core
-from conset.base import UnavailableError, UsageError, counted
-from conset.base.stopping import STOPPED, interruptible
+from conset.base import STOPPED, UnavailableError, UsageError, counted, interruptible
 from conset.cli import options as o
 from conset.cli.output import print_json, print_parts, progress
-from conset.report.style import require_matplotlib
-from conset.schedule.manifest import Manifest
+from conset.report import require_matplotlib
+from conset.schedule import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,14 +31,11 @@ from conset.cli.options import (
     refuse,
 )
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
-from conset.execution.launcher import find_job
-from conset.models.settings import parse_count
-from conset.report.facts import run_section
-from conset.report.markdown import write_report
-from conset.report.sweeps import run_time_section
-from conset.schedule.manifest import Manifest
-from conset.schedule.policy import InFlight
-from conset.studies.run_time.job import RunTimeResult
+from conset.execution import find_job
+from conset.models import parse_count
+from conset.report import run_section, run_time_section, write_report
+from conset.schedule import InFlight, Manifest
+from conset.studies import RunTimeResult
 
 
 @expanded()

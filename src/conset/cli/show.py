@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from conset.base.errors import InputError, UsageError, shortened, unknown_name
+from conset.base import InputError, UsageError, shortened, unknown_name
 from conset.cli.inputs import Reading
 from conset.cli.options import (
     MACHINES,
@@ -26,39 +26,54 @@ from conset.cli.options import (
     refuse,
 )
 from conset.cli.output import WIDTH, console, print_json, progress
-from conset.compilation.options import CompileOptions
-from conset.compilation.summary import summarize
+from conset.compilation import CompileOptions, summarize
 from conset.inputs import load_pattern
-from conset.machine.spec import FILE_SUFFIXES, is_spec, machine_names, parse_machine
-from conset.models.formula.evaluate import predict_program
-from conset.models.phases_over_time import switching
-from conset.models.timeline_file import read_record
-from conset.pattern.generators.table import GENERATORS
-from conset.pattern.spec import input_path
-from conset.report.facts import machine_object, pattern_object, program_object, program_section
-from conset.report.machine import machine_text, picture_machine
-from conset.report.page import is_page, machine_html, pattern_html, write_page
-from conset.report.pattern import pattern_text, picture_pattern
-from conset.report.program_pictures import picture_blocks, picture_message, require_paths
-from conset.report.schedule import (
+from conset.machine import FILE_SUFFIXES, is_spec, machine_names, parse_machine
+from conset.models import predict_program, read_record, switching
+from conset.pattern import GENERATORS, input_path
+from conset.report import (
+    TimelineView,
     Views,
     check_phase,
+    check_picture_path,
+    is_page,
+    machine_html,
+    machine_object,
+    machine_text,
+    pattern_html,
+    pattern_object,
+    pattern_text,
+    picture_blocks,
+    picture_machine,
+    picture_message,
+    picture_pattern,
     picture_phase,
     picture_schedule,
+    picture_timeline,
+    program_object,
+    program_section,
     program_views_object,
     program_views_text,
+    require_matplotlib,
+    require_paths,
+    save,
+    section_text,
+    timeline_text,
     views_object,
     views_text,
+    write_page,
     write_schedule_page,
 )
-from conset.report.style import check_picture_path, require_matplotlib, save
-from conset.report.terminal import section_text
-from conset.report.timeline import TimelineView, picture_timeline, timeline_text
-from conset.schedule.files.compiled import read_compiled
-from conset.schedule.files.documents import read_document
-from conset.schedule.files.sniff import SCHEDULE, TIMELINE, sniff
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.schedule.program import Program
+from conset.schedule import (
+    SCHEDULE,
+    TIMELINE,
+    Manifest,
+    Program,
+    read_compiled,
+    read_document,
+    sha256_of,
+    sniff,
+)
 from conset.verification import verify
 
 if TYPE_CHECKING:

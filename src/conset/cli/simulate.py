@@ -12,8 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from conset.base import UsageError, option, parse_size, replacing
-from conset.base.stopping import interruptible
+from conset.base import UsageError, interruptible, option, parse_size, replacing
 from conset.cli.inputs import manifest_of
 from conset.cli.options import (
     MACHINES,
@@ -31,29 +30,42 @@ from conset.cli.options import (
 from conset.cli.options import MODELS as MODEL_TABLE
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.cli.verify import check_record, print_violations
-from conset.compilation.options import POLICIES
-from conset.machine.machine import Machine
-from conset.machine.spec import merge_settings, parse_machine, with_settings
-from conset.models.flit import simulate_flit
-from conset.models.formula.evaluate import retarget
-from conset.models.load.sweep import LoadCurve, LoadSweep, Window, check_loads, sweep_load
-from conset.models.load.traffic import parse_traffic
-from conset.models.phases_over_time import simulated_switches
-from conset.models.settings import Settings
-from conset.models.table import MODELS, find_model
-from conset.models.timeline import Timeline
-from conset.models.timeline_file import SUFFIXES, Record, worth_recording, write_timeline
-from conset.models.trace import read_trace
-from conset.models.workload import Workload
-from conset.report import style
-from conset.report.facts import check_object, check_text, pattern_label, switch_text
-from conset.report.markdown import write_report
-from conset.report.sweeps import latency_section
-from conset.report.timeline import TimelineView, picture_timeline, simulation_section
-from conset.schedule.files.compiled import read_compiled
-from conset.schedule.manifest import Manifest
-from conset.schedule.policy import KINDS, InFlight, parse_sync
-from conset.schedule.program import Program
+from conset.compilation import POLICIES
+from conset.machine import Machine, merge_settings, parse_machine, with_settings
+from conset.models import (
+    MODELS,
+    SUFFIXES,
+    LoadCurve,
+    LoadSweep,
+    Record,
+    Settings,
+    Timeline,
+    Window,
+    Workload,
+    check_loads,
+    find_model,
+    parse_traffic,
+    read_trace,
+    retarget,
+    simulate_flit,
+    simulated_switches,
+    sweep_load,
+    worth_recording,
+    write_timeline,
+)
+from conset.report import (
+    TimelineView,
+    check_object,
+    check_text,
+    latency_section,
+    pattern_label,
+    picture_timeline,
+    simulation_section,
+    style,
+    switch_text,
+    write_report,
+)
+from conset.schedule import KINDS, InFlight, Manifest, Program, parse_sync, read_compiled
 
 SCHEMA = "conset/simulate@1"
 MARKDOWN, JSON = ".md", ".json"

@@ -14,7 +14,7 @@ from conset.base import ConsetError, UsageError, option, parse_time
 from conset.cli.examples import examples_text
 from conset.cli.options import JsonOption, expanded, opt
 from conset.cli.output import print_json, print_plain, progress
-from conset.schedule.manifest import Manifest
+from conset.schedule import Manifest
 from conset_testbed import access, beds
 from conset_testbed.mpiexec import main as run_mpiexec
 from conset_testbed.run_with import run_command

@@ -10,12 +10,9 @@ import typer
 from conset.base import InputError, VerificationError, count_of
 from conset.cli.options import FileArgument, JsonOption, opt, refuse
 from conset.cli.output import print_json, progress
-from conset.models.timeline_file import Record, read_record
-from conset.report.facts import check_object, check_text, verified_text, violation_lines
-from conset.schedule.document import Document
-from conset.schedule.files.documents import read_document
-from conset.schedule.files.sniff import sniff
-from conset.schedule.manifest import Manifest
+from conset.models import Record, read_record
+from conset.report import check_object, check_text, verified_text, violation_lines
+from conset.schedule import Document, Manifest, read_document, sniff
 from conset.verification import Violation, verify
 from conset.verification.timeline.check import Violation as Impossible
 from conset.verification.timeline.check import check_timeline

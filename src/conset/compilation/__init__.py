@@ -5,3 +5,7 @@ describes the result. `auto` chooses among `candidates` (`search`, `trial`, `ran
 `verdict`). `combining` decides whether small messages travel together, `programs` compiles
 programs of blocks.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

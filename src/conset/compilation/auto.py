@@ -35,8 +35,7 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.base import NoScheduleError, Work, work
-from conset.base.stopping import workers
+from conset.base import NoScheduleError, Work, work, workers
 from conset.compilation.candidates import (
     Make,
     Refuse,
@@ -77,11 +76,10 @@ from conset.compilation.trial import (
     predicted_trials,
 )
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
-from conset.machine.machine import Machine
-from conset.methods.phases.table import LARGE
-from conset.pattern.pattern import Pattern
-from conset.schedule.loads import phase_loads
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.methods import LARGE
+from conset.pattern import Pattern
+from conset.schedule import Schedule, phase_loads
 
 
 def choose_schedule(

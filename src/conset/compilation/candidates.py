@@ -19,13 +19,10 @@ from conset import _core
 from conset.base import ConsetError, InputError, NoScheduleError, counted
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
-from conset.machine.machine import Machine
-from conset.methods.phases.problem import AutoTrial
-from conset.methods.phases.table import LARGE, ROWS, table
-from conset.pattern.pattern import Pattern
-from conset.schedule.loads import phase_loads
-from conset.schedule.policy import ORDERS, order_messages
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.methods import LARGE, ROWS, AutoTrial, table
+from conset.pattern import Pattern
+from conset.schedule import ORDERS, Schedule, order_messages, phase_loads
 
 MIN_SWEPT_LIMIT = 4
 """The contention up to which powers of two are tried whatever the pattern."""

@@ -8,22 +8,27 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from conset.base import InputError, UsageError, check_option, option, unknown_name
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.methods.paths.table import parse_combine
-from conset.methods.phases.connection_routers.table import ROUTERS, find_router
-from conset.methods.phases.event_list import TIMETABLES, find_timetable
-from conset.methods.phases.given import MethodFunction
-from conset.methods.phases.problem import (
+from conset.machine import Limits, Machine
+from conset.methods import (
+    ROUTERS,
+    TIMETABLES,
     Method,
+    MethodFunction,
     Objective,
     Routes,
     SearchOptions,
+    all_methods,
+    find_method,
+    find_router,
+    find_timetable,
+    load_method,
+    parse_combine,
     refuse_unknown_routes,
+    require_placement,
+    table,
 )
-from conset.methods.phases.table import all_methods, find_method, load_method, table
-from conset.methods.placements.place import PLACEMENTS, require_placement
-from conset.schedule.policy import KINDS, POSTINGS, parse_sync
+from conset.methods.placements.place import PLACEMENTS
+from conset.schedule import KINDS, POSTINGS, parse_sync
 
 AUTO = "auto"
 """The word for what the chooser decides.

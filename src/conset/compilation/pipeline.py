@@ -22,23 +22,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
+from conset.base import InputError, NoScheduleError
 from conset.compilation.auto import choose_policy, choose_schedule
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
 from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
-from conset.machine.machine import Machine
-from conset.methods.phases.event_list import add_timetable
-from conset.methods.phases.over_planes import folded, schedule_over_planes
-from conset.methods.phases.problem import Phases, Problem
-from conset.methods.phases.table import find_method
-from conset.methods.placements import PLACEMENTS, candidates, place
-from conset.models.formula import predict
-from conset.pattern.pattern import Pattern
-from conset.pattern.readers.demands import read_bandwidths, read_latencies
-from conset.schedule.loads import phase_loads
-from conset.schedule.manifest import CompileReport, Manifest
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.methods import (
+    Phases,
+    Problem,
+    add_timetable,
+    candidates,
+    find_method,
+    folded,
+    schedule_over_planes,
+)
+from conset.methods.placements import PLACEMENTS, place
+from conset.models import predict
+from conset.pattern import Pattern, read_bandwidths, read_latencies
+from conset.schedule import CompileReport, Manifest, Schedule, phase_loads
 
 PROBE_METHOD = "first-fit"
 """The cheap method that placements are compared by."""

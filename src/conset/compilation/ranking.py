@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.compilation.options import FORMULA, RANKING_MODELS, check_ranking
-from conset.machine.machine import Machine
-from conset.models.settings import Settings
-from conset.models.table import find_model
-from conset.models.workload import Workload
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import InFlight
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.models import Settings, Workload, find_model
+from conset.pattern import Pattern
+from conset.schedule import InFlight, Schedule
 
 MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))
 """The most messages of a pattern that each model ranks, per unit of effort."""

@@ -51,12 +51,9 @@ from conset.compilation.trial import (
     allowed_policies,
     predicted_trials,
 )
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.times import synchronization_s
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import parse_sync
-from conset.schedule.schedule import Schedule
+from conset.machine import Limits, Machine, synchronization_s
+from conset.pattern import Pattern
+from conset.schedule import Schedule, parse_sync
 
 BATCH = 4
 """Trials that are simulated without knowing of each other."""

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.stopping import workers
-from conset.schedule.manifest import CompileReport
-from conset.schedule.schedule import Schedule
+from conset.base import workers
+from conset.schedule import CompileReport, Schedule
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
@@ -26,9 +25,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     not known, routes (what that means for order). Sizes in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
-    from conset.models.formula import predict
-    from conset.schedule.linkage import guarantees
-    from conset.schedule.loads import figures
+    from conset.models import predict
+    from conset.schedule import figures, guarantees
 
     # found once, before threads ask for them
     schedule.source_node, schedule.target_node  # noqa: B018

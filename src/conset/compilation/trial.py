@@ -20,12 +20,9 @@ from math import inf
 from typing import Any
 
 from conset.compilation.options import FORMULA
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.models.formula import predict
-from conset.models.workload import Workload
-from conset.schedule.policy import InFlight, most_posted, parse_sync
-from conset.schedule.schedule import Schedule
+from conset.machine import Limits, Machine
+from conset.models import Workload, predict
+from conset.schedule import InFlight, Schedule, most_posted, parse_sync
 
 
 def allowed_policies(schedule: Schedule) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ from conset.compilation.options import FORMULA
 from conset.compilation.ranking import EQUAL, SLACK, allowed_work, end_time, settings_of
 from conset.compilation.search import Search, error_of, is_measured
 from conset.compilation.trial import REL_TOL, Trial, keeps_in_flight, loses
-from conset.machine.machine import Machine
-from conset.models.formula import predict
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.models import predict
+from conset.schedule import Schedule
 
 MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
 MEASURE_LOSSES = "decide by measuring (`conset campaign`)"

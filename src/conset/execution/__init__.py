@@ -9,3 +9,7 @@
   `stopping`: plans and baselines measured beside each other.
 - `c_program`: the communication of a program as a C source.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from conset import _core
-from conset.base.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
+from conset.base import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import check_range, frozen_ints
-from conset.base.errors import ExecutionError, InputError
+from conset.base import ExecutionError, InputError, check_range, frozen_ints
 from conset.execution.plan import RankPlan
 
 if TYPE_CHECKING:

@@ -65,12 +65,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import take_rows
-from conset.base.errors import InputError, VerificationError
+from conset.base import InputError, VerificationError, take_rows
 from conset.execution.plan import Copies, Operations, Plan
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import Sync, depths_in_graph
-from conset.schedule.schedule import Schedule
+from conset.pattern import Pattern
+from conset.schedule import Schedule, Sync, depths_in_graph
 
 _Bytes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """Ranges of bytes in a work area: the send each belongs to, start, size."""

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, count_of, python_interface
-from conset.base.flat import FlatValue
+from conset.base import FlatValue, InputError, count_of, python_interface
 from conset.execution.agreement import agreed, require_same
 from conset.execution.exchange import share_parts
 from conset.execution.open_program import (
@@ -37,10 +36,14 @@ from conset.execution.open_program import (
     read_part,
     require_packets,
 )
-from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
-from conset.schedule.policy import order_of_transfers
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule import (
+    Guarantees,
+    Program,
+    Schedule,
+    guarantees,
+    order_of_transfers,
+    program_guarantees,
+)
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -367,7 +370,7 @@ def program_open(
 
 
 def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _core.RankConnections:
-    from conset.schedule.files.compiled import read_compiled
+    from conset.schedule import read_compiled
 
     file = None if isinstance(program, Schedule | Program) else Path(program)
     require_same(comm, "a noun" if file is None else f"a file '{file.name}'", "program:")

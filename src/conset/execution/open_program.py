@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from conset import _core
-from conset.base.errors import ExecutionError, InputError, UsageError, unknown_name
+from conset.base import ExecutionError, InputError, UsageError, unknown_name
 from conset.execution.agreement import ClosedTogether, agreed, error_of
 from conset.execution.buffers import by_handle, find_buffer, library
 

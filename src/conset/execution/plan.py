@@ -34,15 +34,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, UsageError, require_replaceable, unknown_name
-from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
-from conset.base.flat import PLAN_FILE, FlatValue, read_flat, write_flat
-from conset.schedule.policy import KINDS, Sync, parse_sync
+from conset.base import (
+    PLAN_FILE,
+    FlatValue,
+    InputError,
+    UsageError,
+    ValueObject,
+    check_offsets,
+    check_range,
+    frozen,
+    frozen_ints,
+    read_flat,
+    require_replaceable,
+    unknown_name,
+    write_flat,
+)
+from conset.schedule import KINDS, Sync, parse_sync
 
 if TYPE_CHECKING:
     from conset.execution.connection_entries import ConnectionEntries
-    from conset.pattern.layout import Layout
-    from conset.pattern.pattern import Pattern
+    from conset.pattern import Layout, Pattern
 
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`.

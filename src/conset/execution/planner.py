@@ -27,15 +27,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import frozen
-from conset.base.errors import InputError
+from conset.base import InputError, frozen
 from conset.execution.check import check_delivery, check_order, check_plan, not_kept
 from conset.execution.plan import MAX_BYTES, Copies, Needs, Operations, Plan
-from conset.pattern.pattern import Pattern
-from conset.schedule.paths import Bundles, Paths
-from conset.schedule.policy import InFlight, Sync, order_of_transfers, parse_sync
-from conset.schedule.program import Program
-from conset.schedule.schedule import Compiled, Schedule
+from conset.pattern import Pattern
+from conset.schedule import (
+    Bundles,
+    Compiled,
+    InFlight,
+    Paths,
+    Program,
+    Schedule,
+    Sync,
+    order_of_transfers,
+    parse_sync,
+)
 
 _Ints = NDArray[np.int64]
 _Flags = NDArray[np.bool_]

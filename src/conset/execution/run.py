@@ -30,11 +30,9 @@ from conset.execution.job import (
 from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.stopping import Ratio, Stopping
-from conset.models.phases_over_time import SwitchParts
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import InFlight, Sync
-from conset.schedule.program import Program
-from conset.schedule.schedule import Compiled
+from conset.models import SwitchParts
+from conset.pattern import Pattern
+from conset.schedule import Compiled, InFlight, Program, Sync
 
 VARIANTS = (SCHEDULE, "naive", "alltoallv", "neighbor_alltoallv")
 """What every run executes, in the order of its table."""

@@ -30,8 +30,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
-from conset.base import ExecutionError, InputError, UsageError, python_interface, unknown_name
-from conset.base.arrays import frozen_ints
+from conset.base import (
+    ExecutionError,
+    InputError,
+    UsageError,
+    frozen_ints,
+    python_interface,
+    unknown_name,
+)
 from conset.execution.agreement import Attempt
 from conset.execution.buffers import (
     Buffer,
@@ -42,10 +48,7 @@ from conset.execution.buffers import (
     require_apart,
 )
 from conset.execution.exchange import Exchange
-from conset.machine.flat_file import SUFFIX, write_machine
-from conset.machine.machine import Machine
-from conset.machine.network.families import FAMILIES
-from conset.machine.spec import parse_machine
+from conset.machine import FAMILIES, SUFFIX, Machine, parse_machine, write_machine
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -12,7 +12,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 
 _RESAMPLES = 400
 """Of the intervals that decide whether to go on; those of results are finer."""

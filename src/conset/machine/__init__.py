@@ -4,3 +4,7 @@
 specifications such as `torus:8x8,link=1GB/s`, `presets` holds machines by name, `network`
 topologies, routing, families and graph files.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -28,9 +28,9 @@ from conset.base import (
     MAX_RATE_Bps,
     MIN_RATE_Bps,
     UsageError,
+    ValueObject,
     unknown_name,
 )
-from conset.base.arrays import ValueObject
 
 Tag = Literal[
     "printed",

@@ -43,8 +43,20 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from conset.base import InputError, UsageError, count_of, nearest, require_file
-from conset.base.toml import Keys, Table, checked_table, keys_at, located, parse_toml, rule_of
+from conset.base import (
+    InputError,
+    Keys,
+    Table,
+    UsageError,
+    checked_table,
+    count_of,
+    keys_at,
+    located,
+    nearest,
+    parse_toml,
+    require_file,
+    rule_of,
+)
 from conset.machine.costs import Costs, Limits, Provenance
 from conset.machine.machine import Machine, ModeCosts, require_mode
 from conset.machine.network.families import (

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.base.errors import UsageError
-from conset.base.flat import MACHINE_FILE, FlatValue, write_flat
+from conset.base import MACHINE_FILE, FlatValue, UsageError, write_flat
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_widths, next_links, stored_routes

@@ -26,8 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_TIME_S, ConsetError, InputError, UsageError, unknown_name
-from conset.base.arrays import ValueObject, check_offsets, check_range
+from conset.base import (
+    MAX_TIME_S,
+    ConsetError,
+    InputError,
+    UsageError,
+    ValueObject,
+    check_offsets,
+    check_range,
+    unknown_name,
+)
 from conset.machine.costs import Costs, Limits, Steps, Synchronization
 from conset.machine.network.families import FAMILIES, build_family
 from conset.machine.network.routing import (

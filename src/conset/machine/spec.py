@@ -24,7 +24,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
-from conset.base.errors import ConsetError, InputError, UsageError, unknown_name
+from conset.base import ConsetError, InputError, UsageError, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.file import (
     PRESETS,

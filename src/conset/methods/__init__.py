@@ -4,3 +4,7 @@
 combines small messages; `placements` maps ranks to nodes. Each has one table of its rows.
 Nothing here verifies, bounds or predicts.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

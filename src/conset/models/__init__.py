@@ -5,7 +5,6 @@ simulate event by event, one model per file, and are listed in `table`. They rea
 and return a `Timeline`; `load` measures latency over load.
 """
 
-from conset.models.timeline import Timeline
-from conset.models.workload import Workload
+import lazy_loader
 
-__all__ = ["Timeline", "Workload"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -36,8 +36,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
-from conset.base.units import count_of, format_rate, format_size
+from conset.base import Floats, Ints, count_of, format_rate, format_size
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
-from conset.machine.network.topology import Topology
-from conset.schedule.linkage import GATE, LinkageTable
+from conset.base import InputError
+from conset.machine import Topology
+from conset.schedule import GATE, LinkageTable
 
 Ids = NDArray[np.int64]
 

@@ -48,12 +48,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import Floats, Ints, take_rows
-from conset.base.errors import NoScheduleError, UsageError
-from conset.machine.costs import Costs
-from conset.machine.machine import Machine
-from conset.machine.network.routes import route_links
-from conset.machine.times import synchronization_s
+from conset.base import Floats, Ints, NoScheduleError, UsageError, take_rows
+from conset.machine import Costs, Machine, route_links, synchronization_s
 from conset.models.chains import follow_tables
 from conset.models.needs import check_receives, require_one_route
 from conset.models.open_tables import (
@@ -68,8 +64,7 @@ from conset.models.open_tables import (
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule.linkage import link_channels, number_channels
-from conset.schedule.policy import parse_sync
+from conset.schedule import link_channels, number_channels, parse_sync
 
 Ids = NDArray[np.int32]
 

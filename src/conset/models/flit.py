@@ -28,18 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError, UsageError
-from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
+from conset.base import InputError, NoScheduleError, UsageError
+from conset.machine import Costs, Machine, Routing, Steps, Topology, core_network
 from conset.models.nanoseconds import NS, core_messages, delays, describe_cycle, exchanges_count
 from conset.models.needs import check_receives, require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule.policy import parse_sync
+from conset.schedule import parse_sync
 
 LANES = 4
 """Virtual channels of a port unless more is said."""

@@ -33,13 +33,13 @@ Casanova, Legrand, On the validity of flow-level TCP network models, ACM TOMACS 
 from __future__ import annotations
 
 from conset import _core
-from conset.base.errors import UsageError
-from conset.machine.machine import Machine
+from conset.base import UsageError
+from conset.machine import Machine
 from conset.models.nanoseconds import core_stops, exchanges_count, play_fluid, to_ns
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload
-from conset.schedule.policy import parse_sync
+from conset.schedule import parse_sync
 
 
 def simulate_flow(

@@ -17,17 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import NoScheduleError
-from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine, with_computation
-from conset.machine.network.routes import core_network, core_widths
-from conset.machine.network.topology import Topology
-from conset.machine.times import synchronization_s
+from conset.base import NoScheduleError
+from conset.machine import (
+    Costs,
+    Machine,
+    Steps,
+    Topology,
+    core_network,
+    core_widths,
+    synchronization_s,
+    with_computation,
+)
 from conset.models.needs import check_receives
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule.policy import parse_sync
+from conset.schedule import parse_sync
 
 SHOWN = 8
 """Messages of a cycle that are named."""

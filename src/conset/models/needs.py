@@ -27,8 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
-from conset.base.errors import InputError
+from conset.base import Floats, InputError, Ints
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings

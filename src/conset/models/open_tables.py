@@ -20,12 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import Floats, Ints
-from conset.base.errors import InputError, NoScheduleError
-from conset.machine.costs import Costs
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network
-from conset.machine.times import link_rates
+from conset.base import Floats, InputError, Ints, NoScheduleError
+from conset.machine import Costs, Machine, core_network, link_rates
 from conset.models.chains import Chains
 from conset.models.nanoseconds import describe_cycle
 from conset.models.workload import Workload

@@ -38,8 +38,8 @@ from __future__ import annotations
 from math import inf
 
 from conset import _core
-from conset.base.errors import UsageError
-from conset.machine.machine import Machine
+from conset.base import UsageError
+from conset.machine import Machine
 from conset.models.nanoseconds import NS, core_stops, play_fluid
 from conset.models.needs import require_one_route
 from conset.models.settings import Settings

@@ -36,17 +36,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, ValueObject
-from conset.base.errors import InputError
-from conset.machine.costs import Costs, without_switches
-from conset.machine.machine import Machine
-from conset.machine.times import synchronization_s
+from conset.base import Floats, InputError, ValueObject
+from conset.machine import Costs, Machine, synchronization_s, without_switches
 from conset.models.formula import predict
 from conset.models.formula.evaluate import ProgramPrediction, predict_program
 from conset.models.timeline import Timeline
-from conset.schedule.linkage import Guarantees, program_guarantees
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule import Guarantees, Program, Schedule, program_guarantees
 
 PARTS = ("drain", "synchronization", "setup")
 """Of a switch, in their order."""

@@ -27,8 +27,8 @@ from typing import Literal, cast
 import numpy as np
 
 from conset.base import UsageError, shortened, unknown_name, whole_number
-from conset.machine.costs import Costs
-from conset.schedule.policy import MAX_IN_FLIGHT
+from conset.machine import Costs
+from conset.schedule import MAX_IN_FLIGHT
 
 MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16, "queue": 2**20}
 """What the counts of `Settings` may be at most."""

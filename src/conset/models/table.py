@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conset.base.errors import unknown_name
-from conset.machine.machine import Machine
+from conset.base import unknown_name
+from conset.machine import Machine
 from conset.models.connections import simulate_connections
 from conset.models.flit import simulate_flit
 from conset.models.flow import simulate_flow

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject, check_range, frozen_floats, frozen_ints
-from conset.base.errors import InputError
-from conset.machine.network.topology import Topology
+from conset.base import InputError, ValueObject, check_range, frozen_floats, frozen_ints
+from conset.machine import Topology
 from conset.models.workload import Workload
 
 _SECONDS = (

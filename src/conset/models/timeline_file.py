@@ -26,24 +26,22 @@ from conset.base import (
     ConsetError,
     InputError,
     UsageError,
+    header_entry,
+    parse_header,
+    parse_json,
     read_archive,
     replacing,
     require_file,
     write_archive,
 )
-from conset.base.json_text import header_entry, parse_header, parse_json
-from conset.machine.machine import Machine
-from conset.machine.spec import machine_of_record, with_settings
+from conset.machine import Machine, machine_of_record, with_settings
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline
 from conset.models.workload import MAX_RANKS, Workload
-from conset.schedule.files.arrays import check_length, check_within
-from conset.schedule.files.documents import named
-from conset.schedule.files.sniff import TIMELINE, require_form
-from conset.schedule.manifest import Manifest
+from conset.schedule import TIMELINE, Manifest, check_length, check_within, named, require_form
 
 if TYPE_CHECKING:
-    from conset.schedule.files.models import TimelineFile
+    from conset.schedule import TimelineFile
 
 
 SUFFIXES = (".json", ".npz")
@@ -221,7 +219,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
 
 
 def _record(found: Any) -> Record:
-    from conset.schedule.files.models import TimelineFile, checked
+    from conset.schedule import TimelineFile, checked
 
     file = checked(TimelineFile, found)
     timeline = _timeline(file, found)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base import InputError, require_file, shortened, whole_number
-from conset.machine.machine import Machine
+from conset.machine import Machine
 from conset.models.workload import Workload
 
 HEADER = ("id", "time", "src", "dst", "bytes", "deps")

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import Floats, take_rows
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network, route_hops, route_links
+from conset.base import Floats, take_rows
+from conset.machine import Machine, core_network, route_hops, route_links
 from conset.models.bounds import Bound, Demand, Resources, Spread, growth, lower_bound
 from conset.models.needs import MessageTimes
 from conset.models.settings import Settings

@@ -8,13 +8,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, MAX_TIME_S, InputError
-from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
-from conset.machine.costs import Costs
-from conset.machine.network.topology import Topology
-from conset.schedule.loads import chosen_links
-from conset.schedule.policy import order_of_transfers
-from conset.schedule.schedule import Schedule
+from conset.base import (
+    MAX_SIZE_B,
+    MAX_TIME_S,
+    InputError,
+    ValueObject,
+    check_offsets,
+    check_range,
+    frozen,
+    frozen_ints,
+)
+from conset.machine import Costs, Topology
+from conset.schedule import Schedule, chosen_links, order_of_transfers
 
 MAX_RANKS = 1 << 24
 """Ranks that messages may name where these are not nodes: rows of tables."""

@@ -49,11 +49,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import UsageError
-from conset.machine.machine import Machine
-from conset.machine.network.routes import route_links
-from conset.machine.network.routing import Routing, in_full_mesh
-from conset.machine.network.topology import Topology
+from conset.base import UsageError
+from conset.machine import Machine, Routing, Topology, in_full_mesh, route_links
 from conset.models.nanoseconds import NS, core_stops, play_fluid
 from conset.models.needs import require_one_route
 from conset.models.settings import Settings

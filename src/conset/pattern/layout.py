@@ -23,13 +23,16 @@ from numpy.typing import NDArray
 from conset.base import (
     InputError,
     UsageError,
+    ValueObject,
+    check_offsets,
+    check_range,
     count_of,
+    frozen_ints,
     read_archive,
     replacing,
     require_file,
     write_archive,
 )
-from conset.base.arrays import ValueObject, check_offsets, check_range, frozen_ints
 from conset.pattern.pattern import Pattern
 
 Kind = Literal["ghost", "shared"]

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.base import MAX_SIZE_B, InputError
-from conset.base.arrays import ValueObject, distinct_ints, frozen, frozen_ints
+from conset.base import MAX_SIZE_B, InputError, ValueObject, distinct_ints, frozen, frozen_ints
 
 
 @dataclass(frozen=True, eq=False)

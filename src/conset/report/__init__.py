@@ -4,3 +4,7 @@ Value types give sections of facts, tables and pictures as data; renderers print
 terminal, as Markdown, HTML or JSON. Pictures are drawn by subject, with the colours and axes of
 `style`.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

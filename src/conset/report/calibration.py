@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_size, format_time
+from conset.base import count_of, format_size, format_time
 from conset.report import style
 from conset.report.page import write_sections
 from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
+from conset.studies import Contention
 from conset.studies.calibrate import Calibration
-from conset.studies.calibrate.fitted import Contention
 
 WINDOWS = {
     "pair": "one pair",

@@ -13,26 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import VERSION
-from conset.base.units import count_of, format_size, format_time
-from conset.compilation.options import FORMULA
-from conset.execution.stopping import Ratio
+from conset.base import VERSION, count_of, format_size, format_time
+from conset.compilation import FORMULA
+from conset.execution import Ratio
 from conset.report import style
 from conset.report.markdown import plain, table_lines
 from conset.report.page import anchor, write_sections
 from conset.report.sections import Fact, Part, Section, Table
-from conset.studies.campaign.campaign import Campaign
-from conset.studies.campaign.result import (
+from conset.studies import (
     MODEL,
+    NAIVE,
+    CampaignRun,
     CaseResult,
     Contest,
     Errors,
     FabricSummary,
+    failure_text,
     predictors,
     summarize_campaign,
 )
-from conset.studies.campaign.run import CampaignRun, failure_text
-from conset.studies.contender import NAIVE
+from conset.studies.campaign.campaign import Campaign
 
 WORTH = 1.25
 """Gains from here on are counted."""

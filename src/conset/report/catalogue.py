@@ -11,15 +11,22 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from conset.base.errors import InputError
-from conset.machine.costs import Limits
-from conset.machine.file import TEXTS, TODAY, Preset, preset
-from conset.machine.machine import Machine
-from conset.machine.network.families import FAMILIES, family_names, find_family
-from conset.machine.network.family import SWITCHED
-from conset.machine.network.topology import Topology
-from conset.methods.phases.problem import Method
-from conset.pattern.generators.table import GENERATORS
+from conset.base import InputError
+from conset.machine import (
+    FAMILIES,
+    SWITCHED,
+    TEXTS,
+    TODAY,
+    Limits,
+    Machine,
+    Preset,
+    Topology,
+    family_names,
+    find_family,
+    preset,
+)
+from conset.methods import Method
+from conset.pattern import GENERATORS
 from conset.report.facts import machine_object
 from conset.report.machine import machine_remarks
 from conset.report.sections import Fact

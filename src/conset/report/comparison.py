@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.units import format_time
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
+from conset.base import format_time
+from conset.machine import Machine
+from conset.pattern import Pattern
 from conset.report import style
 from conset.report.facts import TERM_LABELS
 from conset.report.pattern import describe_pattern
 from conset.report.sections import Part, Section, Table
+from conset.studies import MEASURED, PREDICTED, time_of
 from conset.studies.compare.comparison import Comparison
-from conset.studies.times import MEASURED, PREDICTED, time_of
 
 Row = Mapping[str, Any]
 """The keys of `Comparison.rows`, or those of `compile --json` alone.

@@ -12,29 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_load, format_size, format_time
+from conset.base import count_of, format_load, format_size, format_time
 from conset.bounds.stages import StageBounds
-from conset.machine.costs import Costs
-from conset.machine.machine import Machine
-from conset.machine.network.routing import planes_of
-from conset.machine.network.topology import Topology
-from conset.machine.words import group_of, listed, plain
-from conset.pattern.pattern import Pattern
+from conset.machine import Costs, Machine, Topology, group_of, listed, plain, planes_of
+from conset.pattern import Pattern
 from conset.report.sections import Fact, Part, Section, Table
-from conset.schedule.loads import figures
-from conset.schedule.schedule import Schedule
+from conset.schedule import Schedule, figures
 
 if TYPE_CHECKING:
     from conset.bounds.bounds import Bounds
-    from conset.compilation.combining.choose import Combination
-    from conset.execution.connection_entries import ConnectionEntries
-    from conset.execution.plan import Plan
-    from conset.execution.run import RunResult
-    from conset.models.formula.evaluate import ProgramPrediction
+    from conset.compilation import Combination
+    from conset.execution import ConnectionEntries, Plan, RunResult
+    from conset.models import ProgramPrediction, Record, SwitchParts
     from conset.models.formula.prediction import Prediction
-    from conset.models.phases_over_time import SwitchParts
-    from conset.models.timeline_file import Record
-    from conset.schedule.program import Program
+    from conset.schedule import Program
     from conset.studies.times import Timing
     from conset.verification import verification as schedule_check
     from conset.verification.timeline import check as timeline_check

@@ -14,9 +14,8 @@ import numpy as np
 from rich.console import RenderableType
 from rich.markup import escape
 
-from conset.base.units import count_of, format_load, format_rate, format_size, format_time
-from conset.models.phases_over_time import PARTS
-from conset.models.timeline_file import Record
+from conset.base import count_of, format_load, format_rate, format_size, format_time
+from conset.models import PARTS, Record
 from conset.report.facts import (
     TERM_LABELS,
     UNNAMED,
@@ -40,11 +39,8 @@ from conset.report.schedule import (
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.terminal import fitted_table
 from conset.report.timeline import TimelineView, picture_timeline, timeline_facts
-from conset.schedule.linkage import Guarantees, guarantees
-from conset.schedule.loads import phase_loads
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
-from conset.studies.compare.files import FileFindings
+from conset.schedule import Guarantees, Program, Schedule, guarantees, phase_loads
+from conset.studies import FileFindings
 
 Facts = Mapping[str, Any]
 """What `conset report --json` prints of a file."""

@@ -10,10 +10,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from conset.base.units import count_of
-from conset.machine.machine import Machine
-from conset.machine.network.routing import planes_of
-from conset.machine.network.topology import Topology
+from conset.base import count_of
+from conset.machine import Machine, Topology, planes_of
 from conset.report import style
 from conset.report.facts import cost_facts, cost_rows, describe_network, machine_facts
 from conset.report.network_drawing import draw_network, plan_extent

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_rate
-from conset.machine.machine import Machine
-from conset.machine.network.topology import Topology
+from conset.base import count_of, format_rate
+from conset.machine import Machine, Topology
 from conset.report import style
 from conset.report.network_layout import Floats, Plan, plan_of, positions
 

@@ -26,10 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of
-from conset.machine.network.families import find_family
-from conset.machine.network.routing import Planes, is_tree, planes_of
-from conset.machine.network.topology import Topology
+from conset.base import count_of
+from conset.machine import Planes, Topology, find_family, is_tree, planes_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

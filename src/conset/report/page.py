@@ -20,15 +20,13 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 from rich.text import Text
 
-from conset.base import UsageError, count_of, format_size, format_time, replacing
-from conset.base.notebook import register_form
+from conset.base import UsageError, count_of, format_size, format_time, register_form, replacing
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
-from conset.machine.machine import Machine
+from conset.machine import Machine
+from conset.models import Timeline, under_way
 from conset.models.formula.prediction import Prediction
-from conset.models.timeline import Timeline
-from conset.models.usage import under_way
-from conset.pattern.pattern import Pattern
+from conset.pattern import Pattern
 from conset.report import style
 from conset.report.facts import (
     TERM_LABELS,
@@ -44,7 +42,7 @@ from conset.report.facts import (
 from conset.report.pattern import rank_grid
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.timeline import TimelineView, timeline_facts
-from conset.schedule.schedule import Schedule
+from conset.schedule import Schedule
 from conset.studies.times import Timing
 from conset.verification.verification import RULES, Verification
 

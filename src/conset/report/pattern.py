@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_size
-from conset.pattern.pattern import Pattern
+from conset.base import count_of, format_size
+from conset.pattern import Pattern
 from conset.report import style
 from conset.report.facts import degrees, pattern_facts
 from conset.report.sections import Part, Section

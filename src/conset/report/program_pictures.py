@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 
 from conset.base import UsageError, count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
-from conset.machine.network.routing import planes_of
-from conset.models.phases_over_time import PARTS, Switching
+from conset.machine import planes_of
+from conset.models import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
 from conset.report.network_layout import Floats, plan_of, positions
-from conset.schedule.paths import Paths
-from conset.schedule.program import Program
+from conset.schedule import Paths, Program
 
 COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
 NAMES = {"drain": "drain", "synchronization": "synchronization", "setup": "set-up"}

@@ -25,7 +25,7 @@ from conset.base import (
     format_size,
     format_time,
 )
-from conset.machine.network.routes import links_of_nodes, route_links, route_nodes
+from conset.machine import links_of_nodes, route_links, route_nodes
 from conset.report import style
 from conset.report.facts import Summary, pattern_label, schedule_facts
 from conset.report.network_drawing import (
@@ -42,10 +42,18 @@ from conset.report.page import schedule_html, write_page
 from conset.report.pattern import CELLS, draw_matrix, linear_sizes, rank_grid, size_ticks
 from conset.report.sections import Part, Section
 from conset.report.terminal import ROWS, bar, more, section_text, table_lines
-from conset.schedule.linkage import GATE, Guarantees, guarantees, linkage, program_guarantees
-from conset.schedule.loads import largest_sizes, loads_list, phase_loads
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule import (
+    GATE,
+    Guarantees,
+    Program,
+    Schedule,
+    guarantees,
+    largest_sizes,
+    linkage,
+    loads_list,
+    phase_loads,
+    program_guarantees,
+)
 
 LINKS = 5
 """Links with the largest loads that are listed of a phase."""

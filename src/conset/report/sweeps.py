@@ -17,17 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of, format_size, format_time
-from conset.methods.phases.table import table
-from conset.models.load.sweep import LoadCurve
+from conset.base import count_of, format_size, format_time
+from conset.methods import table
+from conset.models import LoadCurve
 from conset.report import style
 from conset.report.charts import surround
 from conset.report.sections import Part, Section, Table
-from conset.studies.compare.curve import Curve, CurvePoint
+from conset.studies import (
+    DETECT,
+    MIN_REPEATS,
+    Curve,
+    CurvePoint,
+    RunTimeCosts,
+    RunTimeResult,
+    RunTimeRow,
+    StageRow,
+)
 from conset.studies.compare.regions import Cell, Regions
-from conset.studies.compare.stages import StageRow
-from conset.studies.run_time.costs import DETECT, MIN_REPEATS, RunTimeCosts, RunTimeRow
-from conset.studies.run_time.job import RunTimeResult
 
 TICKS = 12
 """Most numbers of groups below the axis of a curve."""

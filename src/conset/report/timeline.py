@@ -19,19 +19,20 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from conset.base import InputError, count_of, format_rate, format_size, format_time
-from conset.machine.machine import Machine
-from conset.models.settings import Settings
-from conset.models.timeline import Timeline, resource_name
-from conset.models.usage import (
+from conset.machine import Machine
+from conset.models import (
     BINS,
+    Settings,
+    Timeline,
     Usage,
+    Workload,
     flowing_from,
     flowing_until,
     least_time,
+    resource_name,
     under_way,
     usage_of,
 )
-from conset.models.workload import Workload
 from conset.report import style
 from conset.report.facts import computation_facts
 from conset.report.pattern import block_of

@@ -5,3 +5,7 @@ synchronization, `loads` and `linkage` what links and connections carry, `docume
 of a file before anything in it is believed, `manifest` how it was made; `files` reads and
 writes.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -62,7 +62,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
+from conset.base import InputError
 from conset.machine.costs import Costs, Limits
 from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.units import as_figure
+from conset.base import as_figure
 from conset.machine.network.routes import core_network, core_widths, links_of_nodes
 from conset.schedule.schedule import Schedule
 

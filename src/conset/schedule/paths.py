@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject, check_range, frozen, frozen_ints
-from conset.base.errors import InputError
+from conset.base import InputError, ValueObject, check_range, frozen, frozen_ints
 from conset.pattern.pattern import Pattern
 
 MAX_STAGES = 64

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import take_rows
-from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base import InputError, UsageError, take_rows, unknown_name
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 

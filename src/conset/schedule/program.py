@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError
-from conset.base.arrays import ValueObject, frozen, take_rows
+from conset.base import MAX_SIZE_B, InputError, ValueObject, frozen, take_rows
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_nodes

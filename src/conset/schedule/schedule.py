@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError
-from conset.base.arrays import (
+from conset.base import (
+    MAX_SIZE_B,
+    InputError,
     ValueObject,
     check_offsets,
     check_range,

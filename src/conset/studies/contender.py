@@ -14,22 +14,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from conset.base.errors import VerificationError
-from conset.compilation.auto import choose_policy
-from conset.compilation.combining.choose import Combination, compile_combined
-from conset.compilation.combining.summary import summarize_combination
-from conset.compilation.options import AUTO, CompileOptions
-from conset.compilation.pipeline import compile_pattern
-from conset.compilation.summary import summarize
-from conset.execution.plan import Plan
-from conset.execution.planner import make_plan
-from conset.machine.machine import Machine
-from conset.methods.phases.table import whose_fault
-from conset.models.formula import Prediction, predict
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import InFlight
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.base import VerificationError
+from conset.compilation import (
+    AUTO,
+    Combination,
+    CompileOptions,
+    choose_policy,
+    compile_combined,
+    compile_pattern,
+    summarize,
+    summarize_combination,
+)
+from conset.execution import Plan, make_plan
+from conset.machine import Machine
+from conset.methods import whose_fault
+from conset.models import predict
+from conset.models.formula import Prediction
+from conset.pattern import Pattern
+from conset.schedule import InFlight, Program, Schedule
 
 CHOICE = "auto"
 """Name of the contender that is the choice of conset."""

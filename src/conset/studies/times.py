@@ -24,25 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject
-from conset.base.errors import InputError, NoScheduleError, UsageError, unknown_name
-from conset.compilation.options import FORMULA
-from conset.compilation.ranking import (
+from conset.base import InputError, NoScheduleError, UsageError, ValueObject, unknown_name
+from conset.compilation import (
     ALLOWANCES,
+    FORMULA,
     MAX_MESSAGES,
     allowed_work,
     is_affordable,
     ranking_of,
     settings_of,
 )
-from conset.machine.machine import Machine
-from conset.models.flit import flits_of
-from conset.models.formula import Prediction, predict
-from conset.models.formula.evaluate import retarget
-from conset.models.table import find_model
-from conset.models.timeline import Timeline
-from conset.models.workload import Workload
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.models import Timeline, Workload, find_model, flits_of, predict, retarget
+from conset.models.formula import Prediction
+from conset.schedule import Schedule
 
 WORK = 100_000_000
 """Counted work that one schedule may take where no model was asked for: some seconds."""

@@ -9,16 +9,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conset.base.errors import ConsetError, InputError
-from conset.machine.machine import Machine
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
-from conset.machine.spec import parse_machine
-from conset.methods.phases.given import FaultyMethodError
-from conset.methods.phases.problem import Phases, Problem, SearchOptions
-from conset.methods.phases.table import find_method, load_method, table
-from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
+from conset.base import ConsetError, InputError
+from conset.machine import Machine, Routing, Topology, parse_machine
+from conset.methods import (
+    FaultyMethodError,
+    Phases,
+    Problem,
+    SearchOptions,
+    find_method,
+    load_method,
+    table,
+)
+from conset.pattern import Pattern
+from conset.schedule import Schedule
 from conset.verification import verify
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Ints
-from conset.base.units import count_of
+from conset.base import Ints, count_of
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation

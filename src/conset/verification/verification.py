@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conset.base.arrays import ValueObject
+from conset.base import ValueObject
 
 RULES: dict[str, str] = {
     "pattern": "messages join two different ranks that exist, have "

@@ -20,10 +20,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.machine import Machine
-from conset.methods.paths.evaluate import Candidate, evaluate
-from conset.methods.paths.multiphase import (
+from conset.machine import Machine
+from conset.methods import (
+    Candidate,
     balanced_sides,
+    evaluate,
     factorisations,
     matched_cells,
     multiphase,
@@ -33,8 +34,8 @@ from conset.methods.paths.multiphase import (
     virtual_grid,
     written,
 )
-from conset.pattern.pattern import Pattern
-from conset.schedule.paths import Paths, direct
+from conset.pattern import Pattern
+from conset.schedule import Paths, direct
 
 MAX_MOVES = 2**25
 """Messages × stages tried in all, the direct way apart."""

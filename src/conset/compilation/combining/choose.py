@@ -24,14 +24,10 @@ from conset.compilation.combining.candidates import candidates
 from conset.compilation.combining.compile import compile_along
 from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import Placement, compile_pattern, placement_of
-from conset.machine.machine import Machine
-from conset.methods.paths.evaluate import Candidate
-from conset.methods.paths.mixed import mixed_candidates
-from conset.methods.paths.table import parse_combine, paths_of
-from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.methods import Candidate, mixed_candidates, parse_combine, paths_of
+from conset.pattern import Pattern
+from conset.schedule import Manifest, Program, Schedule
 
 BOXES, MIXES = 4, 2
 """Candidates that are compiled per unit of effort, the best ones by the cost model.

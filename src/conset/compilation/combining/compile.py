@@ -20,11 +20,8 @@ from conset.compilation.auto import choose_policy, choose_schedule
 from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import Placement, compile_by, why_not
 from conset.compilation.ranking import require_affordable
-from conset.machine.machine import Machine
-from conset.schedule.manifest import Manifest
-from conset.schedule.paths import Paths
-from conset.schedule.program import Program, bundles_of, chained, unchained
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.schedule import Manifest, Paths, Program, Schedule, bundles_of, chained, unchained
 
 
 def compile_along(

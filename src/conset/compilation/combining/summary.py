@@ -10,7 +10,7 @@ from typing import Any
 from conset.bounds.programs import bound_program
 from conset.compilation.combining.choose import Combination
 from conset.compilation.summary import summarize
-from conset.schedule.files.compiled import document_of
+from conset.schedule import document_of
 from conset.verification import verify
 
 

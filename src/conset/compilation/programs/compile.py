@@ -23,11 +23,9 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
 from conset.compilation.programs.share import number_contexts, share, turns
 from conset.compilation.programs.spec import BlockSpec
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
-from conset.schedule.program import Program, Stage
-from conset.schedule.schedule import Schedule
+from conset.machine import Machine
+from conset.pattern import Pattern
+from conset.schedule import Manifest, Program, Schedule, Stage
 
 
 def compile_program(

@@ -33,9 +33,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from conset.schedule.linkage import Connections, Ids
-from conset.schedule.program import Stage
-from conset.schedule.schedule import Schedule
+from conset.schedule import Connections, Ids, Schedule, Stage
 
 TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""

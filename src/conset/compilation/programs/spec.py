@@ -20,13 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conset.base import ConsetError, InputError, is_file, parse_size, require_file
-from conset.base.toml import parse_toml
+from conset.base import ConsetError, InputError, is_file, parse_size, parse_toml, require_file
 from conset.compilation.options import CompileOptions
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import input_path, parse_pattern
-from conset.schedule.document import MAX_REPEAT
+from conset.machine import Machine
+from conset.pattern import Pattern, input_path, parse_pattern
+from conset.schedule import MAX_REPEAT
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
 COMPILING: dict[str, type] = {

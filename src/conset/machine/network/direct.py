@@ -71,7 +71,7 @@ from math import prod
 
 import numpy as np
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.machine.network.family import Family, Ints, Parameter, Parts, Wires, require_size
 
 

@@ -29,7 +29,7 @@ from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 
-from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base import InputError, UsageError, unknown_name
 from conset.machine.network.direct import DRAGONFLY, EXPRESS_MESH, HYPERX, SLIM_FLY
 from conset.machine.network.family import REGULAR, Family, Parameter, Parts, read_dead
 from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule, build_planes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
+from conset.base import InputError
 from conset.machine.network.routing import (
     EQUAL_COST,
     Planes,

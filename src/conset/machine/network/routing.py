@@ -50,8 +50,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject, check_offsets, check_range, frozen_ints
-from conset.base.errors import InputError, unknown_name
+from conset.base import (
+    InputError,
+    ValueObject,
+    check_offsets,
+    check_range,
+    frozen_ints,
+    unknown_name,
+)
 from conset.machine.network.topology import Kind, Topology, first_parents
 
 Rule = Literal[

@@ -12,8 +12,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, MAX_RATE_Bps, MIN_RATE_Bps, count_of, unknown_name
-from conset.base.arrays import ValueObject, frozen, frozen_ints
+from conset.base import (
+    InputError,
+    MAX_RATE_Bps,
+    MIN_RATE_Bps,
+    ValueObject,
+    count_of,
+    frozen,
+    frozen_ints,
+    unknown_name,
+)
 from conset.machine.network.graph import Graph, graph_of_networkx
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]

@@ -44,7 +44,7 @@ from math import prod
 
 import numpy as np
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.machine.network.family import Family, Parameter, Parts, Wires, require_size
 
 

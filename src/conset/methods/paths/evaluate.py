@@ -26,12 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
-from conset.machine.costs import Costs
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network, route_hops, route_links
-from conset.machine.times import link_work
-from conset.schedule.paths import Bundles, Paths
+from conset.base import InputError
+from conset.machine import Costs, Machine, core_network, link_work, route_hops, route_links
+from conset.schedule import Bundles, Paths
 
 ROUTES = 2**16
 """Routes written out at a time."""

@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
-from conset.machine.costs import Steps
-from conset.machine.machine import Machine
+from conset.base import InputError
+from conset.machine import Machine, Steps
 from conset.methods.paths.evaluate import Candidate, evaluate
 from conset.methods.paths.multiphase import (
     balanced_sides,
@@ -42,8 +41,8 @@ from conset.methods.paths.multiphase import (
     ranks_on_nodes,
     virtual_grid,
 )
-from conset.pattern.pattern import Pattern
-from conset.schedule.paths import MAX_STAGES, Paths, direct
+from conset.pattern import Pattern
+from conset.schedule import MAX_STAGES, Paths, direct
 
 MAX_MOVES = 2**23
 """Messages × stages tried in all, per unit of effort."""

@@ -69,10 +69,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, unknown_name
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
-from conset.schedule.paths import MAX_STAGES, Paths
+from conset.base import InputError, unknown_name
+from conset.machine import Machine
+from conset.pattern import Pattern
+from conset.schedule import MAX_STAGES, Paths
 
 MAX_CELLS = 2**26
 """Of a box: 256 MiB for the rank in each cell."""

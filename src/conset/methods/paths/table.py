@@ -19,9 +19,8 @@ from typing import Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, UsageError, shortened, unknown_name
-from conset.machine.machine import Machine
-from conset.machine.network.family import read_sizes
+from conset.base import InputError, UsageError, shortened, unknown_name
+from conset.machine import Machine, read_sizes
 from conset.methods.paths.multiphase import (
     Order,
     matched_cells,
@@ -32,8 +31,8 @@ from conset.methods.paths.multiphase import (
     virtual_grid,
     written,
 )
-from conset.pattern.pattern import Pattern
-from conset.schedule.paths import MAX_STAGES, Paths, direct
+from conset.pattern import Pattern
+from conset.schedule import MAX_STAGES, Paths, direct
 
 Kind = Literal["none", "auto", "box", "radix", "node-aware", "virtual-grid", "mixed"]
 

@@ -53,13 +53,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import take_rows
-from conset.machine.network.routes import core_network, links_of_nodes, route_links, route_nodes
-from conset.machine.network.routing import usable_ends
-from conset.machine.times import Work, work_of
+from conset.base import take_rows
+from conset.machine import (
+    Work,
+    core_network,
+    links_of_nodes,
+    route_links,
+    route_nodes,
+    usable_ends,
+    work_of,
+)
 from conset.methods.phases.core import core_arguments
 from conset.methods.phases.problem import Phases, Problem, Routes, refuse_limits, require
-from conset.schedule.linkage import number_channels
+from conset.schedule import number_channels
 
 STEPS = 1_000_000
 """Of annealing, in a sweep of effort."""

@@ -55,8 +55,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.units import count_of
-from conset.machine.network.routes import core_network
+from conset.base import count_of
+from conset.machine import core_network
 from conset.methods.phases.complete_exchange.box import Box
 from conset.methods.phases.complete_exchange.chooser import choose_exchange
 from conset.methods.phases.complete_exchange.product import partner_at, step_of

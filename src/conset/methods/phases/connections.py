@@ -45,9 +45,8 @@ from dataclasses import replace
 import numpy as np
 
 from conset import _core
-from conset.base.errors import InputError, NoScheduleError
-from conset.machine.costs import Limits
-from conset.machine.network.topology import Topology
+from conset.base import InputError, NoScheduleError
+from conset.machine import Limits, Topology
 from conset.methods.phases.balance import balance_loads, regroup, split_messages
 from conset.methods.phases.connection_routers.demands import (
     broken,
@@ -60,7 +59,7 @@ from conset.methods.phases.connection_routers.table import ROUTERS, SMALL, Route
 from conset.methods.phases.connection_routers.task import Score, Task, assemble, best_score, score
 from conset.methods.phases.event_list import time_event_list
 from conset.methods.phases.problem import Phases, Problem, Routes, require
-from conset.schedule.linkage import number_channels
+from conset.schedule import number_channels
 
 CHANNELS = 12
 PLACES = 20_000

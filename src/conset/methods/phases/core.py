@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.network.routes import core_network, core_widths, links_of_nodes
-from conset.machine.times import transfer_s, work_of
+from conset.machine import core_network, core_widths, links_of_nodes, transfer_s, work_of
 from conset.methods.phases.problem import Phases, Problem
-from conset.schedule.policy import order_of_transfers
+from conset.schedule import order_of_transfers
 
 NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
 """Routes that nobody chose."""

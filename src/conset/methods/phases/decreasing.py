@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.times import synchronization_s, transfer_s, work_of
+from conset.machine import synchronization_s, transfer_s, work_of
 from conset.methods.phases.core import core_order, core_resources
 from conset.methods.phases.problem import Phases, Problem
 

@@ -69,7 +69,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import unknown_name
+from conset.base import unknown_name
 from conset.methods.phases.core import (
     NO_LINKS,
     NO_OFFSETS,
@@ -79,7 +79,7 @@ from conset.methods.phases.core import (
     time_lines,
 )
 from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
-from conset.schedule.policy import depths
+from conset.schedule import depths
 
 RESTARTS = 50
 """In a sweep of effort."""

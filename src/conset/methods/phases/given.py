@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from conset.base import ConsetError, InputError, UsageError, python_interface, require_file
-from conset.machine.costs import Limits
+from conset.machine import Limits
 from conset.methods.phases.problem import (
     ANY,
     Method,

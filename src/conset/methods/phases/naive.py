@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
-from conset.pattern.pattern import find_cycle
-from conset.schedule.policy import depths, order_messages
+from conset.pattern import find_cycle
+from conset.schedule import depths, order_messages
 
 FREE = ("schedule", "random")
 """Orders of a rank's messages that say nothing of targets and sizes."""

@@ -76,12 +76,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import take_rows
-from conset.base.errors import InputError
-from conset.machine.costs import Limits
-from conset.machine.network.routes import core_network, core_widths, route_nodes
-from conset.machine.network.routing import usable_ends
-from conset.machine.network.topology import Topology
+from conset.base import InputError, take_rows
+from conset.machine import Limits, Topology, core_network, core_widths, route_nodes, usable_ends
 from conset.methods.phases.core import core_order
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.pairwise_exchange import applies_lp, schedule_lp

@@ -44,8 +44,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.network.routes import plane_routes, route_links
-from conset.machine.network.routing import Planes, base_routing, planes_of
+from conset.machine import Planes, base_routing, plane_routes, planes_of, route_links
 from conset.methods.phases.problem import Method, Phases, Problem
 
 Ints = NDArray[np.int64]

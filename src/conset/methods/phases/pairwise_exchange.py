@@ -82,8 +82,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.costs import Limits
-from conset.machine.network.topology import Topology
+from conset.machine import Limits, Topology
 from conset.methods.phases.problem import (
     Phases,
     Problem,

@@ -17,12 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
-from conset.base.arrays import ValueObject, frozen, frozen_ints
-from conset.base.errors import InputError
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.network.topology import Topology
-from conset.pattern.pattern import Pattern
+from conset.base import InputError, ValueObject, frozen, frozen_ints
+from conset.machine import Limits, Machine, Topology
+from conset.pattern import Pattern
 
 Routes = Literal["fixed", "free"]
 """The machine's routes, or routes that the method chooses."""

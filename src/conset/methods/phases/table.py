@@ -7,8 +7,8 @@ Adding a method is adding its file and its row.
 
 from __future__ import annotations
 
-from conset.base.errors import UsageError, shortened, unknown_name
-from conset.machine.costs import Limits
+from conset.base import UsageError, shortened, unknown_name
+from conset.machine import Limits
 from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
 from conset.methods.phases.bounded import (
     applies_bounded,

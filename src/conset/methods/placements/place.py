@@ -17,14 +17,13 @@ from conset.base import (
     InputError,
     UsageError,
     count_of,
+    frozen_ints,
     require_file,
     shortened,
     unknown_name,
     whole_number,
 )
-from conset.base.arrays import frozen_ints
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
+from conset.machine import Routing, Topology
 from conset.methods.placements.site import (
     PlacementProblem,
     place_annealed,
@@ -34,7 +33,7 @@ from conset.methods.placements.site import (
     place_identity,
     place_random,
 )
-from conset.pattern.pattern import Pattern
+from conset.pattern import Pattern
 
 PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
     "identity": place_identity,

@@ -57,12 +57,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import frozen
-from conset.base.errors import InputError
-from conset.machine.network.routes import core_network, route_hops
-from conset.machine.network.routing import Routing
-from conset.machine.network.topology import Topology
-from conset.pattern.pattern import Pattern
+from conset.base import InputError, frozen
+from conset.machine import Routing, Topology, core_network, route_hops
+from conset.pattern import Pattern
 
 Weight = Literal["messages", "bytes"]
 """What a message weighs.

@@ -23,11 +23,17 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import InputError, count_of, format_size, format_time
-from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine, with_computation
-from conset.machine.network.routes import core_network
-from conset.machine.network.topology import Topology
-from conset.machine.times import plain_sizes, synchronization_s, work_of
+from conset.machine import (
+    Costs,
+    Machine,
+    Steps,
+    Topology,
+    core_network,
+    plain_sizes,
+    synchronization_s,
+    with_computation,
+    work_of,
+)
 from conset.models.formula.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.models.formula.prediction import Prediction
 from conset.models.formula.terms import (
@@ -37,10 +43,7 @@ from conset.models.formula.terms import (
     slots_of,
     timetable_busy,
 )
-from conset.schedule.loads import chosen_links
-from conset.schedule.policy import Sync, most_posted, parse_sync
-from conset.schedule.program import Program, chained
-from conset.schedule.schedule import Schedule
+from conset.schedule import Program, Schedule, Sync, chained, chosen_links, most_posted, parse_sync
 
 ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""

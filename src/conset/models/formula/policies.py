@@ -60,7 +60,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.schedule.policy import Kind, Sync
+from conset.schedule import Kind, Sync
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import ValueObject
+from conset.base import ValueObject
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,13 +32,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network, core_widths
-from conset.machine.times import Work, link_work, transfer_s, transfer_times
-from conset.schedule.loads import chosen_links
-from conset.schedule.policy import Sync, depths, order_of_transfers
-from conset.schedule.schedule import Schedule
+from conset.machine import (
+    Costs,
+    Machine,
+    Steps,
+    Work,
+    core_network,
+    core_widths,
+    link_work,
+    transfer_s,
+    transfer_times,
+)
+from conset.schedule import Schedule, Sync, chosen_links, depths, order_of_transfers
 
 RankedTransfers = Callable[[NDArray[np.intp]], tuple[_core.Transfers, _core.Ranks]]
 """Transfers by their indices, with the ranks at their ends."""

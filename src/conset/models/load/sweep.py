@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import InputError, UsageError, counted
-from conset.machine.machine import Machine
-from conset.machine.network.routes import core_network, route_hops
+from conset.machine import Machine, core_network, route_hops
 from conset.models.flit import cycle_time, flits_of, lanes_of, run_flit
 from conset.models.load.traffic import Traffic
 from conset.models.settings import Settings

@@ -11,12 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, parse_size
-from conset.base.arrays import frozen_ints
-from conset.machine.machine import Machine
+from conset.base import InputError, UsageError, frozen_ints, parse_size
+from conset.machine import Machine
 from conset.models.flit import flits_of
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import input_path, parse_pattern, split_options
+from conset.pattern import Pattern, input_path, parse_pattern, split_options
 
 PACKET_FLITS = 8
 """Flits of a packet where nothing is said."""

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of
+from conset.base import count_of
 from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import (
     Partners,

@@ -20,13 +20,13 @@ from conset.base import (
     MAX_SIZE_B,
     InputError,
     UsageError,
+    frozen,
     parse_rate,
     parse_time,
     read_text,
     shortened,
     whole_number,
 )
-from conset.base.arrays import frozen
 from conset.machine.network.graph_files import read_demands
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, require_ranks

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Ints, distinct_ints
+from conset.base import Ints, distinct_ints
 from conset.pattern.layout import Layout
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.errors import ConsetError, InputError, MissingExtraError, UsageError
+from conset.base import ConsetError, InputError, MissingExtraError, UsageError
 from conset.pattern.layout import Partition
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.mesh_text import (

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, count_of, read_archive
-from conset.base.arrays import frozen_ints
+from conset.base import InputError, count_of, frozen_ints, read_archive
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, MissingExtraError
+from conset.base import InputError, MissingExtraError
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.halo import ghost_layout, shared_layout

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError
+from conset.base import InputError
 from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import frozen_ints
-from conset.base.errors import InputError
-from conset.base.json_text import shown
+from conset.base import InputError, frozen_ints, shown
 
 _INTS = (np.dtype(np.int32), np.dtype(np.int64))
 Offsets = NDArray[np.int64]

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, require_replaceable
-from conset.base.arrays import frozen_ints
+from conset.base import InputError, UsageError, frozen_ints, require_replaceable
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern

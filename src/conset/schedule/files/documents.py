@@ -33,12 +33,15 @@ from conset.base import (
     ConsetError,
     InputError,
     UsageError,
+    header_entry,
+    json_text,
+    parse_header,
+    parse_json,
     read_archive,
     replacing,
     require_file,
     write_archive,
 )
-from conset.base.json_text import header_entry, json_text, parse_header, parse_json
 from conset.schedule.document import (
     AnyDocument,
     BundlesDocument,

@@ -31,11 +31,13 @@ from conset.base import (
     InputError,
     MAX_RATE_Bps,
     UsageError,
+    classes_of,
+    keys_at,
+    shown,
+    table_at,
     unknown_name,
 )
-from conset.base.json_text import shown
-from conset.base.toml import Table as StrictTable
-from conset.base.toml import classes_of, keys_at, table_at
+from conset.base import Table as StrictTable
 from conset.machine.file import MachineTable
 from conset.schedule.document import MAX_NAME
 from conset.schedule.files import arrays

@@ -10,9 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from conset.base import ConsetError, InputError, is_file, read_archive
-from conset.base.flat import MACHINE_FILE, PLAN_FILE
-from conset.base.json_text import parse_header, parse_json
+from conset.base import (
+    MACHINE_FILE,
+    PLAN_FILE,
+    ConsetError,
+    InputError,
+    is_file,
+    parse_header,
+    parse_json,
+    read_archive,
+)
 from conset.machine.network.graph_files import is_node_link
 
 Form = Literal[

@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import InputError, UsageError, count_of, replacing
-from conset.base.toml import parse_toml
-from conset.machine.costs import Limits
-from conset.machine.file import machine_from_object
-from conset.machine.machine import Machine
-from conset.machine.spec import machine_of_record
-from conset.machine.words import default_costs
-from conset.models.formula import predict
+from conset.base import InputError, UsageError, count_of, parse_toml, replacing
+from conset.machine import Limits, Machine, default_costs, machine_from_object, machine_of_record
+from conset.models import predict
 from conset.studies.calibrate.fitted import FittedParameter, Found, find_words
 from conset.studies.calibrate.measurements import (
     Measurements,

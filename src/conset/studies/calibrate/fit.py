@@ -27,9 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine
-from conset.machine.network.routes import route_hops
+from conset.machine import Costs, Machine, Steps, route_hops
 from conset.studies.calibrate.measurements import Measurements, flow_times
 from conset.studies.calibrate.probes import SMALLEST_B, Probe
 

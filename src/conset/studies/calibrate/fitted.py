@@ -23,11 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from conset.base.units import format_rate, format_size, format_time
-from conset.machine.costs import MAX_BLOCKING, Synchronization
-from conset.machine.machine import Machine
-from conset.machine.words import WORDS
-from conset.models.formula import predict
+from conset.base import format_rate, format_size, format_time
+from conset.machine import MAX_BLOCKING, WORDS, Machine, Synchronization
+from conset.models import predict
 from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
 from conset.studies.calibrate.measurements import Evidence, Measurements, answer, flow_times
 from conset.studies.calibrate.probes import PHASES, SMALLEST_B, Probe, make_schedule

@@ -20,18 +20,28 @@ from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, UsageError, replacing, require_file
-from conset.base.json_text import parse_json
-from conset.base.toml import located, rule_of
-from conset.execution.job import Given, Result, run_job
-from conset.execution.planner import make_plan
-from conset.machine.costs import Synchronization
-from conset.machine.machine import Machine
-from conset.machine.times import transfer_times
-from conset.models.nanoseconds import NS, core_execution, core_messages, core_rates, core_stops
-from conset.models.settings import Settings
-from conset.models.table import find_model
-from conset.models.workload import Workload
+from conset.base import (
+    InputError,
+    NoScheduleError,
+    UsageError,
+    located,
+    parse_json,
+    replacing,
+    require_file,
+    rule_of,
+)
+from conset.execution import Given, Result, make_plan, run_job
+from conset.machine import Machine, Synchronization, transfer_times
+from conset.models import (
+    NS,
+    Settings,
+    Workload,
+    core_execution,
+    core_messages,
+    core_rates,
+    core_stops,
+    find_model,
+)
 from conset.studies.calibrate.probes import (
     LOOK,
     SMALLEST_B,

@@ -20,15 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conset.base.units import format_size
-from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import compile_pattern
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.network.routes import route_links
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
-from conset.schedule.schedule import Schedule
+from conset.base import format_size
+from conset.compilation import CompileOptions, compile_pattern
+from conset.machine import Limits, Machine, route_links
+from conset.pattern import Pattern, parse_pattern
+from conset.schedule import Schedule
 
 MOST = 64
 """Ranks whose pairs are looked at."""

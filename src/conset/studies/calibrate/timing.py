@@ -21,12 +21,20 @@ from typing import Any, cast
 import numpy as np
 from mpi4py import MPI
 
-from conset.base.progress import duration_text
-from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
-from conset.execution.exchange import Exchange, require_ranks
-from conset.execution.job import Given, Result, Tell
-from conset.execution.measure import library_name, times_over_ranks
-from conset.execution.plan import Plan
+from conset.base import duration_text
+from conset.execution import (
+    POLL_INTERVAL_S,
+    Exchange,
+    Given,
+    Plan,
+    Result,
+    Tell,
+    Waiter,
+    cores_and_ranks,
+    library_name,
+    require_ranks,
+    times_over_ranks,
+)
 
 LEAST, MOST = 3, 25
 """Repetitions that count."""

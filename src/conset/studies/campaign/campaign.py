@@ -22,21 +22,21 @@ from pydantic import (
 from conset.base import (
     ConsetError,
     InputError,
+    Table,
     UsageError,
+    checked_table,
     parse_size,
     parse_time,
+    parse_toml,
     require_file,
     unknown_name,
 )
-from conset.base.toml import Table, checked_table, parse_toml
-from conset.compilation.options import CompileOptions, method_name
-from conset.execution.stopping import Stopping
-from conset.machine.machine import Machine
-from conset.machine.spec import is_spec, parse_machine, with_settings
-from conset.methods.paths.table import parse_combine
-from conset.methods.phases.given import is_in_file
-from conset.models.table import find_model
-from conset.pattern.spec import input_path, split_options
+from conset.compilation import CompileOptions, method_name
+from conset.execution import Stopping
+from conset.machine import Machine, is_spec, parse_machine, with_settings
+from conset.methods import is_in_file, parse_combine
+from conset.models import find_model
+from conset.pattern import input_path, split_options
 from conset.studies.campaign.result import Case
 from conset.studies.contender import CHOICE, NAIVE, Contender
 

@@ -23,12 +23,11 @@ from statistics import median
 from typing import Any
 
 from conset.base import InputError, format_size, replacing
-from conset.compilation.options import FORMULA
-from conset.execution.stopping import Ratio
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import input_path, parse_pattern
-from conset.schedule.manifest import sha256_of
+from conset.compilation import FORMULA
+from conset.execution import Ratio
+from conset.machine import Machine
+from conset.pattern import Pattern, input_path, parse_pattern
+from conset.schedule import sha256_of
 from conset.studies.contender import CHOICE, NAIVE
 
 SCHEMA = "conset/campaign-case@1"

@@ -35,18 +35,15 @@ from conset.base import (
     VerificationError,
     count_of,
     duration_text,
+    parse_json,
     replacing,
     unknown_argument,
     unknown_name,
 )
-from conset.base.json_text import parse_json
-from conset.compilation.options import FORMULA, CompileOptions
-from conset.execution.plan import Plan
-from conset.execution.planner import plan_direct
-from conset.execution.run import run_paired, why_no_alltoall
-from conset.machine.machine import Machine
-from conset.machine.spec import machine_of_record, parse_machine
-from conset.pattern.pattern import Pattern
+from conset.compilation import FORMULA, CompileOptions
+from conset.execution import Plan, plan_direct, run_paired, why_no_alltoall
+from conset.machine import Machine, machine_of_record, parse_machine
+from conset.pattern import Pattern
 from conset.studies.calibrate.calibrate import calibrate
 from conset.studies.campaign.campaign import Campaign, MachineSource
 from conset.studies.campaign.result import Case, CaseResult, Contest

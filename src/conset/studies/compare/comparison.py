@@ -35,15 +35,19 @@ from conset.base import (
     counted,
     replacing,
 )
-from conset.compilation.options import AUTO, FORMULA, CompileOptions
-from conset.compilation.ranking import allowed_work, ranking_of, require_affordable
-from conset.machine.machine import Machine
-from conset.methods.phases.table import LARGE, find_method
-from conset.models.table import find_model
-from conset.pattern.pattern import Pattern
-from conset.schedule.policy import parse_sync
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.compilation import (
+    AUTO,
+    FORMULA,
+    CompileOptions,
+    allowed_work,
+    ranking_of,
+    require_affordable,
+)
+from conset.machine import Machine
+from conset.methods import LARGE, find_method
+from conset.models import find_model
+from conset.pattern import Pattern
+from conset.schedule import Program, Schedule, parse_sync
 from conset.studies.contender import Contender, Entry
 from conset.studies.times import (
     Simulated,

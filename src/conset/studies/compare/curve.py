@@ -34,20 +34,20 @@ from typing import Any
 
 import numpy as np
 
-from conset.base.progress import counted
-from conset.base.stopping import workers
+from conset.base import counted, workers
 from conset.bounds import bound_schedule
-from conset.compilation.options import FORMULA, CompileOptions
-from conset.compilation.pipeline import compile_pattern
-from conset.compilation.ranking import allowed_work, ranking_of
-from conset.compilation.search import THREADS
-from conset.machine.machine import Machine
-from conset.machine.times import synchronization_s
-from conset.models.formula import predict
-from conset.models.workload import Workload
-from conset.pattern.pattern import Pattern
-from conset.schedule.loads import phase_loads
-from conset.schedule.schedule import Schedule
+from conset.compilation import (
+    FORMULA,
+    THREADS,
+    CompileOptions,
+    allowed_work,
+    compile_pattern,
+    ranking_of,
+)
+from conset.machine import Machine, synchronization_s
+from conset.models import Workload, predict
+from conset.pattern import Pattern
+from conset.schedule import Schedule, phase_loads
 from conset.studies.compare.comparison import Watch, quiet
 from conset.studies.contender import under
 from conset.studies.times import check_by, deciding, time_by

@@ -16,20 +16,30 @@ from typing import Any, Literal
 
 from conset.base import InputError, require_file
 from conset.bounds.programs import bound_program
-from conset.compilation.options import FORMULA
-from conset.compilation.summary import gap, summarize
-from conset.models.formula.evaluate import ProgramPrediction, predict_program
-from conset.models.phases_over_time import Switching, simulated_switches, switching
-from conset.models.timeline_file import Record, read_record
-from conset.models.usage import least_time
-from conset.pattern.pattern import Pattern
-from conset.schedule.files.compiled import from_document
-from conset.schedule.files.documents import read_document
-from conset.schedule.files.sniff import sniff
-from conset.schedule.linkage import Guarantees, guarantees, program_guarantees
-from conset.schedule.manifest import Manifest, sha256_of
-from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.compilation import FORMULA, gap, summarize
+from conset.models import (
+    ProgramPrediction,
+    Record,
+    Switching,
+    least_time,
+    predict_program,
+    read_record,
+    simulated_switches,
+    switching,
+)
+from conset.pattern import Pattern
+from conset.schedule import (
+    Guarantees,
+    Manifest,
+    Program,
+    Schedule,
+    from_document,
+    guarantees,
+    program_guarantees,
+    read_document,
+    sha256_of,
+    sniff,
+)
 from conset.studies.times import Timing, time_schedule
 from conset.verification import Verification, verify
 from conset.verification.timeline.check import check_timeline

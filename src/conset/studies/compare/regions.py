@@ -26,17 +26,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from conset.base import InputError, NoScheduleError, counted
-from conset.compilation.auto import best_trial
-from conset.compilation.candidates import CANDIDATES, contentions
-from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
-from conset.compilation.pipeline import compile_pattern
-from conset.compilation.ranking import require_affordable
-from conset.compilation.trial import REL_TOL
-from conset.machine.machine import Machine
-from conset.models.formula import predict
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
-from conset.schedule.schedule import Schedule
+from conset.compilation import (
+    AUTO,
+    CANDIDATES,
+    FORMULA,
+    REL_TOL,
+    CompileOptions,
+    best_trial,
+    check_ranking,
+    compile_pattern,
+    contentions,
+    require_affordable,
+)
+from conset.machine import Machine
+from conset.models import predict
+from conset.pattern import Pattern, parse_pattern
+from conset.schedule import Schedule
 from conset.studies.compare.comparison import Watch, quiet
 from conset.studies.contender import Entry
 from conset.studies.times import deciding

@@ -17,15 +17,12 @@ import numpy as np
 
 from conset.base import InputError, NoScheduleError, count_of, counted
 from conset.bounds import bound_stages
+from conset.compilation import CompileOptions, Placement, compile_along, placement_of
 from conset.compilation.combining.candidates import candidates
-from conset.compilation.combining.compile import compile_along
-from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import Placement, placement_of
-from conset.machine.machine import Machine
-from conset.methods.paths.table import parse_combine, paths_of
-from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
-from conset.schedule.paths import Paths
+from conset.machine import Machine
+from conset.methods import parse_combine, paths_of
+from conset.pattern import Pattern
+from conset.schedule import Manifest, Paths
 from conset.studies.compare.comparison import Watch, quiet
 from conset.studies.times import check_by, time_schedule
 

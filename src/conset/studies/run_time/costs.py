@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.execution.stopping import Ratio
+from conset.execution import Ratio
 
 POSTING, DETECT = "naive", "send-detect-receive"
 """What posts everything; what sends everything and looks for what comes."""

@@ -23,17 +23,22 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import InputError, UsageError, count_of
-from conset.execution.job import DIRECT, Given, JobResult, check_measuring, run_job
-from conset.execution.plan import MAX_BYTES
-from conset.execution.planner import plan_direct
-from conset.execution.run_time import check_methods, machine_word, temporary_folders
-from conset.machine.costs import Limits
-from conset.machine.machine import Machine
-from conset.machine.network.families import find_family, is_family
-from conset.machine.spec import is_spec, parse_machine
-from conset.methods.phases.table import find_method
-from conset.pattern.pattern import Pattern
-from conset.schedule.schedule import Schedule
+from conset.execution import (
+    DIRECT,
+    MAX_BYTES,
+    Given,
+    JobResult,
+    check_measuring,
+    check_methods,
+    machine_word,
+    plan_direct,
+    run_job,
+    temporary_folders,
+)
+from conset.machine import Limits, Machine, find_family, is_family, is_spec, parse_machine
+from conset.methods import find_method
+from conset.pattern import Pattern
+from conset.schedule import Schedule
 from conset.studies.run_time.costs import POSTING, SYNCS, RunTimeCosts, RunTimeRow
 from conset.studies.times import time_schedule
 

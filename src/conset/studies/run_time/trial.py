@@ -20,13 +20,21 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, NoScheduleError
-from conset.execution.agreement import Waiter
-from conset.execution.exchange import require_ranks
-from conset.execution.job import DIRECT, Given, Result, Tell
-from conset.execution.measure import MeasuredRank, Tamper, times_over_ranks
-from conset.execution.plan import Plan
-from conset.execution.run_time import SetupTimes, alltoallv_init
+from conset.base import InputError, NoScheduleError
+from conset.execution import (
+    DIRECT,
+    Given,
+    MeasuredRank,
+    Plan,
+    Result,
+    SetupTimes,
+    Tamper,
+    Tell,
+    Waiter,
+    alltoallv_init,
+    require_ranks,
+    times_over_ranks,
+)
 from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
 
 EXECUTIONS = 3

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.errors import UsageError
+from conset.base import UsageError
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats
+from conset.base import Floats
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
 from conset.verification.schedule.connections import GATE, Tables

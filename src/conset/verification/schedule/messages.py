@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of
+from conset.base import count_of
 from conset.schedule.document import Document, IntArray
 from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
 from conset.verification.verification import Violation

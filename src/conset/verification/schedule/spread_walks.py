@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, take_rows
+from conset.base import Floats, take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.graph_walks import lengths

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.units import count_of
+from conset.base import count_of
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document

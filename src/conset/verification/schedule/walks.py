@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import take_rows
+from conset.base import take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask, Traffic

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from conset.base.progress import counted
+from conset.base import counted
 from conset.machine.machine import Machine
 from conset.models.bounds import lower_bound
 from conset.models.settings import Settings

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conset.base.arrays import Floats, Ints
+from conset.base import Floats, Ints
 from conset.models.timeline import resource_name
 from conset.verification.timeline.context import CheckContext, Violation
 

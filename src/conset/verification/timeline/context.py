@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
+from conset.base import Floats, Ints
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology

@@ -13,8 +13,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats
-from conset.base.units import count_of
+from conset.base import Floats, count_of
 from conset.models.needs import Rows, in_list_order, most_open
 from conset.verification.timeline.context import CheckContext, Violation
 

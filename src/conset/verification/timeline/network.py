@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints, take_rows
+from conset.base import Floats, Ints, take_rows
 from conset.models.bounds import growth
 from conset.models.timeline import Rates, resource_name
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base.arrays import Floats, Ints
+from conset.base import Floats, Ints
 from conset.verification.timeline.context import CheckContext, Violation
 
 

@@ -85,7 +85,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
+from conset.base import InputError
 from conset.methods.phases.complete_exchange.box import Box, absorb_leftovers, empty
 from conset.methods.phases.complete_exchange.families import (
     Factors,

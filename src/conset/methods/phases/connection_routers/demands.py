@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base import NoScheduleError, format_rate, format_time
-from conset.machine import times
-from conset.machine.costs import MAX_LIMIT, Costs, Limits
+from conset.machine import MAX_LIMIT, Costs, Limits, times
 from conset.methods.phases.connection_routers.task import Task, schedule_of
 from conset.methods.phases.problem import Phases, Problem
-from conset.schedule.linkage import guarantees
+from conset.schedule import guarantees
 
 ROUNDING = 1 + 1e-9
 Floats = NDArray[np.float64]

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
-from conset.machine.network.routes import core_network, core_widths, route_nodes
+from conset.base import InputError
+from conset.machine import core_network, core_widths, route_nodes
 from conset.methods.phases.connection_routers.task import Routed, Task
 from conset.methods.phases.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
 

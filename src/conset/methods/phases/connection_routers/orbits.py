@@ -35,9 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.errors import InputError
-from conset.machine.network.routes import links_of_nodes, route_nodes
-from conset.machine.network.routing import Routing
+from conset.base import InputError
+from conset.machine import Routing, links_of_nodes, route_nodes
 from conset.methods.phases.connection_routers.task import Routed, Task
 
 STEPS, LEAST_STEPS = 50_000, 1_000_000

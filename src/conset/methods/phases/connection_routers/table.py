@@ -61,9 +61,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import InputError, NoScheduleError, count_of, unknown_name
-from conset.machine.costs import Limits
-from conset.machine.network.routes import route_nodes
-from conset.machine.network.routing import Routing
+from conset.machine import Limits, Routing, route_nodes
 from conset.methods.phases.bounded import schedule_bounded
 from conset.methods.phases.connection_routers.demands import link_rates
 from conset.methods.phases.connection_routers.negotiated import route_negotiated

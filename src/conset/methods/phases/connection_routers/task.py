@@ -14,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base.arrays import take_rows
-from conset.machine.costs import MAX_LIMIT
-from conset.machine.network.routes import route_hops
-from conset.machine.network.routing import Routing, usable_ends
-from conset.machine.network.topology import Topology
-from conset.machine.times import Work, profile_phases, synchronization_s, work_of
+from conset.base import take_rows
+from conset.machine import (
+    MAX_LIMIT,
+    Routing,
+    Topology,
+    Work,
+    profile_phases,
+    route_hops,
+    synchronization_s,
+    usable_ends,
+    work_of,
+)
 from conset.methods.phases.core import core_order
 from conset.methods.phases.problem import Phases, Problem
-from conset.schedule.linkage import number_channels
-from conset.schedule.loads import chosen_links, phase_loads
-from conset.schedule.policy import depths
-from conset.schedule.schedule import Schedule
+from conset.schedule import Schedule, chosen_links, depths, number_channels, phase_loads
 
 Score = tuple[float, ...]
 """Smaller is better, place by place."""
