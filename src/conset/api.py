@@ -60,8 +60,7 @@ from conset.verification import verify as verify_document
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from conset.studies import RunTimeResult
-    from conset.studies.compare import Comparison, Timing
+    from conset.studies import Comparison, RunTimeResult, Timing
 
 __all__ = [
     "bound",
@@ -300,7 +299,7 @@ def predict(
         UsageError: an unknown policy or model. InputError: the schedule does not fit the other
             machine.
     """
-    from conset.studies.times import time_schedule
+    from conset.studies import time_schedule
 
     target = None if machine is None else load_machine(machine)
     return time_schedule(_read(schedule).whole, sync=sync, machine=target, by=by)

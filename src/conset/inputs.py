@@ -179,7 +179,7 @@ def policies_of(
             compared.
     """
     from conset.compilation import method_names
-    from conset.studies.compare.comparison import parse_policies
+    from conset.studies import parse_policies
 
     names = methods.split(",") if isinstance(methods, str) else methods
     known = method_names(

@@ -35,6 +35,7 @@ from conset.report import (
 )
 from conset.schedule import Manifest, sha256_of
 from conset.studies import (
+    Campaign,
     CampaignRun,
     Progress,
     failure_text,
@@ -46,7 +47,6 @@ from conset.studies import (
     state_of_cases,
     write_tables,
 )
-from conset.studies.campaign import Campaign
 
 SCHEMA = "conset/campaign@1"
 PROCESSES, MPI = "processes", "mpi"

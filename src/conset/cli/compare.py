@@ -43,15 +43,16 @@ from conset.report import SUFFIX as MARKDOWN
 from conset.schedule import Program, Schedule
 from conset.studies import (
     SUFFIXES,
+    Comparison,
     Entry,
     check_by,
     check_table_path,
     compare_pairs,
     merged,
     parse_models,
+    parse_policies,
     write_table,
 )
-from conset.studies.compare import Comparison, parse_policies
 
 SCHEMA = "conset/compare@1"
 ROWS, CURVE, MAP, STAGES = "", "--curve", "--map", "--stages"

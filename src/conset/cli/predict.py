@@ -27,8 +27,7 @@ from conset.machine import merge_settings, parse_machine, with_settings
 from conset.models import predict_program
 from conset.report import prediction_section, program_section
 from conset.schedule import Program, read_compiled
-from conset.studies import check_by
-from conset.studies.compare import time_schedule
+from conset.studies import check_by, time_schedule
 
 SCHEMA = "conset/predict@1"
 

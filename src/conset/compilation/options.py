@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from conset.base import InputError, UsageError, check_option, option, unknown_name
 from conset.machine import Limits, Machine
 from conset.methods import (
+    PLACEMENTS,
     ROUTERS,
     TIMETABLES,
     Method,
@@ -27,7 +28,6 @@ from conset.methods import (
     require_placement,
     table,
 )
-from conset.methods.placements.place import PLACEMENTS
 from conset.schedule import KINDS, POSTINGS, parse_sync
 
 AUTO = "auto"

@@ -29,6 +29,7 @@ from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.machine import Machine
 from conset.methods import (
+    PLACEMENTS,
     Phases,
     Problem,
     add_timetable,
@@ -37,7 +38,7 @@ from conset.methods import (
     folded,
     schedule_over_planes,
 )
-from conset.methods.placements import PLACEMENTS, place
+from conset.methods.placements import place
 from conset.models import predict
 from conset.pattern import Pattern, read_bandwidths, read_latencies
 from conset.schedule import CompileReport, Manifest, Schedule, phase_loads

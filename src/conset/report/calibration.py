@@ -14,8 +14,7 @@ from conset.report import style
 from conset.report.page import write_sections
 from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
-from conset.studies import Contention
-from conset.studies.calibrate import Calibration
+from conset.studies import Calibration, Contention
 
 WINDOWS = {
     "pair": "one pair",

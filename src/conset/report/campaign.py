@@ -23,6 +23,7 @@ from conset.report.sections import Fact, Part, Section, Table
 from conset.studies import (
     MODEL,
     NAIVE,
+    Campaign,
     CampaignRun,
     CaseResult,
     Contest,
@@ -32,7 +33,6 @@ from conset.studies import (
     predictors,
     summarize_campaign,
 )
-from conset.studies.campaign.campaign import Campaign
 
 WORTH = 1.25
 """Gains from here on are counted."""

@@ -19,8 +19,7 @@ from conset.report import style
 from conset.report.facts import TERM_LABELS
 from conset.report.pattern import describe_pattern
 from conset.report.sections import Part, Section, Table
-from conset.studies import MEASURED, PREDICTED, time_of
-from conset.studies.compare.comparison import Comparison
+from conset.studies import MEASURED, PREDICTED, Comparison, time_of
 
 Row = Mapping[str, Any]
 """The keys of `Comparison.rows`, or those of `compile --json` alone.

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from conset.bounds.bounds import Bounds
     from conset.compilation import Combination
     from conset.execution import ConnectionEntries, Plan, RunResult
-    from conset.models import ProgramPrediction, Record, SwitchParts
-    from conset.models.formula.prediction import Prediction
+    from conset.models import Prediction, ProgramPrediction, Record, SwitchParts
     from conset.schedule import Program
-    from conset.studies.times import Timing
+    from conset.studies import Timing
     from conset.verification import verification as schedule_check
     from conset.verification.timeline import check as timeline_check
 

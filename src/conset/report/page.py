@@ -24,8 +24,7 @@ from conset.base import UsageError, count_of, format_size, format_time, register
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
 from conset.machine import Machine
-from conset.models import Timeline, under_way
-from conset.models.formula.prediction import Prediction
+from conset.models import Prediction, Timeline, under_way
 from conset.pattern import Pattern
 from conset.report import style
 from conset.report.facts import (
@@ -43,7 +42,7 @@ from conset.report.pattern import rank_grid
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.timeline import TimelineView, timeline_facts
 from conset.schedule import Schedule
-from conset.studies.times import Timing
+from conset.studies import Timing
 from conset.verification.verification import RULES, Verification
 
 SUFFIX = ".html"

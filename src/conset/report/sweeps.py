@@ -26,14 +26,15 @@ from conset.report.sections import Part, Section, Table
 from conset.studies import (
     DETECT,
     MIN_REPEATS,
+    Cell,
     Curve,
     CurvePoint,
+    Regions,
     RunTimeCosts,
     RunTimeResult,
     RunTimeRow,
     StageRow,
 )
-from conset.studies.compare.regions import Cell, Regions
 
 TICKS = 12
 """Most numbers of groups below the axis of a curve."""

@@ -1,3 +1,4 @@
+from .calibrate.calibrate import Calibration as Calibration
 from .calibrate.calibrate import calibrate as calibrate
 from .calibrate.fitted import Contention as Contention
 from .calibrate.measurements import Measurements as Measurements
@@ -5,6 +6,7 @@ from .calibrate.measurements import read_measurements as read_measurements
 from .campaign import Progress as Progress
 from .campaign import read_campaign as read_campaign
 from .campaign import run_campaign as run_campaign
+from .campaign.campaign import Campaign as Campaign
 from .campaign.result import MODEL as MODEL
 from .campaign.result import CaseResult as CaseResult
 from .campaign.result import Contest as Contest
@@ -28,13 +30,17 @@ from .compare import merged as merged
 from .compare import serial_steps as serial_steps
 from .compare import trace_curves as trace_curves
 from .compare.comparison import SUFFIXES as SUFFIXES
+from .compare.comparison import Comparison as Comparison
 from .compare.comparison import check_table_path as check_table_path
+from .compare.comparison import parse_policies as parse_policies
 from .compare.comparison import write_table as write_table
 from .compare.curve import Curve as Curve
 from .compare.curve import CurvePoint as CurvePoint
 from .compare.files import FileFindings as FileFindings
 from .compare.files import examine as examine
 from .compare.regions import SIZES as SIZES
+from .compare.regions import Cell as Cell
+from .compare.regions import Regions as Regions
 from .compare.regions import degrees_of as degrees_of
 from .compare.stages import StageRow as StageRow
 from .compare.stages import compare_stages as compare_stages
@@ -47,5 +53,7 @@ from .run_time.costs import RunTimeRow as RunTimeRow
 from .run_time.job import RunTimeResult as RunTimeResult
 from .times import MEASURED as MEASURED
 from .times import PREDICTED as PREDICTED
+from .times import Timing as Timing
 from .times import parse_models as parse_models
 from .times import time_of as time_of
+from .times import time_schedule as time_schedule

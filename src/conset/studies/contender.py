@@ -28,8 +28,7 @@ from conset.compilation import (
 from conset.execution import Plan, make_plan
 from conset.machine import Machine
 from conset.methods import whose_fault
-from conset.models import predict
-from conset.models.formula import Prediction
+from conset.models import Prediction, predict
 from conset.pattern import Pattern
 from conset.schedule import InFlight, Program, Schedule
 

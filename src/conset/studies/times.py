@@ -35,8 +35,7 @@ from conset.compilation import (
     settings_of,
 )
 from conset.machine import Machine
-from conset.models import Timeline, Workload, find_model, flits_of, predict, retarget
-from conset.models.formula import Prediction
+from conset.models import Prediction, Timeline, Workload, find_model, flits_of, predict, retarget
 from conset.schedule import Schedule
 
 WORK = 100_000_000
