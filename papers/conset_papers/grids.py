@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import Ints
 from conset.report import style
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ class Grid:
     """
 
     title: str
-    shade: NDArray[np.int64]
+    shade: Ints
     captions: NDArray[np.str_]
 
 
-def permutation(title: str, target: NDArray[np.int64], shade: NDArray[np.int64]) -> Grid:
+def permutation(title: str, target: Ints, shade: Ints) -> Grid:
     """A permutation of the nodes of a mesh; who is idle is white, a dot sends to itself.
 
     Args:

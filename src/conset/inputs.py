@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from conset.base import InputError, UsageError, check_range, frozen_ints, python_interface
+from conset.base import InputError, Ints32, UsageError, check_range, frozen_ints, python_interface
 from conset.machine import Machine, Topology, machine_of_topology, parse_machine
 from conset.pattern import Layout, Partition, Pattern, parse_partition, parse_pattern
 
@@ -150,16 +150,14 @@ def pattern_on(
     return parse_pattern(str(pattern), topology=topology, ranks=ranks, seed=seed)
 
 
-def placed_nodes(
-    placement: ArrayLike | None, pattern: Pattern, machine: Machine
-) -> NDArray[np.int32] | None:
+def placed_nodes(placement: ArrayLike | None, pattern: Pattern, machine: Machine) -> Ints32 | None:
     """shape=(ranks), int32: a placement, checked.
 
     Raises InputError for a node that holds no ranks.
     """
     if placement is None:
         return None
-    nodes: NDArray[np.int32] = frozen_ints(placement, np.int32, "placement")
+    nodes: Ints32 = frozen_ints(placement, np.int32, "placement")
     if nodes.shape != (pattern.ranks,):
         raise InputError(
             f"placement has shape {nodes.shape}: one node for each of {pattern.ranks} "

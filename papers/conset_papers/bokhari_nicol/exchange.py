@@ -24,10 +24,9 @@ from math import log2
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
-from conset.base import InputError
+from conset.base import InputError, Ints32
 from conset.machine import Machine, with_settings
 from conset.models import Workload
 from conset.pattern import Pattern
@@ -184,7 +183,7 @@ def naive_s(
     return sum(times) / len(times)
 
 
-def naive_order(work: Workload, order: str, seed: int = 0) -> NDArray[np.int32]:
+def naive_order(work: Workload, order: str, seed: int = 0) -> Ints32:
     """shape=(messages): the list in which every node posts its messages."""
     if order == "random":
         key = np.random.default_rng(seed).permutation(work.messages).astype(np.int32)

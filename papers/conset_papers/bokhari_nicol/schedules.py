@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
+from conset.base import Bools, Ints
 from conset.machine import route_nodes
 from conset.methods import partner_at
 from conset.pattern import Pattern
@@ -79,14 +80,14 @@ class PrintedRow:
 
     permutation: int
     row: int
-    target: NDArray[np.int64]
+    target: Ints
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """The columns that send: a tile's own targets, as the scan lost the blanks between them."""
         return np.sort(self.target[:, 1])
 
-    def nodes(self, side: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def nodes(self, side: int) -> tuple[Ints, Ints]:
         """(senders, receivers), row-major."""
         return self.row * side + self.columns, self.target[:, 0] * side + self.target[:, 1]
 
@@ -107,7 +108,7 @@ def printed_rows(figure: str) -> list[PrintedRow]:
     return rows
 
 
-def is_tile(source: NDArray[np.int64], target: NDArray[np.int64], side: int) -> bool:
+def is_tile(source: Ints, target: Ints, side: int) -> bool:
     """Whether a map of coordinates is a cycle u → v → n-1-u → n-1-v → u or back.
 
     Twice it is the reflection.
@@ -117,7 +118,7 @@ def is_tile(source: NDArray[np.int64], target: NDArray[np.int64], side: int) -> 
     return closed and all(step[x] != x and step[step[x]] == side - 1 - x for x in step)
 
 
-def phase_matrix(schedule: Schedule) -> NDArray[np.int64]:
+def phase_matrix(schedule: Schedule) -> Ints:
     """shape=(nodes, nodes): the phase in which a node sends to another; -1 on the diagonal."""
     nodes = schedule.machine.topology.nodes
     phase = np.full((nodes, nodes), -1, np.int64)
@@ -125,7 +126,7 @@ def phase_matrix(schedule: Schedule) -> NDArray[np.int64]:
     return phase
 
 
-def grid_of(schedule: Schedule, phase: int) -> NDArray[np.int64]:
+def grid_of(schedule: Schedule, phase: int) -> Ints:
     """shape=(side, side): the target of every node in a phase, `IDLE` where it does not send."""
     return grid_from(
         schedule.source_node[schedule.phase(phase)],
@@ -134,16 +135,14 @@ def grid_of(schedule: Schedule, phase: int) -> NDArray[np.int64]:
     )
 
 
-def grid_from(
-    source: NDArray[np.integer], target: NDArray[np.integer], side: int
-) -> NDArray[np.int64]:
+def grid_from(source: NDArray[np.integer], target: NDArray[np.integer], side: int) -> Ints:
     """shape=(side, side): the target of every node, `IDLE` where it does not send."""
     grid = np.full(side * side, IDLE, np.int64)
     grid[source] = target
     return grid.reshape(side, side)
 
 
-def largest_loads(grid: NDArray[np.int64]) -> tuple[int, int]:
+def largest_loads(grid: Ints) -> tuple[int, int]:
     """(most messages at a port, on a link) of a permutation alone, over the mesh's routes."""
     side = grid.shape[0]
     source = np.flatnonzero(grid.ravel() >= 0)
@@ -222,7 +221,7 @@ def figure_1() -> Item:
     )
 
 
-def row_column(source: int, target: int) -> NDArray[np.int64]:
+def row_column(source: int, target: int) -> Ints:
     """shape=(nodes visited): by the text's rule, sender and receiver included."""
     row, to_row = source // FIGURE_1_SIDE, target // FIGURE_1_SIDE
     column, to_column = source % FIGURE_1_SIDE, target % FIGURE_1_SIDE
@@ -236,7 +235,7 @@ def _between(first: int, last: int) -> range:
     return range(first, last + step, step)
 
 
-def _shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _shared(one: Ints, other: Ints) -> list[tuple[int, int]]:
     """Directed edges of both routes."""
     edges = [
         set(zip(route[:-1].tolist(), route[1:].tolist(), strict=True)) for route in (one, other)
@@ -620,9 +619,7 @@ def figure_3() -> Item:
     )
 
 
-def _figure_3_grids(
-    before: NDArray[np.int64], sends: NDArray[np.bool_], after: NDArray[np.int64]
-) -> list[Grid]:
+def _figure_3_grids(before: Ints, sends: Bools, after: Ints) -> list[Grid]:
     block = np.array([[f"{i},{j}" for j in range(PROCESSORS)] for i in range(PROCESSORS)])
     arrow = np.array([[f"{j} → {i}" for i in range(PROCESSORS)] for j in range(PROCESSORS)])
     sender = np.arange(PROCESSORS)[:, None]
@@ -633,7 +630,7 @@ def _figure_3_grids(
     ]
 
 
-def moved_blocks(schedule: Schedule, holder: NDArray[np.int64]) -> NDArray[np.int64]:
+def moved_blocks(schedule: Schedule, holder: Ints) -> Ints:
     """shape=(blocks, blocks).
 
     Who holds block (i, j) after message j → i has carried it, from who holds it before.
@@ -750,13 +747,13 @@ def figure_4() -> Item:
     )
 
 
-def phases_of(row: PrintedRow, phase: NDArray[np.int64]) -> list[int]:
+def phases_of(row: PrintedRow, phase: Ints) -> list[int]:
     """The compiled phases that hold the messages of a printed row."""
     found: list[int] = np.unique(phase[row.nodes(SIDE)]).tolist()
     return found
 
 
-def printed_grid(rows: list[PrintedRow], number: int) -> NDArray[np.int64]:
+def printed_grid(rows: list[PrintedRow], number: int) -> Ints:
     """shape=(8, 8): a printed permutation; rows that the scan lost are `UNKNOWN`."""
     own = [row for row in rows if row.permutation == number]
     source, target = (
@@ -767,7 +764,7 @@ def printed_grid(rows: list[PrintedRow], number: int) -> NDArray[np.int64]:
     return grid
 
 
-def _grid(title: str, target: NDArray[np.int64]) -> Grid:
+def _grid(title: str, target: Ints) -> Grid:
     """Coloured by the row that is sent to: its four senders stand in one row."""
     return permutation(title, target, np.maximum(target, 0) // SIDE)
 
@@ -1046,9 +1043,7 @@ def figure_6() -> Item:
     )
 
 
-def _collapse(
-    schedule: Schedule, base: NDArray[np.int64], others: NDArray[np.bool_], contention: int
-) -> Claim:
+def _collapse(schedule: Schedule, base: Ints, others: Bools, contention: int) -> Claim:
     """Whether phase p at `contention` is phases c·p … c·p + c - 1 at contention 1."""
     same = phase_matrix(schedule)[others] == base[others] // contention
     return Claim(
@@ -1060,7 +1055,7 @@ def _collapse(
 
 
 @lru_cache
-def _step_targets() -> NDArray[np.int64]:
+def _step_targets() -> Ints:
     """shape=(steps shown, nodes): whom every node sends to, itself where its own data are due."""
     ranks = range(FIGURE_6_SIDE * FIGURE_6_SIDE)
     who = [[partner_at(FIGURE_6_SIDE, rank, step) for rank in ranks] for step in range(SHOWN)]

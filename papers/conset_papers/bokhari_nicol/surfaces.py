@@ -20,9 +20,9 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
+from conset.base import Bools, Floats
 from conset.report import Heat, Line, Panel, picture_charts
 from conset_papers.bokhari_nicol.exchange import (
     ABOUT,
@@ -442,9 +442,9 @@ def _heat_plane(plane: dict[tuple[Point, int], float], side: int, size: int) -> 
     )
 
 
-def _least(value: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _least(value: Floats) -> Bools:
     """Shape as `value`: the least of each row."""
-    marked: NDArray[np.bool_] = value == value.min(axis=1, keepdims=True)
+    marked: Bools = value == value.min(axis=1, keepdims=True)
     return marked
 
 

@@ -30,9 +30,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
+from conset.base import Ints, Ints32
 from conset.machine import Machine
 from conset.methods import Phases
 from conset.methods.placements import place
@@ -106,7 +106,7 @@ def pattern_of(which: Basic, words: int, on: Machine) -> Pattern:
     return conset.load_pattern(f"{which.spec},size={words * WORD_B}", on)
 
 
-def placement_of(which: Basic, pattern: Pattern, on: Machine) -> NDArray[np.int32] | None:
+def placement_of(which: Basic, pattern: Pattern, on: Machine) -> Ints32 | None:
     """The node of each rank; None: rank r on node r."""
     return place(which.placement, pattern=pattern, topology=on.topology)
 
@@ -130,17 +130,17 @@ def balanced(which: Basic, words: int, on: Machine) -> Schedule:
     return scheduled(pattern, on, phases, placement)
 
 
-def _steps(pattern: Pattern, placement: NDArray[np.int32] | None, on: Machine) -> NDArray[np.int64]:
+def _steps(pattern: Pattern, placement: Ints32 | None, on: Machine) -> Ints:
     """shape=(messages, 2), int64: how far each message goes up in (y, x), modulo the sides."""
     source, target = (
         end if placement is None else placement[end] for end in (pattern.source, pattern.target)
     )
     at = on.topology.coordinates.astype(np.int64)
-    steps: NDArray[np.int64] = (at[target] - at[source]) % np.array(on.topology.sides)
+    steps: Ints = (at[target] - at[source]) % np.array(on.topology.sides)
     return steps
 
 
-def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
+def _translations(steps: Ints, on: Machine) -> Ints:
     """shape=(messages), int64.
 
     The phase of each, whole translations in turn, the longest first, there and back.
@@ -158,7 +158,7 @@ def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
     phase_of[every[longest]] = np.select(
         [turn < PHASES, turn < 2 * PHASES], [turn, 2 * PHASES - 1 - turn], 3 * PHASES - 1 - turn
     )
-    phase: NDArray[np.int64] = phase_of[key]
+    phase: Ints = phase_of[key]
     return phase
 
 

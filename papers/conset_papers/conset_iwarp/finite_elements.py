@@ -24,10 +24,9 @@ from functools import lru_cache
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
-from conset.base import UsageError
+from conset.base import Floats, Ints, UsageError
 from conset.models import Workload
 from conset.pattern import Cells, Pattern, dual_graph, halo_exchange, partition_graph
 from conset.schedule import Schedule
@@ -75,8 +74,8 @@ class Mesh:
         elements: shape=(elements, corners), int64.
     """
 
-    points: NDArray[np.float64]
-    elements: NDArray[np.int64]
+    points: Floats
+    elements: Ints
 
     @property
     def cells(self) -> Cells:
@@ -87,9 +86,9 @@ class Mesh:
         return Cells(offsets, self.elements.ravel(), np.full(count, corners, np.int64), common)
 
     @property
-    def centres(self) -> NDArray[np.float64]:
+    def centres(self) -> Floats:
         """shape=(elements, dimensions), float64."""
-        centres: NDArray[np.float64] = self.points[self.elements].mean(axis=1)
+        centres: Floats = self.points[self.elements].mean(axis=1)
         return centres
 
 
@@ -108,13 +107,13 @@ def make_mesh(name: str) -> Mesh:
     return _triangulate(np.concatenate([points, _square(boundary)]))
 
 
-def _triangulate(points: NDArray[np.float64]) -> Mesh:
+def _triangulate(points: Floats) -> Mesh:
     from scipy.spatial import Delaunay
 
     return Mesh(points, Delaunay(points).simplices.astype(np.int64))
 
 
-def _square(count: int) -> NDArray[np.float64]:
+def _square(count: int) -> Floats:
     """Evenly spaced on the boundary of the unit square, from the lower left corner on.
 
     shape=(count, 2).
@@ -127,7 +126,7 @@ def _square(count: int) -> NDArray[np.float64]:
     return np.stack([x, y], axis=1)
 
 
-def _around_crack(count: int, seed: int) -> NDArray[np.float64]:
+def _around_crack(count: int, seed: int) -> Floats:
     """shape=(count, 2): random points, dense along the crack from (0, 1/2) to (1/2, 1/2)."""
     random = np.random.default_rng(seed)
     kept = [np.zeros((0, 2))]
@@ -158,7 +157,7 @@ def make_box(sides: tuple[int, int, int]) -> Mesh:
     )
 
 
-def cut(mesh: Mesh, how: str) -> NDArray[np.int64]:
+def cut(mesh: Mesh, how: str) -> Ints:
     """shape=(elements), int64: the part of each, of 64.
 
     Args:
@@ -176,7 +175,7 @@ def cut(mesh: Mesh, how: str) -> NDArray[np.int64]:
     return partition_graph(dual_graph(mesh.cells), PARTS, 0, "mesh")
 
 
-def _bisect(centre: NDArray[np.float64]) -> NDArray[np.int64]:
+def _bisect(centre: Floats) -> Ints:
     """Halves by the median of the wider coordinate, six times."""
     part = np.zeros(len(centre), np.int64)
     for _ in range(PARTS.bit_length() - 1):
@@ -190,7 +189,7 @@ def _bisect(centre: NDArray[np.float64]) -> NDArray[np.int64]:
     return part
 
 
-def halo(mesh: Mesh, part: NDArray[np.int64], name: str) -> Pattern:
+def halo(mesh: Mesh, part: Ints, name: str) -> Pattern:
     """What the parts exchange after an iteration, in bytes of 4-byte words."""
     return halo_exchange(mesh.cells, part, PARTS, WORD_B, name)
 
@@ -201,7 +200,7 @@ def cuts() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def parts_of(name: str, how: str) -> NDArray[np.int64]:
+def parts_of(name: str, how: str) -> Ints:
     """shape=(elements), int64: the part of each."""
     return cut(make_mesh(name), how)
 
@@ -250,7 +249,7 @@ def structure(name: str, how: str = "bisection") -> Structure:
 
 
 @lru_cache(maxsize=16)
-def entries(name: str, how: str = "bisection") -> NDArray[np.int64]:
+def entries(name: str, how: str = "bisection") -> Ints:
     """Entries of the parts' matrices, rows by part and node.
 
     Returns:
@@ -260,9 +259,7 @@ def entries(name: str, how: str = "bisection") -> NDArray[np.int64]:
     corners, nodes = mesh.elements.shape[1], len(mesh.points)
     row, column = np.repeat(mesh.elements, corners, axis=1), np.tile(mesh.elements, corners)
     key = np.unique((part[:, None] * nodes + row) * nodes + column)
-    found: NDArray[np.int64] = np.stack(
-        [key // nodes**2, key // nodes % nodes, key % nodes], axis=1
-    )
+    found: Ints = np.stack([key // nodes**2, key // nodes % nodes, key % nodes], axis=1)
     return found
 
 
@@ -275,7 +272,7 @@ def operations(name: str, how: str = "bisection") -> int:
     return 2 * int(np.bincount(entries(name, how)[:, 0], minlength=PARTS).max())
 
 
-def _ends(values: NDArray[np.int64]) -> tuple[int, int]:
+def _ends(values: Ints) -> tuple[int, int]:
     return int(values.min()), int(values.max())
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.api import load_machine
-from conset.base import NoScheduleError
+from conset.base import Ints32, NoScheduleError
 from conset.machine import Limits, Machine, with_settings
 from conset.methods import (
     Phases,
@@ -81,7 +80,7 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
 
 
 def route_as_compiled(
-    pattern: Pattern, on: Machine, *, placement: NDArray[np.int32] | None = None, seed: int = 0
+    pattern: Pattern, on: Machine, *, placement: Ints32 | None = None, seed: int = 0
 ) -> Routed:
     """What `conset compile --method connections --router sequential` finds.
 
@@ -136,7 +135,7 @@ def in_lists(
 
 
 def scheduled(
-    pattern: Pattern, on: Machine, phases: Phases, placement: NDArray[np.int32] | None = None
+    pattern: Pattern, on: Machine, phases: Phases, placement: Ints32 | None = None
 ) -> Schedule:
     """Phases as a schedule of connections."""
     return Schedule(

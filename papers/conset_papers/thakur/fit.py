@@ -26,9 +26,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import format_size
+from conset.base import Floats, Ints, format_size
 from conset.methods import text_gen_contention
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.times import (
@@ -54,8 +53,6 @@ from conset_papers.thakur.times import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-Floats = NDArray[np.float64]
 
 SOURCES = {
     "counted": "counted in the compiled schedules",
@@ -102,7 +99,7 @@ class Fit:
     seconds: Seconds
 
 
-def text_pex_contention(steps: int, columns: int, *, ceilings: bool) -> NDArray[np.int64]:
+def text_pex_contention(steps: int, columns: int, *, ceilings: bool) -> Ints:
     """shape=(steps): 2^⌊lg max(i mod c, ⌊i/c⌋)⌋, or with ⌈·⌉ as the scan shows it."""
     step = np.arange(1, steps + 1)
     exponent = np.log2(np.maximum(step % columns, step // columns))
@@ -110,7 +107,7 @@ def text_pex_contention(steps: int, columns: int, *, ceilings: bool) -> NDArray[
 
 
 @lru_cache
-def contention_of(source: str, method: str, mesh: Mesh) -> NDArray[np.int64]:
+def contention_of(source: str, method: str, mesh: Mesh) -> Ints:
     """shape=(steps): f(i) of every step."""
     counted = contention(method, mesh).astype(np.int64)
     if source == "counted":

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Ints
 from conset.methods import gen_contention, pex_contention
 from conset.report import Heat, Line, Panel, picture_charts
 from conset.schedule import Schedule
@@ -130,7 +130,7 @@ def _table_1_draw(partner: dict[tuple[int, int], int], steps: int) -> Figure:
     )
 
 
-Steps = NDArray[np.int64]
+Steps = Ints
 """shape=(steps, ranks): whom each processor sends to; -1: nobody."""
 FIGURES = {1: "pex", 2: "pex-gen", 4: "pex-gen-shift", 5: "gen"}
 SHOWN: dict[int, Mesh] = {1: (4, 4), 2: (4, 5), 4: (4, 5), 5: (4, 5)}
@@ -404,7 +404,7 @@ def _shift_of(schedule: Schedule) -> int:
     return shifts[0] if shifts else -1
 
 
-def active_processors(schedule: Schedule) -> NDArray[np.int64]:
+def active_processors(schedule: Schedule) -> Ints:
     """shape=(steps): processors that send in each step."""
     return np.diff(schedule.phase_offsets)
 
@@ -464,7 +464,7 @@ def _idle(schedule: Schedule) -> Claim:
     )
 
 
-def _table(active: dict[str, NDArray[np.int64]]) -> Table:
+def _table(active: dict[str, Ints]) -> Table:
     columns = (
         "step",
         *(f"{NAMES[m]}: {what}" for m in METHODS for what in ("active", "busiest link")),
@@ -476,7 +476,7 @@ def _table(active: dict[str, NDArray[np.int64]]) -> Table:
     return Table("Steps: processors at work and messages on the busiest link", columns, rows)
 
 
-def _figure_3_draw(active: dict[str, NDArray[np.int64]]) -> Figure:
+def _figure_3_draw(active: dict[str, Ints]) -> Figure:
 
     panels = [
         Panel(
@@ -537,8 +537,8 @@ class Comparison:
     method: str
     formula: str
     mesh: Mesh
-    counted: NDArray[np.int64]
-    by_formula: NDArray[np.int64]
+    counted: Ints
+    by_formula: Ints
 
     @property
     def steps(self) -> int:
@@ -620,7 +620,7 @@ def text_formulas() -> Iterator[Comparison]:
             yield _comparison(method, "that of PEX", mesh, contention_of("floors", method, mesh))
 
 
-def _comparison(method: str, formula: str, mesh: Mesh, by_formula: NDArray[np.int64]) -> Comparison:
+def _comparison(method: str, formula: str, mesh: Mesh, by_formula: Ints) -> Comparison:
     return Comparison(method, formula, mesh, contention(method, mesh).astype(np.int64), by_formula)
 
 

@@ -30,10 +30,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
-from conset.base import format_size
+from conset.base import Ints32, format_size
 from conset.machine import Machine, with_settings
 from conset.report import Line, Panel, picture_charts
 from conset.schedule import Schedule, phase_loads
@@ -280,7 +279,7 @@ def exchange(mesh: Mesh, size: int, method: str, settings: str = "", **options: 
 
 
 @lru_cache
-def contention(method: str, mesh: Mesh) -> NDArray[np.int32]:
+def contention(method: str, mesh: Mesh) -> Ints32:
     """Messages on the busiest link of every step, counted in the compiled schedule.
 
     shape=(steps).

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 import conset
+from conset.base import Ints
 from conset.machine import Machine, with_settings
 from conset.schedule import Schedule
 from conset_papers.item import read_published
@@ -204,7 +204,7 @@ def compiled(algorithm: Algorithm, degree: int, seed: int) -> Schedule:
     return replace(schedule, message=schedule.message[_send_order(schedule, algorithm.order, seed)])
 
 
-def _send_order(schedule: Schedule, order: str, seed: int) -> NDArray[np.int64]:
+def _send_order(schedule: Schedule, order: str, seed: int) -> Ints:
     """shape=(transfers): places of the transfers as ranks are to post them, phase by phase."""
     if order == "random":
         key = np.random.default_rng(seed).permutation(schedule.transfers)

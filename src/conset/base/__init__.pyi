@@ -1,5 +1,9 @@
+from .arrays import Array as Array
+from .arrays import Bools as Bools
 from .arrays import Floats as Floats
+from .arrays import Indices as Indices
 from .arrays import Ints as Ints
+from .arrays import Ints32 as Ints32
 from .arrays import ValueObject as ValueObject
 from .arrays import check_offsets as check_offsets
 from .arrays import check_range as check_range

@@ -17,8 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from conset.base.errors import InputError
 from conset.base.notebook import html_of
 
-Ints = NDArray[np.int64]
+Array = NDArray[Any]
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
 
 
 def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str) -> NDArray[Any]:

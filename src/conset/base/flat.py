@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base.arrays import Array
 from conset.base.errors import InputError, shortened
 from conset.base.files import replacing, require_file
 
@@ -36,7 +36,7 @@ _LINE = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ENTRY = re.compile(rb"([^ \n]+) (i4|i8|f8|u1|text) ([0-9]{1,18}) ([0-9]{1,18})")
 
-FlatValue = int | float | str | NDArray[Any]
+FlatValue = int | float | str | Array
 
 
 def write_flat(path: str | Path, kind: str, entries: Mapping[str, FlatValue]) -> None:
@@ -72,7 +72,7 @@ def _write_padded(file: IO[bytes], content: bytes, multiple: int) -> None:
     file.write(bytes(-len(content) % multiple))
 
 
-def _column(name: str, value: FlatValue) -> tuple[str, NDArray[Any]]:
+def _column(name: str, value: FlatValue) -> tuple[str, Array]:
     """(type, data) of an entry."""
     if isinstance(value, str):
         return "text", np.frombuffer(value.encode(), np.uint8)
@@ -87,7 +87,7 @@ def _column(name: str, value: FlatValue) -> tuple[str, NDArray[Any]]:
     return code, value.astype(_DTYPES[code], copy=False)
 
 
-def read_flat(path: str | Path, kind: str) -> dict[str, str | NDArray[Any]]:
+def read_flat(path: str | Path, kind: str) -> dict[str, str | Array]:
     """The entries of a flat file by name: texts as such, numbers as arrays, single ones too.
 
     Raises:
@@ -107,7 +107,7 @@ def read_flat(path: str | Path, kind: str) -> dict[str, str | NDArray[Any]]:
                 raise InputError(
                     f"{path}: truncated: '{name}' has {count} entries from byte {at} of {left}"
                 )
-        found: dict[str, str | NDArray[Any]] = {}
+        found: dict[str, str | Array] = {}
         for name, (code, count, at) in places.items():
             file.seek(begin + at)
             values = np.frombuffer(file.read(count * _DTYPES[code].itemsize), _DTYPES[code])
@@ -134,7 +134,7 @@ def _read_header(file: IO[bytes], path: Path) -> dict[str, tuple[str, int, int]]
     return places
 
 
-def _text(values: NDArray[Any], name: str, path: Path) -> str:
+def _text(values: Array, name: str, path: Path) -> str:
     try:
         return values.tobytes().decode()
     except UnicodeDecodeError:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.arrays import Array
 from conset.base.errors import InputError, shortened
 
 
@@ -53,7 +54,7 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
         raise InputError(f"not valid JSON: {error}") from None
 
 
-def parse_header(entries: dict[str, NDArray[Any]], *, constants: bool = False) -> Any:
+def parse_header(entries: dict[str, Array], *, constants: bool = False) -> Any:
     """The JSON in the entry `header` of an archive.
 
     Raises:

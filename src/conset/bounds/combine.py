@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, count_of, format_time, unknown_name
+from conset.base import InputError, Ints32, UsageError, count_of, format_time, unknown_name
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
@@ -104,7 +103,7 @@ def bound(
     machine: Machine,
     limits: Limits,
     *,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     sync: str = "barrier",
     routes: Routes = "fixed",
     split: bool = False,

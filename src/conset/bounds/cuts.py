@@ -46,9 +46,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, Ints, count_of, format_rate
+from conset.base import Floats, Indices, Ints, Ints32, count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
 from conset.machine import Topology
 
@@ -231,28 +230,28 @@ def _components(topology: Topology, level: int) -> Ints:
     return part
 
 
-def _group_name(topology: Topology, group: NDArray[np.int32], k: int) -> str:
+def _group_name(topology: Topology, group: Ints32, k: int) -> str:
     return f"group {k} ({_members(topology, np.flatnonzero(group == k))})"
 
 
-def _members(topology: Topology, members: NDArray[np.intp]) -> str:
+def _members(topology: Topology, members: Indices) -> str:
     first, last = (topology.node_name(int(node))[5:] for node in (members[0], members[-1]))
     return f"{count_of(members.size, 'node')} from {first} to {last}"
 
 
 def _first_groups(
     topology: Topology,
-    group: NDArray[np.int32],
+    group: Ints32,
     verb: str,
-    ends: tuple[NDArray[np.int32], NDArray[np.int32]],
-    links: tuple[NDArray[np.int32], NDArray[np.int32]],
+    ends: tuple[Ints32, Ints32],
+    links: tuple[Ints32, Ints32],
     size: Floats,
     rate: Floats,
 ) -> Cuts:
     """The sets of the first 1, 2, … groups; nodes of no group are in none of them."""
     groups = int(group.max()) + 1
 
-    def crossing(tail: NDArray[np.int32], head: NDArray[np.int32], weight: Floats) -> Floats:
+    def crossing(tail: Ints32, head: Ints32, weight: Floats) -> Floats:
         """shape=(groups - 1): what goes from the first k + 1 groups to anywhere else."""
         low, high = group[tail].astype(np.int64), group[head].astype(np.int64)
         high = np.where(high < 0, groups, high)

@@ -40,9 +40,8 @@ from math import ceil, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, InputError, Ints
+from conset.base import Array, Floats, InputError, Ints, Ints32
 from conset.bounds.problem import BoundProblem, BoundValue
 from conset.machine import Topology
 
@@ -135,14 +134,14 @@ def _applies(problem: BoundProblem) -> bool:
     return problem.lp and problem.free and problem.topology.links > 0
 
 
-def _capacities(problem: BoundProblem, limit: float) -> NDArray[np.float64]:
+def _capacities(problem: BoundProblem, limit: float) -> Floats:
     return problem.topology.widths().astype(np.float64) * limit
 
 
 def _solve(
     problem: BoundProblem,
-    amount: NDArray[np.int64],
-    link: NDArray[np.float64],
+    amount: Ints,
+    link: Floats,
     node: int | None = None,
 ) -> tuple[Fraction, str] | None:
     """(λ, its witness)."""
@@ -216,7 +215,7 @@ def witness(flow: Flow, proof: Proof) -> str:
 
 
 def demands(
-    topology: Topology, source: NDArray[np.int32], target: NDArray[np.int32], amount: Ints
+    topology: Topology, source: Ints32, target: Ints32, amount: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """(source, target, demand) of the distinct pairs of nodes, `amount` added up."""
     key, position = np.unique(
@@ -314,7 +313,7 @@ def _cheapest(flow: Flow, link_price: Ints, node_price: Ints) -> Ints:
     return np.asarray(distance.astype(np.int64) // unit)
 
 
-def _mark(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> Any:
+def _mark(row: Array, column: Array, shape: tuple[int, int]) -> Any:
     """A sparse matrix of ones."""
     return (
         import_module("scipy.sparse")

@@ -19,8 +19,8 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats, Indices, Ints32
 from conset.bounds.problem import BoundProblem, BoundValue
 
 ROUNDS = 64
@@ -45,9 +45,7 @@ def bound_order(problem: BoundProblem) -> BoundValue | None:
     )
 
 
-def longest_chain(
-    before: NDArray[np.int32], weight: NDArray[np.float64]
-) -> tuple[list[int], float]:
+def longest_chain(before: Ints32, weight: Floats) -> tuple[list[int], float]:
     """(messages of the heaviest chain, first to last; their weights added up).
 
     Args:
@@ -67,11 +65,11 @@ def longest_chain(
 
 
 def _lengths(
-    first: NDArray[np.int32],
-    later: NDArray[np.int32],
-    starts: NDArray[np.intp],
-    weight: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    first: Ints32,
+    later: Ints32,
+    starts: Indices,
+    weight: Floats,
+) -> Floats:
     """shape=(messages): the heaviest chain up to each message, its own weight included.
 
     All messages at once, as often as the longest chain has messages; beyond `ROUNDS`, one message

@@ -115,9 +115,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_rate
+from conset.base import Ints, count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
 
 
@@ -174,7 +173,7 @@ def bound_partners(problem: BoundProblem) -> BoundValue | None:
     )
 
 
-def count_partners(problem: BoundProblem) -> NDArray[np.int64]:
+def count_partners(problem: BoundProblem) -> Ints:
     """shape=(nodes): distinct nodes that each node sends to or receives from."""
     nodes = problem.topology.nodes
     source, target = problem.source, problem.target
@@ -391,7 +390,7 @@ def bound_channels(problem: BoundProblem) -> BoundValue | None:
     )
 
 
-def count_visits(problem: BoundProblem) -> NDArray[np.int64]:
+def count_visits(problem: BoundProblem) -> Ints:
     """shape=(nodes): routes that visit each node, ends included.
 
     At least their ends where there are no links.

@@ -23,10 +23,9 @@ from math import inf
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Floats, InputError, count_of, workers
+from conset.base import Bools, Floats, InputError, Ints, Ints32, count_of, workers
 from conset.machine import (
     NO_LINKS,
     Costs,
@@ -57,7 +56,7 @@ class BoundValue(NamedTuple):
     witness: str
 
 
-def require_nodes(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None) -> None:
+def require_nodes(pattern: Pattern, machine: Machine, placement: Ints32 | None) -> None:
     """Raises InputError unless every rank has a node on the machine."""
     endpoints = machine.topology.endpoints
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
@@ -94,7 +93,7 @@ class BoundProblem:
     machine: Machine
     costs: Costs
     limits: Limits
-    placement: NDArray[np.int32] | None
+    placement: Ints32 | None
     sync: Sync
     free: bool
     split: bool
@@ -111,36 +110,36 @@ class BoundProblem:
         return self.machine.topology
 
     @cached_property
-    def kept(self) -> NDArray[np.bool_] | None:
+    def kept(self) -> Bools | None:
         """shape=(messages): which messages leave their node; None: all of them."""
         if self.placement is None:
             return None
         leaves = self.placement[self.pattern.source] != self.placement[self.pattern.target]
         return None if leaves.all() else leaves
 
-    def _nodes(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _nodes(self, ranks: Ints32) -> Ints32:
         nodes = self.nodes_of(ranks)
         return np.ascontiguousarray(nodes if self.kept is None else nodes[self.kept])
 
     @cached_property
-    def source(self) -> NDArray[np.int32]:
+    def source(self) -> Ints32:
         """shape=(messages that leave their node), int32: the node each leaves."""
         return self._nodes(self.pattern.source)
 
     @cached_property
-    def target(self) -> NDArray[np.int32]:
+    def target(self) -> Ints32:
         """Shape as `source`: the node each enters."""
         return self._nodes(self.pattern.target)
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """Shape as `source` [B]."""
         if self.pattern.size.strides == (0,):
             return self.pattern.size[: self.source.size]
         return self.pattern.size if self.kept is None else self.pattern.size[self.kept]
 
     @cached_property
-    def packed(self) -> NDArray[np.bool_] | None:
+    def packed(self) -> Bools | None:
         """Shape as `source`: which are put together and taken apart; None: none."""
         if self.pattern.packed is None or self.kept is None:
             return self.pattern.packed
@@ -151,12 +150,12 @@ class BoundProblem:
         return k if self.kept is None else int(np.flatnonzero(self.kept)[k])
 
     @cached_property
-    def sends(self) -> NDArray[np.int64]:
+    def sends(self) -> Ints:
         """shape=(nodes): messages that leave each node."""
         return np.bincount(self.source, minlength=self.topology.nodes)
 
     @cached_property
-    def receives(self) -> NDArray[np.int64]:
+    def receives(self) -> Ints:
         """shape=(nodes): messages that enter each node."""
         return np.bincount(self.target, minlength=self.topology.nodes)
 
@@ -188,7 +187,7 @@ class BoundProblem:
         return -(-amount // supply) if self.machine.routing.is_known else amount / supply
 
     @cached_property
-    def link_messages(self) -> NDArray[np.int64]:
+    def link_messages(self) -> Ints:
         """shape=(link_slots): messages on every link of the machine's routes."""
         return self.totals.messages
 
@@ -207,25 +206,23 @@ class BoundProblem:
         )
 
     @cached_property
-    def least_hops(self) -> NDArray[np.int32]:
+    def least_hops(self) -> Ints32:
         """Shape as `source`, int32: links on a shortest path; 0 on a crossbar."""
         return route_hops(self.topology, Routing.default(self.topology), self.source, self.target)
 
-    def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    def nodes_of(self, ranks: Ints32) -> Ints32:
         """The node of each of `ranks`."""
         return ranks if self.placement is None else self.placement[ranks]
 
     @cached_property
-    def link_work(self) -> NDArray[np.float64]:
+    def link_work(self) -> Floats:
         """Cost of a byte on each link over its whole width [s/B].
 
         shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
         """
         return link_work(self.topology, self.costs, self.topology.widths())
 
-    def ways(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def ways(self, source: Ints32, target: Ints32) -> tuple[Ints32, Floats]:
         """(hops, seconds per byte of the slowest link) of routes between nodes.
 
         Free routes: at least that.
@@ -259,7 +256,7 @@ class BoundProblem:
         return float(1 / rate[: topology.endpoints].max())
 
     @cached_property
-    def exchanges(self) -> NDArray[np.int64] | None:
+    def exchanges(self) -> Ints | None:
         """Pairs of nodes with messages, as one sorted number each.
 
         None where no byte of an exchange counts less.
@@ -276,9 +273,7 @@ class BoundProblem:
             return None
         return np.unique(self.source.astype(np.int64) * self.topology.nodes + self.target)
 
-    def exchange_weights(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
+    def exchange_weights(self, source: Ints32, target: Ints32) -> Floats:
         """Shape as `source`: what a byte of each message counts at a node, at least."""
         if self.exchanges is None:
             return np.ones(source.size)
@@ -288,7 +283,7 @@ class BoundProblem:
         return np.where(back, self.costs.exchange_weight, 1.0)
 
     @cached_property
-    def alone(self) -> NDArray[np.float64]:
+    def alone(self) -> Floats:
         """Shape as `source` [s].
 
         What each message that leaves its node takes alone, with one set-up.
@@ -301,9 +296,7 @@ class BoundProblem:
             + message_times(self.costs, self.size, crosses, hops, slowest, packed=self.packed).alone
         )
 
-    def port_work(
-        self, source: NDArray[np.int32], target: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
+    def port_work(self, source: Ints32, target: Ints32) -> Floats:
         """Shape as `source` [s/B]: of the slower of a message's ports and nodes."""
         costs = self.costs
         ports = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps)
@@ -314,7 +307,7 @@ class BoundProblem:
         """What the pattern asks of processors, slots, ports, nodes and links."""
         return sum_up(self)
 
-    def phases_of(self, *users: tuple[NDArray[np.int64], int | None]) -> NDArray[np.int64]:
+    def phases_of(self, *users: tuple[Ints, int | None]) -> Ints:
         """Phases that each resource has messages in, at least.
 
         1, or messages over what a phase may hold of them.
@@ -327,11 +320,11 @@ class BoundProblem:
 
     def in_groups(
         self,
-        work: NDArray[np.float64],
-        lead: NDArray[np.float64],
-        needed: NDArray[np.int64],
+        work: Floats,
+        lead: Floats,
+        needed: Ints,
         phases: int,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Time of resources [s]: work and lead-in and lead-out.
 
         With barriers, these once for every group of phases.
@@ -430,8 +423,8 @@ class WorkSums:
     sending: Lead
     receiving: Lead
     holding: Lead
-    sends: NDArray[np.int64]
-    receives: NDArray[np.int64]
+    sends: Ints
+    receives: Ints
     out: Floats
     into: Floats
     both: Floats

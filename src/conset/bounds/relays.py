@@ -52,9 +52,8 @@ from functools import cached_property
 from math import comb, floor, inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_rate, format_size, format_time
+from conset.base import Bools, Floats, Ints, Ints32, count_of, format_rate, format_size, format_time
 from conset.bounds.problem import BoundValue
 from conset.machine import Costs, Machine, Routing, link_work, route_hops
 from conset.pattern import Pattern
@@ -82,16 +81,16 @@ class RelayProblem:
     pattern: Pattern
     machine: Machine
     costs: Costs
-    placement: NDArray[np.int32] | None
+    placement: Ints32 | None
     stages: int | None
     split: bool
 
-    def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    def nodes_of(self, ranks: Ints32) -> Ints32:
         """The node of each of `ranks`."""
         return ranks if self.placement is None else self.placement[ranks]
 
     @cached_property
-    def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def ends(self) -> tuple[Ints32, Ints32]:
         """(source, target), shape=(messages) each: nodes."""
         return self.nodes_of(self.pattern.source), self.nodes_of(self.pattern.target)
 
@@ -131,7 +130,7 @@ class RelayProblem:
         return 0 if self.split else int(self.pattern.size.min(initial=MANY)) % MANY
 
     @cached_property
-    def link_s(self) -> NDArray[np.float64]:
+    def link_s(self) -> Floats:
         """Cost of a byte on each link over its whole width [s/B].
 
         shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
@@ -230,7 +229,7 @@ class Fan:
         verb: `sends to` or `receives from`.
     """
 
-    ranked_B: NDArray[np.int64]  # noqa: N815
+    ranked_B: Ints  # noqa: N815
     rank: int
     way_s: float
     spacing_s: float
@@ -239,8 +238,8 @@ class Fan:
 
     @staticmethod
     def of(
-        own: NDArray[np.int32],
-        other: NDArray[np.int32],
+        own: Ints32,
+        other: Ints32,
         pattern: Pattern,
         way_s: float,
         spacing_s: float,
@@ -297,9 +296,7 @@ class Fan:
         return low
 
 
-def rank_partners(
-    own: NDArray[np.int32], other: NDArray[np.int32], size: NDArray[np.int64], ranks: int
-) -> tuple[NDArray[np.int64], int]:
+def rank_partners(own: Ints32, other: Ints32, size: Ints, ranks: int) -> tuple[Ints, int]:
     """(bytes of ranks' i-th largest partners, added up; the rank with most partners)."""
     pairs, at = np.unique(own.astype(np.int64) * ranks + other, return_inverse=True)
     total = np.zeros(pairs.size, np.int64)
@@ -332,7 +329,7 @@ def bound_forwarded_message(problem: RelayProblem) -> BoundValue:
     )
 
 
-def least_hops(problem: RelayProblem) -> NDArray[np.int32]:
+def least_hops(problem: RelayProblem) -> Ints32:
     """shape=(messages), int32: links on a shortest path."""
     topology = problem.machine.topology
     source, target = (np.ascontiguousarray(nodes) for nodes in problem.ends)
@@ -462,7 +459,7 @@ def bound_cuts(problem: RelayProblem) -> BoundValue | None:
     return BoundValue(best.value + problem.leads_s, best.witness) if best.value else None
 
 
-def halves(problem: RelayProblem) -> Iterator[tuple[NDArray[np.bool_], str]]:
+def halves(problem: RelayProblem) -> Iterator[tuple[Bools, str]]:
     """(shape=(nodes): which nodes are on one side, its name).
 
     Both sides of each half along each dimension.

@@ -33,9 +33,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import NoScheduleError, UsageError, ValueObject, count_of, format_time
+from conset.base import Ints32, NoScheduleError, UsageError, ValueObject, count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.problem import require_nodes
 from conset.bounds.relays import (
@@ -106,7 +105,7 @@ def bound_stages(
     *,
     stages: int | None = None,
     maxima: Sequence[int] | None = None,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     split: bool = False,
     method: str = "",
 ) -> StageBounds:

@@ -69,10 +69,9 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import count_of, format_time
+from conset.base import Floats, Ints, count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.order import longest_chain, name_chain
 from conset.bounds.ports import busiest_ports
@@ -174,7 +173,7 @@ def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | Non
 
 
 def _bound_shared_processor(
-    problem: BoundProblem, phases_of_ranks: NDArray[np.int64], phases: int
+    problem: BoundProblem, phases_of_ranks: Ints, phases: int
 ) -> BoundValue:
     """The node whose processor, which all its ranks share, is busiest [s].
 
@@ -202,7 +201,7 @@ def _bound_shared_processor(
     )
 
 
-def _rests(problem: BoundProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rests(problem: BoundProblem) -> tuple[Floats, Floats]:
     """(sends, receives), shape=(ranks) each [s]: least rest after all set-ups of a rank.
 
     Infinite without such work.
@@ -274,7 +273,7 @@ def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     )
 
 
-def _at_once(problem: BoundProblem) -> tuple[int, int, NDArray[np.int64]]:
+def _at_once(problem: BoundProblem) -> tuple[int, int, Ints]:
     """Messages out of a port, into one, and on links (empty: no limit) between two barriers."""
     limits, every = problem.limits, problem.sync.every
     send, receive = (

@@ -18,11 +18,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from conset import _core
-from conset.base import InputError, NoScheduleError
+from conset.base import InputError, Ints32, NoScheduleError
 from conset.compilation.auto import choose_policy, choose_schedule
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
 from conset.compilation.ranking import require_affordable
@@ -46,7 +43,7 @@ from conset.schedule import CompileReport, Manifest, Schedule, phase_loads
 PROBE_METHOD = "first-fit"
 """The cheap method that placements are compared by."""
 
-Placement = NDArray[np.int32] | None
+Placement = Ints32 | None
 """shape=(ranks), int32: the node of each rank; None: rank r on node r."""
 Compile = Callable[[Placement], Schedule]
 

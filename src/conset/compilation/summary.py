@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import workers
+from conset.base import Ints, workers
 from conset.schedule import CompileReport, Schedule
 
 
@@ -118,8 +117,8 @@ def half_duplex_units(schedule: Schedule) -> int:
     phase, out, into = (a[leaves].astype(np.int64) for a in (schedule.phase_of, out, into))
     nodes = schedule.machine.topology.nodes
 
-    def key(node: NDArray[np.int64], peer: NDArray[np.int64]) -> NDArray[np.int64]:
-        keys: NDArray[np.int64] = (phase * nodes + node) * nodes + peer
+    def key(node: Ints, peer: Ints) -> Ints:
+        keys: Ints = (phase * nodes + node) * nodes + peer
         return keys
 
     sent, received = np.unique(key(out, into)), np.unique(key(into, out))

@@ -36,6 +36,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Floats, Ints32
 from conset.execution.agreement import Waiter
 from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.exchange import Exchange
@@ -98,7 +99,7 @@ def _collective(
     comm: MPI.Comm,
     call: Callable[[Any, Any], None],
     runs: Sequence[tuple[PairRanges, PairRanges]],
-    peers: Sequence[NDArray[np.int32]],
+    peers: Sequence[Ints32],
     sendbuf: Bytes,
     recvbuf: Bytes,
 ) -> Baseline:
@@ -302,9 +303,7 @@ def _steps(program: OpenProgram, ends: dict[Direction, tuple[PairRanges, Bytes]]
     return steps
 
 
-def slowest_parts(
-    comm: MPI.Intracomm, parts: list[tuple[int, float, float, float]]
-) -> NDArray[np.float64]:
+def slowest_parts(comm: MPI.Intracomm, parts: list[tuple[int, float, float, float]]) -> Floats:
     """shape=(exchanges, 4).
 
     Switches, drain, synchronization and set-up of the slowest rank in each; collective.

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import ExecutionError, InputError, check_range, frozen_ints
+from conset.base import Array, ExecutionError, InputError, check_range, frozen_ints
 from conset.execution.plan import RankPlan
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def require_apart(send: Buffer, receive: Buffer) -> None:
         )
 
 
-def _from_protocol(given: Any, name: str) -> NDArray[Any]:
+def _from_protocol(given: Any, name: str) -> Array:
     try:
         view = memoryview(given)
     except TypeError:

@@ -65,12 +65,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, VerificationError, take_rows
+from conset.base import Bools, InputError, Ints, Ints32, VerificationError, take_rows
 from conset.execution.plan import Copies, Operations, Plan
 from conset.pattern import Pattern
 from conset.schedule import Schedule, Sync, depths_in_graph
 
-_Bytes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+_Bytes = tuple[Ints, Ints, Ints]
 """Ranges of bytes in a work area: the send each belongs to, start, size."""
 
 
@@ -92,9 +92,7 @@ def check_areas(plan: Plan) -> None:
     _check_read(plan)
 
 
-def _check_operations(
-    plan: Plan, operations: Operations, buffer: NDArray[np.int64], what: str
-) -> None:
+def _check_operations(plan: Plan, operations: Operations, buffer: Ints, what: str) -> None:
     rank = operations.rank
     size = np.where(operations.in_work, plan.work_sizes[rank], buffer[rank])
     for broken, rule in (
@@ -134,9 +132,7 @@ def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str)
             raise VerificationError(f"plan: copy {k}, of {name}, {does} outside its area")
 
 
-def _outside(
-    offset: NDArray[np.int64], size: NDArray[np.int64], area: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _outside(offset: Ints, size: Ints, area: Ints) -> Bools:
     return (size < 1) | (offset < 0) | (size > area) | (offset > area - size)
 
 
@@ -213,7 +209,7 @@ def _check_read(plan: Plan) -> None:
         refuse_operation(own[wrong], receives, "receive", "unpacks bytes that it does not bring")
 
 
-def _covered(read: _Bytes, there: _Bytes) -> NDArray[np.bool_]:
+def _covered(read: _Bytes, there: _Bytes) -> Bools:
     """shape=(read): whether each range lies in those of the same send, which do not overlap."""
     if not there[0].size:
         return np.zeros(read[0].size, bool)
@@ -224,12 +220,12 @@ def _covered(read: _Bytes, there: _Bytes) -> NDArray[np.bool_]:
     start, size = start[order], there[2][order]
     below = np.concatenate([[0], np.cumsum(size)])
 
-    def covered_up_to(place: NDArray[np.int64]) -> NDArray[np.int64]:
+    def covered_up_to(place: Ints) -> Ints:
         k = np.searchsorted(start, place, side="right") - 1
         return np.where(k < 0, 0, below[k] + np.minimum(place - start[k], size[k]))
 
     place = read[0] * room + read[1]
-    found: NDArray[np.bool_] = covered_up_to(place + read[2]) - covered_up_to(place) == read[2]
+    found: Bools = covered_up_to(place + read[2]) - covered_up_to(place) == read[2]
     return found
 
 
@@ -289,7 +285,7 @@ def check_order(schedule: Schedule) -> None:
         )
 
 
-def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
+def not_kept(schedule: Schedule, sync: Sync) -> Bools:
     """shape=(pairs), bool.
 
     Pairs of the pattern's order that `sync` does not keep by itself: operations must wait.
@@ -310,13 +306,11 @@ def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    waits: NDArray[np.bool_] = ~kept
+    waits: Bools = ~kept
     return waits
 
 
-def _extents(
-    schedule: Schedule, place: NDArray[np.integer], places: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _extents(schedule: Schedule, place: NDArray[np.integer], places: int) -> tuple[Ints, Ints]:
     """Of each message: the largest and the least `place` of its transfers.
 
     -1 and `places` where it has none.
@@ -328,7 +322,7 @@ def _extents(
     return last, first
 
 
-def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def matched(plan: Plan) -> tuple[Ints, Ints]:
     """Indices of sends and receives as MPI matches them.
 
     The k-th of a pair with the k-th, in posting order.
@@ -414,25 +408,25 @@ class _Nodes:
         self.step = np.concatenate(kinds)
         self.first: list[int] = np.cumsum([0, *map(len, kinds)]).tolist()
 
-    def left(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
+    def left(self, step: Ints) -> Ints:
         return step + self.first[1]
 
-    def barrier(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
+    def barrier(self, number: Ints) -> Ints:
         return number + self.first[2]
 
-    def sent(self, turn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sent(self, turn: Ints) -> Ints:
         return turn + self.first[3]
 
-    def ended(self, operation: NDArray[np.int64]) -> NDArray[np.int64]:
+    def ended(self, operation: Ints) -> Ints:
         """Of operations that are needed."""
         return np.searchsorted(self.needed, operation) + self.first[4]
 
-    def signal(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
+    def signal(self, receive: Ints) -> Ints:
         """Of receives whose signals wait."""
         return np.searchsorted(self.given, receive) + self.first[5]
 
 
-def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]) -> None:
+def _check_waits(plan: Plan, send: Ints, receive: Ints) -> None:
     sync = plan.sync
     width = plan.phases if sync.kind in ("local", "ready") else sync.groups(plan.phases)
     nodes = _Nodes(plan, width)
@@ -455,7 +449,7 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
         )
 
 
-_Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Edges = tuple[Ints, Ints]
 """Tails and heads: the head waits for the tail."""
 
 
@@ -485,9 +479,7 @@ def _order_edges(nodes: _Nodes, width: int) -> list[_Edges]:
     return edges
 
 
-def _match_edges(
-    plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]
-) -> list[_Edges]:
+def _match_edges(plan: Plan, nodes: _Nodes, send: Ints, receive: Ints) -> list[_Edges]:
     """Data, posting, and what else a send waits for at its target."""
     turn, source, target = nodes.turn[send], nodes.send_step[send], nodes.receive_step[receive]
     edges = [(nodes.sent(turn), nodes.left(target)), (target, nodes.left(source))]
@@ -504,9 +496,7 @@ def _match_edges(
     return edges
 
 
-def _need_edges(
-    plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]
-) -> list[_Edges]:
+def _need_edges(plan: Plan, nodes: _Nodes, send: Ints, receive: Ints) -> list[_Edges]:
     """What sends need, and what signals need before they are given."""
     received = nodes.needed[nodes.needed < plan.receives.count]
     edges = [(nodes.receive_step[received], nodes.ended(received))]
@@ -527,7 +517,7 @@ def _need_edges(
     ]
 
 
-def _step_keys(plan: Plan, operations: Operations, width: int) -> NDArray[np.int64]:
+def _step_keys(plan: Plan, operations: Operations, width: int) -> Ints:
     """shape=(operations): rank · width + step."""
     phase = operations.phase.astype(np.int64)
     if plan.sync.kind == "none":
@@ -535,7 +525,7 @@ def _step_keys(plan: Plan, operations: Operations, width: int) -> NDArray[np.int
     return operations.rank.astype(np.int64) * width + phase // plan.sync.every
 
 
-def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list[int]:
+def _cycle(tail: Ints, head: Ints, nodes: int) -> list[int]:
     """A cycle of the graph as nodes that wait for each other, the last for the first.
 
     Empty where there is none.
@@ -579,18 +569,16 @@ def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> 
     return " waits for ".join(names)
 
 
-_Ints = NDArray[np.int64]
-_Flags = NDArray[np.bool_]
-_Ranks = NDArray[np.int32] | NDArray[np.int64]
+_Ranks = Ints32 | Ints
 
 
 class _Ranges(NamedTuple):
     """Ranges of one line of bytes: a kind of area of all ranks, one rank behind the other."""
 
-    place: _Ints
-    bytes: _Ints
-    number: _Ints  # of the first byte
-    writer: _Ints  # a receive; of packs: minus one minus the send
+    place: Ints
+    bytes: Ints
+    number: Ints  # of the first byte
+    writer: Ints  # a receive; of packs: minus one minus the send
 
     def sorted(self) -> _Ranges:
         order = np.argsort(self.place, kind="stable")
@@ -603,11 +591,11 @@ _NOTHING = _Ranges(*(np.zeros(0, np.int64) for _ in range(4)))
 class _Found(NamedTuple):
     """What reads have found: pieces of ranges, read after read, in the order of their places."""
 
-    read: _Ints
-    shift: _Ints  # from where the read begins [B]
-    bytes: _Ints
-    number: _Ints
-    writer: _Ints
+    read: Ints
+    shift: Ints  # from where the read begins [B]
+    bytes: Ints
+    number: Ints
+    writer: Ints
 
 
 def check_delivery(plan: Plan, pattern: Pattern) -> None:
@@ -635,8 +623,8 @@ def check_delivery(plan: Plan, pattern: Pattern) -> None:
 
 
 def _laid_out(
-    own: NDArray[np.int32], peer: NDArray[np.int32], pattern: Pattern, area: _Ints, what: str
-) -> tuple[_Ints, _Ints]:
+    own: Ints32, peer: Ints32, pattern: Pattern, area: Ints, what: str
+) -> tuple[Ints, Ints]:
     """(place of each message in one line of all ranks' buffers, where each rank's begins).
 
     By rank, peer, index.
@@ -657,7 +645,7 @@ def _laid_out(
 class _Replay:
     """The areas of all ranks while a plan is replayed."""
 
-    def __init__(self, plan: Plan, held: _Ranges, send_base: _Ints) -> None:
+    def __init__(self, plan: Plan, held: _Ranges, send_base: Ints) -> None:
         self._plan = plan
         self._send, self._receive = matched(plan)
         self._work_bytes = work = plan.work_sizes
@@ -685,7 +673,7 @@ class _Replay:
             self._unpack(self._receive[own])
         return self._received
 
-    def _pack(self, sends: _Ints) -> None:
+    def _pack(self, sends: Ints) -> None:
         packs = self._plan.packs
         if packs is None:
             return
@@ -704,7 +692,7 @@ class _Replay:
         place = self._work_base[rank] + packs.target[copies]
         self._work = _written(self._work, found, place, -1 - packs.operation[copies], "work area")
 
-    def _carry(self, sends: _Ints, receives: _Ints) -> None:
+    def _carry(self, sends: Ints, receives: Ints) -> None:
         from_, to = self._plan.sends, self._plan.receives
         found = self._read(
             from_.in_work[sends],
@@ -731,7 +719,7 @@ class _Replay:
             else:
                 self._received = _written(self._received, part, place, receives, "receive buffer")
 
-    def _unpack(self, receives: _Ints) -> None:
+    def _unpack(self, receives: Ints) -> None:
         unpacks = self._plan.unpacks
         if unpacks is None:
             return
@@ -761,7 +749,7 @@ class _Replay:
         self._received = _written(self._received, found, place, own, "receive buffer")
 
     def _read(
-        self, work: _Flags, offset: _Ints, size: _Ints, rank: _Ranks, sends: _Ints, packed: bool
+        self, work: Bools, offset: Ints, size: Ints, rank: _Ranks, sends: Ints, packed: bool
     ) -> _Found:
         """What sends, or their packs, read; `packed`: what they have packed is there too."""
         room = np.where(work, self._work_bytes[rank], self._plan.send_bytes[rank])
@@ -779,7 +767,7 @@ class _Replay:
             pieces.append(found._replace(read=rows[found.read]))
         return _Found(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
-    def _require_there(self, found: _Found, sends: _Ints, packed: bool) -> None:
+    def _require_there(self, found: _Found, sends: Ints, packed: bool) -> None:
         own = sends[found.read]
         key = own * self._plan.receives.count + found.writer
         at = np.minimum(np.searchsorted(self._needed, key), max(self._needed.size - 1, 0))
@@ -791,7 +779,7 @@ class _Replay:
         refuse_operation(wrong, self._plan.sends, "send", rule)
 
     @staticmethod
-    def _check_inside(offset: _Ints, size: _Ints, rank: _Ranks, room: _Ints, what: str) -> None:
+    def _check_inside(offset: Ints, size: Ints, rank: _Ranks, room: Ints, what: str) -> None:
         if (wrong := np.flatnonzero((size < 1) | (offset < 0) | (offset > room[rank] - size))).size:
             k = wrong[0]
             raise VerificationError(
@@ -800,7 +788,7 @@ class _Replay:
             )
 
 
-def _levels(plan: Plan, send: _Ints, receive: _Ints) -> _Ints:
+def _levels(plan: Plan, send: Ints, receive: Ints) -> Ints:
     """shape=(sends): how many arrivals each has before it, at most one after the other."""
     level = np.zeros(plan.sends.count, np.int64)
     if plan.needs is None:
@@ -818,13 +806,13 @@ def _levels(plan: Plan, send: _Ints, receive: _Ints) -> _Ints:
     raise VerificationError("plan: sends need each other's arrivals in a cycle")
 
 
-def _copies_of(copies: Copies, operations: _Ints, of: Operations) -> tuple[_Ints, _Ranks]:
+def _copies_of(copies: Copies, operations: Ints, of: Operations) -> tuple[Ints, _Ranks]:
     """(copies, the rank of each)."""
     offsets, index = take_rows(copies.offsets, operations)
     return index, np.repeat(of.rank[operations], np.diff(offsets))
 
 
-def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:
+def _look(area: _Ranges, place: Ints, size: Ints) -> _Found:
     """The pieces of `area`, sorted and without overlap, in each range that is read."""
     low = np.searchsorted(area.place + area.bytes, place, side="right")
     count = np.maximum(np.searchsorted(area.place, place + size, side="left") - low, 0)
@@ -840,7 +828,7 @@ def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:
     )
 
 
-def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints, what: str) -> None:
+def _require_all(found: _Found, size: Ints, operations: Operations, own: Ints, what: str) -> None:
     there = np.zeros(size.size, np.int64)
     np.add.at(there, found.read, found.bytes)
     if (wrong := np.flatnonzero(there != size)).size:
@@ -850,7 +838,7 @@ def _require_all(found: _Found, size: _Ints, operations: Operations, own: _Ints,
         )
 
 
-def _written(area: _Ranges, found: _Found, place: _Ints, writer: _Ints, what: str) -> _Ranges:
+def _written(area: _Ranges, found: _Found, place: Ints, writer: Ints, what: str) -> _Ranges:
     """`area` with what was found, written where the reads say."""
     new = _Ranges(place[found.read] + found.shift, found.bytes, found.number, writer[found.read])
     together = _Ranges(*(np.concatenate(both) for both in zip(area, new, strict=True))).sorted()

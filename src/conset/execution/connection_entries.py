@@ -26,7 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import FlatValue, InputError, count_of, python_interface
+from conset.base import (
+    Array,
+    FlatValue,
+    Floats,
+    InputError,
+    Ints,
+    Ints32,
+    count_of,
+    python_interface,
+)
 from conset.execution.agreement import agreed, require_same
 from conset.execution.exchange import share_parts
 from conset.execution.open_program import (
@@ -80,20 +89,20 @@ class ConnectionEntries:
     """
 
     names: tuple[str, ...]
-    repeat: NDArray[np.int64]
+    repeat: Ints
     turns: NDArray[np.uint8]
-    block_schedule: NDArray[np.int32]
-    schedule_phases: NDArray[np.int64]
-    phase_context: NDArray[np.int32]
-    node: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    phase: NDArray[np.int32]
-    peer: NDArray[np.int32]
+    block_schedule: Ints32
+    schedule_phases: Ints
+    phase_context: Ints32
+    node: Ints32
+    offsets: Ints
+    phase: Ints32
+    peer: Ints32
     send: NDArray[np.uint8]
-    bytes: NDArray[np.int64]
-    order: NDArray[np.int32]
-    bandwidth_Bps: NDArray[np.float64]  # noqa: N815
-    latency_s: NDArray[np.float64]
+    bytes: Ints
+    order: Ints32
+    bandwidth_Bps: Floats  # noqa: N815
+    latency_s: Floats
 
     @property
     def ranks(self) -> int:
@@ -190,7 +199,7 @@ def _promised(program: Program) -> Sequence[Guarantees]:
     return [guarantees(schedule) for schedule in program.schedules]
 
 
-def _nodes(program: Program) -> NDArray[np.int32]:
+def _nodes(program: Program) -> Ints32:
     ranks = np.arange(program.ranks, dtype=np.int32)
     first = program.schedules[0].nodes_of(ranks)
     for k, schedule in enumerate(program.schedules):
@@ -204,7 +213,7 @@ def _nodes(program: Program) -> NDArray[np.int32]:
     return np.ascontiguousarray(first)
 
 
-def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[NDArray[Any], ...]:
+def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[Array, ...]:
     """One for each phase and ordered pair of a schedule whose phases are numbered from `begin`."""
     pattern, message = schedule.pattern, schedule.message
     start_s = (
@@ -239,15 +248,15 @@ def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> tuple[
 
 def _by_rank(
     ranks: int,
-    phase: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    size: NDArray[np.int64],
-    start_s: NDArray[np.float64],
-    first: NDArray[np.int64],
-    rate_Bps: NDArray[np.float64],  # noqa: N803
-    time_s: NDArray[np.float64],
-) -> tuple[NDArray[Any], ...]:
+    phase: Ints,
+    source: Ints,
+    target: Ints,
+    size: Ints,
+    start_s: Floats,
+    first: Ints,
+    rate_Bps: Floats,  # noqa: N803
+    time_s: Floats,
+) -> tuple[Array, ...]:
     """Offsets by rank, then the entries of both ends.
 
     Phase, peer, send, bytes, order, bandwidth, latency.
@@ -301,7 +310,7 @@ def keeps_order(program: Program) -> bool:
     return any(schedule.pattern.before is not None for schedule in program.schedules)
 
 
-def _first_posted(schedule: Schedule) -> NDArray[np.int64]:
+def _first_posted(schedule: Schedule) -> Ints:
     """Where in the posting order the first transfer of the same pair and phase stands.
 
     shape=(transfers).

@@ -27,7 +27,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.base import InputError
+from conset.base import Floats, InputError
 from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.baselines import (
     Baseline,
@@ -264,8 +264,8 @@ class MeasuredRank:
 
 
 def times_over_ranks(
-    comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool, waiter: Waiter
-) -> NDArray[np.float64]:
+    comm: MPI.Intracomm, clock: Floats, one_machine: bool, waiter: Waiter
+) -> Floats:
     """Times over all ranks, without blocking in MPI.
 
     CLOCK_MONOTONIC is one clock on one machine only.

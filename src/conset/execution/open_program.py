@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import ref
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from conset import _core
-from conset.base import ExecutionError, InputError, UsageError, unknown_name
+from conset.base import Array, ExecutionError, InputError, UsageError, unknown_name
 from conset.execution.agreement import ClosedTogether, agreed, error_of
 from conset.execution.buffers import by_handle, find_buffer, library
 
@@ -254,7 +254,7 @@ class Connection:
         self._core.move("receive", self._number, elements)
 
     def send_computed(
-        self, count: int, dtype: DTypeLike, producer: Callable[[NDArray[Any]], object]
+        self, count: int, dtype: DTypeLike, producer: Callable[[Array], object]
     ) -> None:
         """Sends `count` elements that `producer` writes straight into packets (systolic).
 
@@ -274,7 +274,7 @@ class Connection:
         )
 
     def receive_apply(
-        self, count: int, dtype: DTypeLike, operator: Callable[[NDArray[Any]], object]
+        self, count: int, dtype: DTypeLike, operator: Callable[[Array], object]
     ) -> None:
         """Hands `count` elements to `operator` where they lie in packets.
 
@@ -327,7 +327,7 @@ class Connection:
 
 
 def _lending(
-    what: str, dtype: DTypeLike, function: Callable[[NDArray[Any]], object]
+    what: str, dtype: DTypeLike, function: Callable[[Array], object]
 ) -> tuple[np.dtype[Any], Callable[[memoryview], None]]:
     """The type of an element, and `function` with memory of a packet for its array."""
     element = np.dtype(dtype)

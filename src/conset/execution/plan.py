@@ -36,8 +36,12 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.base import (
     PLAN_FILE,
+    Array,
+    Bools,
     FlatValue,
     InputError,
+    Ints,
+    Ints32,
     UsageError,
     ValueObject,
     check_offsets,
@@ -88,13 +92,13 @@ class Operations(ValueObject):
         work: shape=(operations), bool: `offset` counts in the work area; None: nowhere.
     """
 
-    offsets: NDArray[np.int64]
-    phase: NDArray[np.int32]
-    peer: NDArray[np.int32]
-    offset: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    transfer: NDArray[np.int32]
-    work: NDArray[np.bool_] | None = None
+    offsets: Ints
+    phase: Ints32
+    peer: Ints32
+    offset: Ints
+    bytes: Ints
+    transfer: Ints32
+    work: Bools | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
@@ -121,7 +125,7 @@ class Operations(ValueObject):
         return int(self.offsets[-1])
 
     @property
-    def rank(self) -> NDArray[np.int32]:
+    def rank(self) -> Ints32:
         """shape=(operations), int32: the rank that executes each."""
         return np.repeat(np.arange(self.offsets.size - 1, dtype=np.int32), np.diff(self.offsets))
 
@@ -130,7 +134,7 @@ class Operations(ValueObject):
         return slice(int(self.offsets[rank]), int(self.offsets[rank + 1]))
 
     @property
-    def in_work(self) -> NDArray[np.bool_]:
+    def in_work(self) -> Bools:
         """shape=(operations), bool: `work`, also where it is None."""
         return np.zeros(self.count, bool) if self.work is None else self.work
 
@@ -155,11 +159,11 @@ class Copies(ValueObject):
         bytes: shape=(copies), int64 [B].
     """
 
-    offsets: NDArray[np.int64]
-    work: NDArray[np.bool_]
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    bytes: NDArray[np.int64]
+    offsets: Ints
+    work: Bools
+    source: Ints
+    target: Ints
+    bytes: Ints
 
     def __post_init__(self) -> None:
         for name in ("offsets", "source", "target", "bytes"):
@@ -178,7 +182,7 @@ class Copies(ValueObject):
         return int(self.offsets[-1])
 
     @property
-    def operation(self) -> NDArray[np.int64]:
+    def operation(self) -> Ints:
         """shape=(copies), int64: the send or receive each belongs to."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
@@ -196,8 +200,8 @@ class Needs(ValueObject):
             in its sends; of the rank that has the need.
     """
 
-    offsets: NDArray[np.int64]
-    operation: NDArray[np.int64]
+    offsets: Ints
+    operation: Ints
 
     def __post_init__(self) -> None:
         for name in ("offsets", "operation"):
@@ -212,12 +216,12 @@ class Needs(ValueObject):
         return int(self.offsets[-1])
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """shape=(needs), int64: the send, or receive, that has each."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
 
-def _flags(values: Any, what: str, count: int) -> NDArray[np.bool_]:
+def _flags(values: Any, what: str, count: int) -> Bools:
     array = np.asarray(values)
     if array.dtype != np.bool_ and array.size:
         raise InputError(f"{what}: true or false required, given {array.dtype}")
@@ -252,10 +256,10 @@ class Plan(ValueObject):
     sync: Sync
     sends: Operations
     receives: Operations
-    send_bytes: NDArray[np.int64]
-    receive_bytes: NDArray[np.int64]
+    send_bytes: Ints
+    receive_bytes: Ints
     in_flight: int | None = None
-    work_bytes: NDArray[np.int64] | None = None
+    work_bytes: Ints | None = None
     packs: Copies | None = None
     unpacks: Copies | None = None
     needs: Needs | None = None
@@ -304,7 +308,7 @@ class Plan(ValueObject):
                 )
 
     @cached_property
-    def signalled(self) -> NDArray[np.bool_]:
+    def signalled(self) -> Bools:
         """shape=(sends), bool: sends that wait for a signal, as their receive has needs."""
         if self.signals is None:
             return np.zeros(self.sends.count, bool)
@@ -313,7 +317,7 @@ class Plan(ValueObject):
         )
 
     @property
-    def work_sizes(self) -> NDArray[np.int64]:
+    def work_sizes(self) -> Ints:
         """shape=(ranks), int64 [B]: `work_bytes`, also where it is None."""
         return np.zeros(self.ranks, np.int64) if self.work_bytes is None else self.work_bytes
 
@@ -370,9 +374,9 @@ class PairRanges(ValueObject):
         bytes: shape=(peers), int64 [B].
     """
 
-    peer: NDArray[np.int32]
-    offset: NDArray[np.int64]
-    bytes: NDArray[np.int64]
+    peer: Ints32
+    offset: Ints
+    bytes: Ints
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -492,7 +496,7 @@ def plan_digest(plan: Plan) -> str:
 
 
 def _operations_of(operations: Operations, rows: slice) -> Operations:
-    def own(array: NDArray[Any]) -> NDArray[Any]:
+    def own(array: Array) -> Array:
         return np.ascontiguousarray(array[rows])
 
     return Operations(

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, frozen
+from conset.base import Bools, InputError, Ints, Ints32, frozen
 from conset.execution.check import check_delivery, check_order, check_plan, not_kept
 from conset.execution.plan import MAX_BYTES, Copies, Needs, Operations, Plan
 from conset.pattern import Pattern
@@ -43,9 +43,6 @@ from conset.schedule import (
     parse_sync,
 )
 
-_Ints = NDArray[np.int64]
-_Flags = NDArray[np.bool_]
-
 
 class Side(NamedTuple):
     """Where transfers lie at one of their ends.
@@ -55,8 +52,8 @@ class Side(NamedTuple):
         offset: shape=(transfers), int64 [B].
     """
 
-    work: _Flags
-    offset: _Ints
+    work: Bools
+    offset: Ints
 
 
 class Moves(NamedTuple):
@@ -70,13 +67,13 @@ class Moves(NamedTuple):
         bytes: shape=(copies), int64 [B].
     """
 
-    transfer: _Ints
-    work: _Flags
-    source: _Ints
-    target: _Ints
-    bytes: _Ints
+    transfer: Ints
+    work: Bools
+    source: Ints
+    target: Ints
+    bytes: Ints
 
-    def of_operations(self, transfer: NDArray[np.int32]) -> Copies | None:
+    def of_operations(self, transfer: Ints32) -> Copies | None:
         """As the copies of operations, of which number k carries transfer `transfer[k]`.
 
         None where there are none.
@@ -110,7 +107,7 @@ class Forwarding(NamedTuple):
     target: Side
     packs: Moves
     unpacks: Moves
-    work_bytes: _Ints
+    work_bytes: Ints
 
 
 class Transfers(NamedTuple):
@@ -125,14 +122,14 @@ class Transfers(NamedTuple):
         bytes: shape=(transfers), int64 [B].
     """
 
-    transfer: _Ints
-    bundle: _Ints
-    first: _Ints
-    bytes: _Ints
+    transfer: Ints
+    bundle: Ints
+    first: Ints
+    bytes: Ints
 
 
 def forward(
-    paths: Paths, transfers: list[Transfers], send_start: _Ints, receive_start: _Ints
+    paths: Paths, transfers: list[Transfers], send_start: Ints, receive_start: Ints
 ) -> Forwarding:
     """Walks the stages.
 
@@ -151,19 +148,17 @@ def forward(
 class _Pieces(NamedTuple):
     """Bytes of one part in one transfer, in the order in which they travel."""
 
-    entry: _Ints  # in Bundles.parts
-    transfer: _Ints  # in Transfers
-    into: _Ints  # byte of the part
-    within: _Ints  # byte of the transfer
-    bytes: _Ints
+    entry: Ints  # in Bundles.parts
+    transfer: Ints  # in Transfers
+    into: Ints  # byte of the part
+    within: Ints  # byte of the transfer
+    bytes: Ints
 
 
 class _Walk:
     """The places of all parts, at the stage that is looked at."""
 
-    def __init__(
-        self, paths: Paths, transfers: int, send_start: _Ints, receive_start: _Ints
-    ) -> None:
+    def __init__(self, paths: Paths, transfers: int, send_start: Ints, receive_start: Ints) -> None:
         self._paths = paths
         self._in_work = np.zeros(paths.parts, bool)
         self._at = send_start[paths.message_of] + paths.first_of
@@ -232,7 +227,7 @@ class _Walk:
         before -= np.repeat(before[bundles.offsets[:-1]], np.diff(bundles.offsets))
         self._at[bundles.parts] = room[bundles.bundle_of] + before
 
-    def _allocate(self, rank: NDArray[np.int32], size: _Ints) -> _Ints:
+    def _allocate(self, rank: Ints32, size: Ints) -> Ints:
         """Ranges of the work areas, one after the other at every rank."""
         order = np.argsort(rank, kind="stable")
         before = np.cumsum(size[order]) - size[order]
@@ -245,7 +240,7 @@ class _Walk:
         return start
 
 
-def _cut(bundles: Bundles, size_of: _Ints, carried: Transfers) -> _Pieces:
+def _cut(bundles: Bundles, size_of: Ints, carried: Transfers) -> _Pieces:
     """The pieces of a stage, where the bytes of all its bundles follow each other in one line."""
     size = size_of[bundles.parts]
     parts, transfers = np.cumsum(size) - size, np.cumsum(carried.bytes) - carried.bytes
@@ -256,7 +251,7 @@ def _cut(bundles: Bundles, size_of: _Ints, carried: Transfers) -> _Pieces:
     return _Pieces(entry, transfer, start - parts[entry], start - transfers[transfer], length)
 
 
-def _begins(pieces: _Pieces, place: _Ints, alike: _Flags) -> _Flags:
+def _begins(pieces: _Pieces, place: Ints, alike: Bools) -> Bools:
     """shape=(pieces), bool.
 
     Whether each begins a segment: the one before lies elsewhere, or is in another transfer.
@@ -269,7 +264,7 @@ def _begins(pieces: _Pieces, place: _Ints, alike: _Flags) -> _Flags:
     return begins
 
 
-def _segments(pieces: _Pieces, begins: _Flags, kept: _Flags) -> tuple[_Ints, _Ints]:
+def _segments(pieces: _Pieces, begins: Bools, kept: Bools) -> tuple[Ints, Ints]:
     """(first piece, bytes) of the segments that are kept, all pieces of a segment alike."""
     first = np.flatnonzero(begins)
     if not first.size:
@@ -283,7 +278,7 @@ def _joined(moves: list[Moves]) -> Moves:
 
 REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""
-_Where = tuple[NDArray[np.bool_] | None, NDArray[np.int64]]
+_Where = tuple[Bools | None, Ints]
 """Whether it lies in the work area (None: none does), and its first byte there."""
 
 
@@ -356,7 +351,7 @@ def make_plan(
     return plan
 
 
-def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
+def plan_direct(pattern: Pattern, run: Ints32 | None = None) -> Plan:
     """Every message sent directly and whole.
 
     All at once, or run after run where `run` says in which one each is.
@@ -429,8 +424,8 @@ def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:
 
 
 def _waits(
-    before: NDArray[np.int32] | None,
-    message: NDArray[np.int32],
+    before: Ints32 | None,
+    message: Ints32,
     sends: Operations,
     receives: Operations,
 ) -> tuple[Needs | None, Needs | None]:
@@ -463,7 +458,7 @@ def _waits(
     )
 
 
-def _rows(owner: NDArray[np.int64], needed: NDArray[np.int64], operations: int) -> Needs | None:
+def _rows(owner: Ints, needed: Ints, operations: int) -> Needs | None:
     if not owner.size:
         return None
     order = np.lexsort((needed, owner))
@@ -482,7 +477,7 @@ def _check_sizes(schedule: Schedule) -> None:
         )
 
 
-def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
+def _offset_in_message(schedule: Schedule) -> Ints:
     """shape=(transfers) [B]: where each part starts in its message.
 
     Parts follow each other in transfer order.
@@ -506,15 +501,13 @@ def _offset_in_message(schedule: Schedule) -> NDArray[np.int64]:
     return within
 
 
-def _layouts(pattern: Pattern) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _layouts(pattern: Pattern) -> list[tuple[Ints, Ints]]:
     """Of the send buffers and of the receive buffers."""
     ends = (pattern.source, pattern.target)
     return [_layout(*each, pattern.size, pattern.ranks) for each in (ends, ends[::-1])]
 
 
-def _layout(
-    own: NDArray[np.int32], peer: NDArray[np.int32], size: NDArray[np.int64], ranks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _layout(own: Ints32, peer: Ints32, size: Ints, ranks: int) -> tuple[Ints, Ints]:
     """Start of each message in its rank's buffer, and the size of each rank's buffer [B]."""
     order = np.lexsort((peer, own))  # stable: messages of one pair stay in index order
     ends = np.cumsum(size[order])
@@ -528,10 +521,10 @@ def _layout(
 
 def _operations(
     schedule: Schedule,
-    own: NDArray[np.int32],
-    peer: NDArray[np.int32],
-    work: NDArray[np.bool_] | None,
-    offset: NDArray[np.int64],
+    own: Ints32,
+    peer: Ints32,
+    work: Bools | None,
+    offset: Ints,
 ) -> Operations:
     return _posted(
         schedule.pattern.ranks,
@@ -548,12 +541,12 @@ def _operations(
 def _posted(
     ranks: int,
     order: NDArray[np.integer],
-    own: NDArray[np.int32],
-    phase: NDArray[np.int32],
-    peer: NDArray[np.int32],
-    offset: NDArray[np.int64],
-    size: NDArray[np.int64],
-    work: NDArray[np.bool_] | None = None,
+    own: Ints32,
+    phase: Ints32,
+    peer: Ints32,
+    offset: Ints,
+    size: Ints,
+    work: Bools | None = None,
 ) -> Operations:
     """Operations in the order in which they are posted, by the rank that has them."""
     return Operations(

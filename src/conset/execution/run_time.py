@@ -27,12 +27,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from conset import _core
 from conset.base import (
     ExecutionError,
     InputError,
+    Ints,
+    Ints32,
     UsageError,
     frozen_ints,
     python_interface,
@@ -110,7 +112,7 @@ class Arguments:
     recvcounts: ArrayLike | None
     rdispls: ArrayLike | None
 
-    def sides(self, targets: NDArray[np.int32], sources: NDArray[np.int32]) -> tuple[Side, Side]:
+    def sides(self, targets: Ints32, sources: Ints32) -> tuple[Side, Side]:
         """What is sent and what is received, checked as far as one rank can.
 
         Args:
@@ -143,7 +145,7 @@ class Arguments:
 def _side(
     given: Any,
     end: str,
-    peers: NDArray[np.int32],
+    peers: Ints32,
     counts: ArrayLike | None,
     displs: ArrayLike | None,
 ) -> Side:
@@ -190,7 +192,7 @@ def _blocks(
     end: str,
     buffer: Buffer,
     elements: Elements,
-    peers: NDArray[np.int32],
+    peers: Ints32,
     counts: ArrayLike,
     displs: ArrayLike | None,
 ) -> _core.Blocks:
@@ -218,8 +220,8 @@ def _blocks(
     return _core.Blocks(peer=peers, count=count * elements.each, displacement=start * elements.each)
 
 
-def _of_peers(values: ArrayLike, name: str, peers: int) -> NDArray[np.int64]:
-    array: NDArray[np.int64] = np.ascontiguousarray(frozen_ints(values, np.int64, name))
+def _of_peers(values: ArrayLike, name: str, peers: int) -> Ints:
+    array: Ints = np.ascontiguousarray(frozen_ints(values, np.int64, name))
     if array.shape != (peers,):
         raise InputError(
             f"{name} has shape {array.shape}: one entry for each of {peers} peers required"
@@ -241,7 +243,7 @@ class Receiver:
         self.side: Side | None = None
         self.array: Any = None
 
-    def __call__(self, counts: NDArray[np.int64]) -> tuple[int, str]:
+    def __call__(self, counts: Ints) -> tuple[int, str]:
         """The address of a buffer for blocks one after the other, or what is wrong.
 
         Args:
@@ -383,8 +385,8 @@ class RowExchange(Exchange):
     def __init__(
         self,
         comm: MPI.Intracomm,
-        targets: NDArray[np.int32],
-        sources: NDArray[np.int32],
+        targets: Ints32,
+        sources: Ints32,
         arguments: Arguments,
         options: ScheduleOptions,
     ) -> None:

@@ -12,7 +12,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import UsageError
+from conset.base import Floats, UsageError
 
 _RESAMPLES = 400
 """Of the intervals that decide whether to go on; those of results are finer."""
@@ -134,7 +134,7 @@ class Race:
         self._look_at = self.stopping.least
 
     def after(
-        self, repetition: int, took: NDArray[np.float64], going: NDArray[np.uint8], elapsed_s: float
+        self, repetition: int, took: Floats, going: NDArray[np.uint8], elapsed_s: float
     ) -> NDArray[np.uint8]:
         """shape=(contenders), uint8: who goes on after a repetition; nobody at the end.
 

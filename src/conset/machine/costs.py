@@ -19,12 +19,14 @@ from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
     MAX_TIME_S,
+    Bools,
+    Floats,
     InputError,
+    Ints,
     MAX_RATE_Bps,
     MIN_RATE_Bps,
     UsageError,
@@ -135,7 +137,7 @@ class Steps:
         """The cost [s] of a message of `size_B` bytes."""
         return self.seconds[bisect_left(self.up_to_B, size_B)]
 
-    def of(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
+    def of(self, size: Ints) -> Floats:
         """shape=(messages): the cost [s] of each size [B]."""
         if len(self.seconds) == 1:
             return np.broadcast_to(np.float64(self.seconds[0]), size.shape)
@@ -342,9 +344,7 @@ class Costs(ValueObject):
         """Whether messages are work for processors."""
         return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)
 
-    def copies(
-        self, size: NDArray[np.int64], packed: NDArray[np.bool_] | None
-    ) -> NDArray[np.float64]:
+    def copies(self, size: Ints, packed: Bools | None) -> Floats:
         """shape=(messages): what putting together and taking apart cost each end [s].
 
         0 for what is not packed.

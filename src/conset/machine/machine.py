@@ -24,11 +24,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_TIME_S,
     ConsetError,
+    Floats,
     InputError,
     UsageError,
     ValueObject,
@@ -248,7 +248,7 @@ def require_mode(mode: str, modes: tuple[str, ...], name: str) -> None:
 
 
 def with_computation(
-    costs: Costs, end_s: NDArray[np.float64] | float, flowing_s: NDArray[np.float64] | float
+    costs: Costs, end_s: Floats | float, flowing_s: Floats | float
 ) -> dict[str, float]:
     """What a computation at every node adds to a schedule; nothing where the costs name none.
 

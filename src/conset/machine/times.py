@@ -32,9 +32,9 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Bools, Floats, Ints, Ints32
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_network, core_widths, route_hops
@@ -43,11 +43,11 @@ from conset.machine.network.topology import Topology
 KINDS = ("port out", "port in", "node", "link", "message")
 """Resources by the number the core gives them."""
 
-Links = tuple[NDArray[np.int64], NDArray[np.int32]]
+Links = tuple[Ints, Ints32]
 """(offsets, links) of routes a compiler chose; both empty where the machine's routing is used."""
 
 NO_LINKS: Links = (np.zeros(0, np.int64), np.zeros(0, np.int32))
-Seconds = NDArray[np.float64]
+Seconds = Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ class Work:
     into: float
     node: float
     exchange: float
-    link: NDArray[np.float64]
-    width: NDArray[np.int32]
+    link: Floats
+    width: Ints32
     tolerance: float
     blocking: float
 
@@ -101,13 +101,13 @@ def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     )
 
 
-def link_rates(topology: Topology, costs: Costs) -> NDArray[np.float64]:
+def link_rates(topology: Topology, costs: Costs) -> Floats:
     """shape=(link_slots): the rate of every link with all its width [B/s]."""
     rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps
     return rate * topology.widths().astype(np.float64)
 
 
-def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDArray[np.float64]:
+def link_work(topology: Topology, costs: Costs, width: Ints32) -> Floats:
     """Cost of a byte on each link of the whole width [s/B].
 
     shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything.
@@ -117,7 +117,7 @@ def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDA
     rate = (
         topology.link_rate_Bps if topology.link_rate_Bps is not None else np.array([costs.link_Bps])
     )
-    per_byte: NDArray[np.float64] = 1 / (rate * width)
+    per_byte: Floats = 1 / (rate * width)
     if per_byte.size and (per_byte == per_byte[0]).all():
         per_byte = per_byte[:1].copy()
     return per_byte if per_byte.any() else np.zeros(0)
@@ -131,7 +131,7 @@ def synchronization_s(machine: Machine, costs: Costs) -> float:
     return costs.synchronization.at(machine.topology.endpoints)
 
 
-def plain_sizes(size: NDArray[np.int64]) -> NDArray[np.int64]:
+def plain_sizes(size: Ints) -> Ints:
     """Sizes as the core takes them: one entry where they are one broadcast element."""
     return np.ascontiguousarray(size[:1] if size.strides == (0,) else size)
 
@@ -139,12 +139,12 @@ def plain_sizes(size: NDArray[np.int64]) -> NDArray[np.int64]:
 def profile_phases(
     machine: Machine,
     work: Work,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    size: NDArray[np.int64],
+    source: Ints32,
+    target: Ints32,
+    size: Ints,
     *,
-    phase_offsets: NDArray[np.int64],
-    batch_offsets: NDArray[np.int64],
+    phase_offsets: Ints,
+    batch_offsets: Ints,
     phase_by_phase: bool,
     links: Links = NO_LINKS,
     match_all_exchanges: bool = False,
@@ -216,12 +216,12 @@ class Times(NamedTuple):
 
 def message_times(
     costs: Costs,
-    size: NDArray[np.int64],
-    leaves: NDArray[np.bool_],
-    hops: NDArray[np.int32],
+    size: Ints,
+    leaves: Bools,
+    hops: Ints32,
     per_byte: Seconds,
     *,
-    packed: NDArray[np.bool_] | None = None,
+    packed: Bools | None = None,
     requests: bool = True,
 ) -> Times:
     """Times of messages by what they carry and how far.
@@ -267,11 +267,11 @@ def message_times(
 def transfer_times(
     machine: Machine,
     costs: Costs,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    size: NDArray[np.int64],
+    source: Ints32,
+    target: Ints32,
+    size: Ints,
     links: Links = NO_LINKS,
-    packed: NDArray[np.bool_] | None = None,
+    packed: Bools | None = None,
 ) -> Times:
     """Times of transfers between nodes; see `slowest_rates` for the arguments.
 
@@ -291,10 +291,10 @@ def transfer_times(
 def slowest_rates(
     machine: Machine,
     costs: Costs,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
+    source: Ints32,
+    target: Ints32,
     links: Links = NO_LINKS,
-) -> tuple[NDArray[np.int32], Seconds]:
+) -> tuple[Ints32, Seconds]:
     """(links on the way of each transfer, seconds per byte of its slowest port, node or link).
 
     Args:
@@ -320,11 +320,11 @@ def slowest_rates(
 def transfer_s(
     machine: Machine,
     work: Work,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    size: NDArray[np.int64],
+    source: Ints32,
+    target: Ints32,
+    size: Ints,
     links: Links = NO_LINKS,
-) -> NDArray[np.float64]:
+) -> Floats:
     """shape=(transfers), float64 [s].
 
     What each takes alone with its ports and one unit of width of every link.
@@ -349,8 +349,8 @@ def _slowest(
     machine: Machine,
     port: float,
     link: Seconds,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
+    source: Ints32,
+    target: Ints32,
     links: Links,
 ) -> Seconds:
     """shape=(transfers) [s/B]: the slower of a port and of the links on the way of each.

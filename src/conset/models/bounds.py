@@ -34,9 +34,8 @@ from itertools import pairwise
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, Ints, count_of, format_rate, format_size
+from conset.base import Bools, Floats, Ints, Ints32, count_of, format_rate, format_size
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
@@ -165,10 +164,10 @@ def _processors(demand: Demand, chosen: slice) -> list[Bound]:
     half = np.where(needs.signal > 0, needs.half, 0.0)
     asks = np.where(needs.asking > 0, needs.half, 0.0)
 
-    def total(rank: NDArray[np.int32], seconds: Floats) -> Floats:
+    def total(rank: Ints32, seconds: Floats) -> Floats:
         return np.asarray(np.bincount(rank[chosen], seconds[chosen], ranks), np.float64)
 
-    def least(rank: NDArray[np.int32], seconds: Floats) -> Floats:
+    def least(rank: Ints32, seconds: Floats) -> Floats:
         found = np.full(ranks, inf)
         np.minimum.at(found, rank[chosen], seconds[chosen])
         return np.where(np.isfinite(found), found, 0.0)
@@ -215,7 +214,7 @@ def _of_nodes(demand: Demand, chosen: slice, work_s: Floats) -> Bound:
     return float(of_node[busiest]), f"overheads of all ranks on {name}"
 
 
-def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:
+def _visits(demand: Demand, chosen: slice, ranks: int) -> Ints:
     """shape=(ranks): phases of the chosen messages in which each sends or receives."""
     work = demand.workload
     if not demand.setup_s:
@@ -343,7 +342,7 @@ class Resources:
         settings: Settings,
         model: str,
         offsets: Ints,
-        links: NDArray[np.int32],
+        links: Ints32,
         spread: Spread | None = None,
     ) -> Resources:
         """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route.
@@ -391,7 +390,7 @@ class Resources:
         hops = ways if spread is None else spread.hops
         return Resources(capacity, starts, items, weight, slowest, sizes, hops, partner)
 
-    def loads(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
+    def loads(self, chosen: Bools | None = None) -> Floats:
         """shape=(resources): bytes of the chosen messages over the rate [s]."""
         size = self.bytes if chosen is None else np.where(chosen, self.bytes, 0)
         counts = np.repeat(size, np.diff(self.offsets)) * self.weight
@@ -425,7 +424,7 @@ def describe_resource(resources: Resources, topology: Topology, resource: int, m
     return f"{name}: {format_size(carried)} at {format_rate(rate)}"
 
 
-def growth(rates: Rates, messages: int) -> NDArray[np.float64]:
+def growth(rates: Rates, messages: int) -> Floats:
     """shape=(changes): by how much each change raises its message's rate [B/s]."""
     order = np.lexsort((np.arange(rates.message.size), rates.message))
     rate, message = rates.rate_Bps[order], rates.message[order]

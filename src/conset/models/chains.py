@@ -13,13 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError
+from conset.base import Bools, Indices, InputError, Ints, Ints32
 from conset.machine import Topology
 from conset.schedule import GATE, LinkageTable
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +31,16 @@ class Chains:
         channel: shape=(stops), int32.
     """
 
-    connection: NDArray[np.int32]
-    offsets: Ids
-    node: NDArray[np.int32]
-    channel: NDArray[np.int32]
+    connection: Ints32
+    offsets: Ints
+    node: Ints32
+    channel: Ints32
 
 
 def follow_tables(
     table: LinkageTable,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
+    source: Ints32,
+    target: Ints32,
     topology: Topology,
     phase: int = 0,
 ) -> Chains:
@@ -83,8 +80,8 @@ def follow_tables(
 
 
 def _distinct(
-    table: LinkageTable, key: Ids, topology: Topology, where: str
-) -> tuple[Ids, NDArray[np.intp]]:
+    table: LinkageTable, key: Ints, topology: Topology, where: str
+) -> tuple[Ints, Indices]:
     """(keys of the channels in use, rising; a row of each): rows of one channel say the same."""
     rows, at, same = np.unique(key, return_index=True, return_inverse=True)
     for name in ("from_node", "next_node", "next_channel"):
@@ -103,9 +100,9 @@ def _distinct(
 
 def _check_fed_once(
     table: LinkageTable,
-    at: NDArray[np.intp],
-    next_row: NDArray[np.intp],
-    ends: NDArray[np.bool_],
+    at: Indices,
+    next_row: Indices,
+    ends: Bools,
     topology: Topology,
     where: str,
 ) -> None:
@@ -129,12 +126,12 @@ def _check_fed_once(
 
 def _starts(
     table: LinkageTable,
-    key: Ids,
-    rows: Ids,
-    source: NDArray[np.int32],
+    key: Ints,
+    rows: Ints,
+    source: Ints32,
     topology: Topology,
     where: str,
-) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+) -> tuple[Indices, Ints32]:
     """(the first row of each connection, the connection of each transfer)."""
     gates = np.flatnonzero(table.from_node == GATE)
     first = np.full(source.size, -1, np.int64)
@@ -160,12 +157,12 @@ def _starts(
 
 def _walk(
     table: LinkageTable,
-    at: NDArray[np.intp],
-    next_row: NDArray[np.intp],
-    ends: NDArray[np.bool_],
-    start: NDArray[np.intp],
-    connection: NDArray[np.int32],
-    between: tuple[NDArray[np.int32], NDArray[np.int32]],
+    at: Indices,
+    next_row: Indices,
+    ends: Bools,
+    start: Indices,
+    connection: Ints32,
+    between: tuple[Ints32, Ints32],
     topology: Topology,
     where: str,
 ) -> Chains:

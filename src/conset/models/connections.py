@@ -45,10 +45,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Floats, Ints, NoScheduleError, UsageError, take_rows
+from conset.base import Array, Floats, Indices, Ints, Ints32, NoScheduleError, UsageError, take_rows
 from conset.machine import Costs, Machine, route_links, synchronization_s
 from conset.models.chains import follow_tables
 from conset.models.needs import check_receives, require_one_route
@@ -65,8 +64,6 @@ from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
 from conset.schedule import link_channels, number_channels, parse_sync
-
-Ids = NDArray[np.int32]
 
 
 def simulate_connections(
@@ -180,7 +177,7 @@ class _Run:
         self.after_s = costs.eject.of(size) + (np.zeros(size.size) if before else receive + copies)
         self.copy_s = np.where(workload.crosses, 0.0, size / costs.copy_Bps)
 
-    def _stops(self) -> tuple[Ints, Ids]:
+    def _stops(self) -> tuple[Ints, Ints32]:
         """(offsets, node) of the stops of every message; a message inside its node has one."""
         work, topology = self.work, self.machine.topology
         if topology.kind == "crossbar":
@@ -239,7 +236,7 @@ class _Run:
         }
         return self._timeline(columns, latency, figures, time.perf_counter() - begun)
 
-    def _listed(self, p: int) -> NDArray[np.intp]:
+    def _listed(self, p: int) -> Indices:
         """The messages of a phase in list order."""
         place = slice(int(self.phase_offsets[p]), int(self.phase_offsets[p + 1]))
         if self.work.order.size:
@@ -249,7 +246,7 @@ class _Run:
     def _play(
         self,
         p: int,
-        chosen: NDArray[np.intp],
+        chosen: Indices,
         now: float,
         moves: int,
         known: dict[tuple[bytes, ...], _Play],
@@ -265,7 +262,7 @@ class _Run:
             return_inverse=True,
         )
         sender, receiver = own[: chosen.size].astype(np.int32), own[chosen.size :].astype(np.int32)
-        rows: tuple[NDArray[Any], ...] = (
+        rows: tuple[Array, ...] = (
             stops,
             self.nodes[at],
             self.channels[at],
@@ -338,7 +335,7 @@ class _Run:
         )
         return known[key]
 
-    def _ticks(self, stops: Ints, chosen: NDArray[np.intp], times: list[Floats]) -> Ticks:
+    def _ticks(self, stops: Ints, chosen: Indices, times: list[Floats]) -> Ticks:
         services = self.services
         link = np.unique(services.link_s)
         each = np.concatenate([[services.out_s, services.in_s, services.hop_s], link, *times])
@@ -353,7 +350,7 @@ class _Run:
         )
         return Ticks(each, total)
 
-    def _deps(self, p: int, chosen: NDArray[np.intp]) -> tuple[Ints, Ids]:
+    def _deps(self, p: int, chosen: Indices) -> tuple[Ints, Ints32]:
         """(offsets, transfers of the phase) that each transfer of the phase waits for.
 
         Earlier phases are over.

@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, UsageError
+from conset.base import Array, Floats, InputError, Ints, Ints32, NoScheduleError, UsageError
 from conset.machine import Costs, Machine, Routing, Steps, Topology, core_network
 from conset.models.nanoseconds import NS, core_messages, delays, describe_cycle, exchanges_count
 from conset.models.needs import check_receives, require_one_route
@@ -64,11 +63,11 @@ class Run:
             work.
     """
 
-    start: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    sent: NDArray[np.int64]
-    left: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    slot: Ints
+    sent: Ints
+    left: Ints
+    end: Ints
     moves: int
     stopped: int
     elapsed_s: float
@@ -105,7 +104,7 @@ def simulate_flit(
     release = cycles_of(workload.time_s, cycle_s)
     run = run_flit(workload, machine, release, flits, settings=settings, packet_B=packet_B)
 
-    def seconds(cycles: NDArray[np.int64]) -> NDArray[np.float64]:
+    def seconds(cycles: Ints) -> Floats:
         return np.where(cycles < 0, inf, _seconds(cycles, cycle_s))
 
     end_s = seconds(run.end)
@@ -140,9 +139,7 @@ def simulate_flit(
     )
 
 
-def _figures(
-    run: Run, flits: NDArray[np.int32], cycle_s: float, lanes: int
-) -> Mapping[str, float | int]:
+def _figures(run: Run, flits: Ints32, cycle_s: float, lanes: int) -> Mapping[str, float | int]:
     total = int(flits.sum(dtype=np.int64))
     return MappingProxyType(
         {
@@ -160,8 +157,8 @@ def _figures(
 def run_flit(
     workload: Workload,
     machine: Machine,
-    release: NDArray[np.int64],
-    flits: NDArray[np.int32],
+    release: Ints,
+    flits: Ints32,
     *,
     settings: Settings,
     packet_B: int | None = None,  # noqa: N803
@@ -239,7 +236,7 @@ def _core_execution(
 
     copies = workload.copies_s(costs) if workload.packed.any() else np.zeros(1)
 
-    def by_message(steps: Steps) -> NDArray[np.int64]:
+    def by_message(steps: Steps) -> Ints:
         each = steps.of(workload.bytes) if len(steps.seconds) > 1 else np.array(steps.seconds)
         return _ceil((each + copies) / cycle_s)
 
@@ -341,7 +338,7 @@ def cycle_time(machine: Machine) -> float:
     return machine.costs.flit_B / machine.costs.link_Bps
 
 
-def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
+def cycles_of(time_s: Floats, cycle_s: float) -> Ints:
     """Times [s] as cycles, rounded up; a millionth of a cycle is a rounding error."""
     cycles = time_s / cycle_s
     if cycles.size and cycles.max() > MAX_CYCLES:
@@ -353,15 +350,15 @@ def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
     return _ceil(cycles)
 
 
-def _seconds(cycles: NDArray[Any], cycle_s: float) -> NDArray[np.float64]:
+def _seconds(cycles: Array, cycle_s: float) -> Floats:
     return np.asarray(cycles * cycle_s, np.float64)
 
 
-def _ceil(cycles: NDArray[np.float64] | np.float64) -> NDArray[np.int64]:
+def _ceil(cycles: Floats | np.float64) -> Ints:
     return np.ceil(cycles - 1e-6).astype(np.int64)
 
 
-def flits_of(size: NDArray[np.int64], flit_B: int) -> NDArray[np.int32]:  # noqa: N803
+def flits_of(size: Ints, flit_B: int) -> Ints32:  # noqa: N803
     """shape=(messages), int32: flits of each size [B]; an empty message is one flit.
 
     Raises:
@@ -376,9 +373,7 @@ def flits_of(size: NDArray[np.int64], flit_B: int) -> NDArray[np.int32]:  # noqa
     return flits.astype(np.int32)
 
 
-def link_totals(
-    workload: Workload, machine: Machine, amounts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def link_totals(workload: Workload, machine: Machine, amounts: Ints) -> Ints:
     """shape=(kinds, link_slots), int64: what crosses each link of each kind.
 
     `amounts` has shape=(kinds, messages).
@@ -414,8 +409,8 @@ class Ports:
     """
 
     count: int
-    out: NDArray[np.int32]
-    into: NDArray[np.int32]
+    out: Ints32
+    into: Ints32
     ring: NDArray[np.uint8]
 
 
@@ -441,7 +436,7 @@ def ports_of(topology: Topology, routing: Routing) -> Ports:
     return _box_ports(topology, topology.wraps and routing.rule != "no-wrap")
 
 
-def _rank(ordered: NDArray[np.int32]) -> NDArray[np.int32]:
+def _rank(ordered: Ints32) -> Ints32:
     """shape=(links), int32: how many equal entries stand before each one of a sorted array."""
     first = np.searchsorted(ordered, ordered, side="left")
     return (np.arange(ordered.size) - first).astype(np.int32)
@@ -462,9 +457,7 @@ def _box_ports(topology: Topology, wraps: bool) -> Ports:
     return Ports(2 * dimensions + 1, out, into, ring.ravel())
 
 
-def lane_waits(
-    topology: Topology, ports: Ports, lanes: int, stuck_lane: NDArray[np.int32]
-) -> list[str]:
+def lane_waits(topology: Topology, ports: Ports, lanes: int, stuck_lane: Ints32) -> list[str]:
     """What each message of a circle waits for, in words.
 
     `stuck_lane` as the core counts lanes, -1 for a delivery.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import NoScheduleError
+from conset.base import Floats, Ints, Ints32, NoScheduleError
 from conset.machine import (
     Costs,
     Machine,
@@ -56,14 +56,12 @@ def per_ns(rate: float) -> float:
     return float(f"{rate / NS:.15g}")
 
 
-def release_ns(workload: Workload) -> NDArray[np.float64]:
+def release_ns(workload: Workload) -> Floats:
     """shape=(messages): release times [ns]; empty where all are released at the start."""
     return np.round(workload.time_s * NS, 6) if workload.time_s.any() else NOTHING
 
 
-def core_messages(
-    workload: Workload, machine: Machine, time: NDArray[np.float64] = NOTHING
-) -> _core.Messages:
+def core_messages(workload: Workload, machine: Machine, time: Floats = NOTHING) -> _core.Messages:
     """A workload as the core takes it.
 
     On the network of a machine, released at `time` [ns] (empty: at once).
@@ -143,7 +141,7 @@ def core_rates(workload: Workload, machine: Machine, costs: Costs) -> _core.Flui
     )
 
 
-def delays(costs: Costs, workload: Workload) -> NDArray[np.float64]:
+def delays(costs: Costs, workload: Workload) -> Floats:
     """shape=(messages), or (0) for none: what chance adds to each delivery [ns].
 
     It is drawn by sender and receiver alone, the same in every run and in every schedule, so that
@@ -173,7 +171,7 @@ def core_stops(settings: Settings) -> dict[str, Any]:
     }
 
 
-def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def core_links(topology: Topology, costs: Costs) -> tuple[Floats, Ints32]:
     """(rates [B/ns], widths) of links.
 
     Shape=(link_slots) each, or one entry where all are alike.
@@ -182,7 +180,7 @@ def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], N
     return np.array([per_ns(rate) for rate in rates]), core_widths(topology)
 
 
-def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
+def by_message(steps: Steps, size: Ints) -> Floats:
     """In nanoseconds: one entry where all messages pay the same."""
     rounded = np.array([to_ns(seconds) for seconds in steps.seconds])
     if (rounded == rounded[0]).all():
@@ -295,7 +293,7 @@ def require_no_cycle(
     result: _core.Simulated,
     workload: Workload,
     machine: Machine,
-    waits: Callable[[NDArray[np.int32]], list[str]],
+    waits: Callable[[Ints32], list[str]],
 ) -> None:
     """Raises NoScheduleError where messages wait for each other.
 
@@ -308,7 +306,7 @@ def require_no_cycle(
         raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {text}")
 
 
-def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
+def describe_cycle(workload: Workload, stuck: Ints32, waits: Sequence[str]) -> str:
     """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`.
 
     A cycle, closed.
@@ -328,7 +326,7 @@ def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence
     return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
 
 
-def place_waits(topology: Topology, places: NDArray[np.int32]) -> list[str]:
+def place_waits(topology: Topology, places: Ints32) -> list[str]:
     """What each message of a cycle of a fluid model waits for.
 
     Places as the core numbers them, -1 for a delivery.

@@ -25,9 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, InputError, Ints
+from conset.base import Bools, Floats, InputError, Ints, Ints32
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.models.settings import Settings
@@ -69,7 +68,7 @@ class MessageTimes:
     signal: Floats
     half: float
     signal_way: Floats
-    buffered: NDArray[np.bool_]
+    buffered: Bools
 
     @property
     def receive(self) -> Floats:
@@ -187,7 +186,7 @@ def whole_cycles(seconds: Floats, cycle_s: float) -> Floats:
     )
 
 
-def partners(workload: Workload, machine: Machine, settings: Settings) -> NDArray[np.int64]:
+def partners(workload: Workload, machine: Machine, settings: Settings) -> Ints:
     """shape=(messages): the other message of each synchronized exchange, -1 without one.
 
     That is the k-th message from u to v of a phase and the k-th from v to u, under a policy of
@@ -215,7 +214,7 @@ def partners(workload: Workload, machine: Machine, settings: Settings) -> NDArra
     return found
 
 
-Rows = list[tuple[int, NDArray[np.int32]]]
+Rows = list[tuple[int, Ints32]]
 """(rank, its messages in list order)."""
 
 
@@ -230,7 +229,7 @@ def require_one_route(workload: Workload, machine: Machine, model: str) -> None:
         )
 
 
-def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
+def in_list_order(workload: Workload, rank: Ints32) -> Rows:
     """The messages of every rank in list order; `rank[m]` is the rank of message m at one end."""
     if not workload.messages:
         return []
@@ -240,7 +239,7 @@ def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
     return [(int(r), row) for r, row in zip(ranks, np.split(by_rank, first[1:]), strict=True)]
 
 
-def most_open(rows: Rows, start: NDArray[np.float64], end: NDArray[np.float64]) -> tuple[int, int]:
+def most_open(rows: Rows, start: Floats, end: Floats) -> tuple[int, int]:
     """(most messages open at once at one rank, that rank).
 
     A message is open from `start` until before `end`.

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from math import gcd, inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Floats, InputError, Ints, NoScheduleError
+from conset.base import Floats, Indices, InputError, Ints, Ints32, NoScheduleError
 from conset.machine import Costs, Machine, core_network, link_rates
 from conset.models.chains import Chains
 from conset.models.nanoseconds import describe_cycle
@@ -112,9 +111,9 @@ class Stations:
     server: Ints
     link: Ints
     position: Ints
-    next: NDArray[np.int32]
-    first: NDArray[np.int32]
-    last: NDArray[np.int32]
+    next: Ints32
+    first: Ints32
+    last: Ints32
 
     @staticmethod
     def of(chains: Chains, machine: Machine, services: Services) -> Stations:
@@ -230,12 +229,12 @@ class Waiting:
         connection: shape=(transfers), -1 for none.
     """
 
-    messages: NDArray[np.intp]
-    sender: NDArray[np.int32]
-    receiver: NDArray[np.int32]
-    dep_offsets: NDArray[np.int64]
-    deps: NDArray[np.int32]
-    connection: NDArray[np.int32]
+    messages: Indices
+    sender: Ints32
+    receiver: Ints32
+    dep_offsets: Ints
+    deps: Ints32
+    connection: Ints32
 
 
 def require_all(

@@ -34,9 +34,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, InputError, ValueObject
+from conset.base import Bools, Floats, InputError, Ints32, ValueObject
 from conset.machine import Costs, Machine, synchronization_s, without_switches
 from conset.models.formula import predict
 from conset.models.formula.evaluate import ProgramPrediction, predict_program
@@ -88,12 +87,12 @@ class Switching(ValueObject):
         prediction: of the whole program.
     """
 
-    stage: NDArray[np.int32]
-    phase: NDArray[np.int32]
-    context: NDArray[np.int32]
+    stage: Ints32
+    phase: Ints32
+    context: Ints32
     begin_s: Floats
     end_s: Floats
-    switched: NDArray[np.bool_]
+    switched: Bools
     drain_s: Floats
     synchronization_s: Floats
     setup_s: Floats
@@ -307,7 +306,7 @@ class SwitchParts:
         return asdict(self)
 
     @staticmethod
-    def median(parts: NDArray[np.float64]) -> SwitchParts:
+    def median(parts: Floats) -> SwitchParts:
         """The median of repetitions, part by part.
 
         Shape=(repetitions, 4), in the order of the attributes.

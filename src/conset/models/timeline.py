@@ -8,9 +8,18 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, ValueObject, check_range, frozen_floats, frozen_ints
+from conset.base import (
+    Bools,
+    Floats,
+    InputError,
+    Ints,
+    Ints32,
+    ValueObject,
+    check_range,
+    frozen_floats,
+    frozen_ints,
+)
 from conset.machine import Topology
 from conset.models.workload import Workload
 
@@ -47,9 +56,9 @@ class Rates(ValueObject):
         rate_Bps: shape=(changes), float64 [B/s].
     """
 
-    time_s: NDArray[np.float64]
-    message: NDArray[np.int32]
-    rate_Bps: NDArray[np.float64]  # noqa: N815
+    time_s: Floats
+    message: Ints32
+    rate_Bps: Floats  # noqa: N815
 
     def __post_init__(self) -> None:
         for name in ("time_s", "rate_Bps"):
@@ -108,24 +117,24 @@ class Timeline(ValueObject):
     sync: str
     in_flight: int | None
     machine: str
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    phase_end_s: NDArray[np.float64]
-    link_bytes: NDArray[np.int64]
-    link_busy_s: NDArray[np.float64]
-    out_bytes: NDArray[np.int64]
-    out_busy_s: NDArray[np.float64]
-    in_bytes: NDArray[np.int64]
-    in_busy_s: NDArray[np.float64]
+    start_s: Floats
+    end_s: Floats
+    phase_end_s: Floats
+    link_bytes: Ints
+    link_busy_s: Floats
+    out_bytes: Ints
+    out_busy_s: Floats
+    in_bytes: Ints
+    in_busy_s: Floats
     mean_latency_s: float
-    held_by: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    held_by: Ints32 = field(default_factory=lambda: np.zeros(0, np.int32))
     events: int = 0
     elapsed_s: float = field(default=0.0, compare=False)
     workload: Workload | None = None
     rates: Rates | None = None
-    sent_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    left_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    sent_s: Floats = field(default_factory=lambda: np.zeros(0))
+    first_byte_s: Floats = field(default_factory=lambda: np.zeros(0))
+    left_s: Floats = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -161,7 +170,7 @@ class Timeline(ValueObject):
         """Number of messages."""
         return int(self.end_s.size)
 
-    def first_bytes(self) -> NDArray[np.float64]:
+    def first_bytes(self) -> Floats:
         """shape=(messages), float64 [s]: as `first_byte_s`, from the rates where these are kept.
 
         (0) where unknown.
@@ -196,7 +205,7 @@ class Timeline(ValueObject):
         )
 
 
-def phase_ends(workload: Workload, end_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def phase_ends(workload: Workload, end_s: Floats) -> Floats:
     """shape=(phases): the last delivery of each phase and of those before it.
 
     Of everything for a trace.
@@ -210,9 +219,7 @@ def phase_ends(workload: Workload, end_s: NDArray[np.float64]) -> NDArray[np.flo
     return np.maximum.accumulate(ends)
 
 
-def mean_latency(
-    workload: Workload, end_s: NDArray[np.float64], which: NDArray[np.bool_] | None = None
-) -> float:
+def mean_latency(workload: Workload, end_s: Floats, which: Bools | None = None) -> float:
     """Mean of delivery minus release [s] over `which` messages (all where None); 0 without any."""
     latency = end_s - workload.time_s
     chosen = latency if which is None else latency[which]

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
+    Array,
     ConsetError,
     InputError,
     UsageError,
@@ -162,7 +162,7 @@ def write_timeline(
             write_archive(temporary, [("header", header_entry(head)), *columns.items()])
 
 
-def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
+def _columns(timeline: Timeline) -> dict[str, Array]:
     columns = {name: getattr(timeline, name) for name in RESULTS}
     columns |= {name: getattr(timeline, name) for name in TIMES if getattr(timeline, name).size}
     work, rates = timeline.workload, timeline.rates

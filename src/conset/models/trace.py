@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, require_file, shortened, whole_number
+from conset.base import InputError, Ints, Ints32, require_file, shortened, whole_number
 from conset.machine import Machine
 from conset.models.workload import Workload
 
@@ -160,7 +160,7 @@ def _check(path: Path, rows: NDArray[np.void], nodes: int) -> None:
         )
 
 
-def _deps(path: Path, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _deps(path: Path, ids: Ints) -> tuple[Ints, Ints32]:
     """(offsets, indices) of the last column."""
     order = np.argsort(ids, kind="stable")
     twice = np.flatnonzero(np.diff(ids[order]) == 0)
@@ -181,7 +181,7 @@ def _deps(path: Path, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
     return offsets, order[place].astype(np.int32)
 
 
-def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _wanted(path: Path, messages: int) -> tuple[Ints, Ints]:
     """(deps of the message before each index, all deps one after the other), as ids."""
     counts = np.zeros(messages + 1, np.int64)
     wanted = array("q")

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Floats, take_rows
+from conset.base import Array, Floats, Ints, Ints32, take_rows
 from conset.machine import Machine, core_network, route_hops, route_links
 from conset.models.bounds import Bound, Demand, Resources, Spread, growth, lower_bound
 from conset.models.needs import MessageTimes
@@ -118,7 +116,7 @@ def usage_of(
     )
 
 
-def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int:
+def _most_behind(loads: Floats, kept: Ints, carried: Floats) -> int:
     """The row of a resource with the largest load.
 
     Of equal ones the one that carries it latest. -1 without any.
@@ -185,9 +183,7 @@ def resources_on(workload: Workload, machine: Machine, settings: Settings, model
     return Resources.of(workload, machine, settings, model, offsets, links, spread)
 
 
-def _spread_over(
-    workload: Workload, machine: Machine
-) -> tuple[NDArray[np.int64], NDArray[np.int32], Spread]:
+def _spread_over(workload: Workload, machine: Machine) -> tuple[Ints, Ints32, Spread]:
     """(offsets, links, parts) of messages that switches spread."""
     ends = np.ascontiguousarray(workload.source), np.ascontiguousarray(workload.target)
     offsets, links, share = _core.message_shares(
@@ -198,7 +194,7 @@ def _spread_over(
 
 
 def under_way(
-    begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1
+    begin: Floats, end: Floats, edges: Floats, row: Array | None = None, rows: int = 1
 ) -> Floats:
     """shape=(rows, bins).
 
@@ -224,7 +220,7 @@ def _carried(
     machine: Machine,
     settings: Settings,
     resources: Resources,
-    kept: NDArray[np.int64],
+    kept: Ints,
     edges: Floats,
 ) -> Floats:
     """shape=(kept, edges) [B]: what each resource of `kept` has carried at every edge."""
@@ -256,7 +252,7 @@ def _carried(
 
 def _spread(
     timeline: Timeline, work: Workload, machine: Machine, settings: Settings
-) -> tuple[NDArray[np.int64], Floats, Floats]:
+) -> tuple[Ints, Floats, Floats]:
     """(message, time, growth) of rates that are even from first to last byte."""
     first = flowing_from(timeline, work, machine, settings)
     begin = first if first.size else timeline.start_s
@@ -275,7 +271,7 @@ class _Integral:
         self.rows, self.edges = rows, edges
         self.total, self.moment = np.zeros(rows * edges.size), np.zeros(rows * edges.size)
 
-    def add(self, row: NDArray[np.int64], time_s: Floats, step: Floats) -> None:
+    def add(self, row: Ints, time_s: Floats, step: Floats) -> None:
         """Steps at times: each counts from the first edge that is not before it."""
         count = self.edges.size
         place = row * count + np.clip(np.searchsorted(self.edges, time_s), 0, count - 1)

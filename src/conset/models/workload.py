@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
     MAX_TIME_S,
+    Bools,
+    Floats,
     InputError,
+    Ints,
+    Ints32,
     ValueObject,
     check_offsets,
     check_range,
@@ -26,11 +29,11 @@ MAX_RANKS = 1 << 24
 MAX_LINKS = 2**31 - 1
 
 
-def _no_int32() -> NDArray[np.int32]:
+def _no_int32() -> Ints32:
     return np.zeros(0, np.int32)
 
 
-def _no_int64() -> NDArray[np.int64]:
+def _no_int64() -> Ints:
     return np.zeros(0, np.int64)
 
 
@@ -73,23 +76,23 @@ class Workload(ValueObject):
         method: what made the schedule, for machines whose costs depend on it.
     """
 
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    bytes: NDArray[np.int64]
+    source: Ints32
+    target: Ints32
+    bytes: Ints
     nodes: int
-    time_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    dep_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
-    deps: NDArray[np.int32] = field(default_factory=_no_int32)
-    phase_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
-    order: NDArray[np.int32] = field(default_factory=_no_int32)
-    sender: NDArray[np.int32] = field(default_factory=_no_int32)
-    receiver: NDArray[np.int32] = field(default_factory=_no_int32)
-    link_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
-    links: NDArray[np.int32] = field(default_factory=_no_int32)
+    time_s: Floats = field(default_factory=lambda: np.zeros(0))
+    dep_offsets: Ints = field(default_factory=_no_int64)
+    deps: Ints32 = field(default_factory=_no_int32)
+    phase_offsets: Ints = field(default_factory=_no_int64)
+    order: Ints32 = field(default_factory=_no_int32)
+    sender: Ints32 = field(default_factory=_no_int32)
+    receiver: Ints32 = field(default_factory=_no_int32)
+    link_offsets: Ints = field(default_factory=_no_int64)
+    links: Ints32 = field(default_factory=_no_int32)
     name: str = field(default="workload", compare=False)
     method: str = ""
-    packed: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    channels: NDArray[np.int32] = field(default_factory=_no_int32)
+    packed: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    channels: Ints32 = field(default_factory=_no_int32)
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes < 2**31:
@@ -219,7 +222,7 @@ class Workload(ValueObject):
         return max(int(self.phase_offsets.size) - 1, 0)
 
     @cached_property
-    def phase_of(self) -> NDArray[np.int32]:
+    def phase_of(self) -> Ints32:
         """shape=(messages), int32: the phase of each message; 0 everywhere for a trace."""
         if not self.phases:
             return frozen(np.zeros(self.messages, np.int32))
@@ -228,16 +231,16 @@ class Workload(ValueObject):
         )
 
     @property
-    def sending_rank(self) -> NDArray[np.int32]:
+    def sending_rank(self) -> Ints32:
         """shape=(messages), int32: who sends; a node where ranks are nodes."""
         return self.sender if self.sender.size else self.source
 
     @property
-    def receiving_rank(self) -> NDArray[np.int32]:
+    def receiving_rank(self) -> Ints32:
         """shape=(messages), int32: who receives."""
         return self.receiver if self.receiver.size else self.target
 
-    def copies_s(self, costs: Costs) -> NDArray[np.float64]:
+    def copies_s(self, costs: Costs) -> Floats:
         """shape=(messages): what putting together and taking apart cost each end [s].
 
         0 for what is not packed.
@@ -245,7 +248,7 @@ class Workload(ValueObject):
         return costs.copies(self.bytes, self.packed if self.packed.size else None)
 
     @property
-    def crosses(self) -> NDArray[np.bool_]:
+    def crosses(self) -> Bools:
         """shape=(messages): whether a message leaves its node."""
         return np.asarray(self.source != self.target)
 
@@ -288,14 +291,14 @@ class Workload(ValueObject):
         return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
 
 
-def _channels(schedule: Schedule) -> NDArray[np.int32]:
+def _channels(schedule: Schedule) -> Ints32:
     """The channels of every stop, where they are stated and there are links between stops."""
     if schedule.channels is None or schedule.machine.topology.kind == "crossbar":
         return _no_int32()
     return schedule.channels
 
 
-def _dependences(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _dependences(schedule: Schedule) -> tuple[Ints, Ints32]:
     """(offsets, transfers) that each transfer waits for.
 
     Both empty where the pattern has no order.

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
+    Array,
     InputError,
+    Ints,
+    Ints32,
     UsageError,
     ValueObject,
     check_offsets,
@@ -60,16 +62,16 @@ class Layout(ValueObject):
     """
 
     kind: Kind
-    part: NDArray[np.int32]
+    part: Ints32
     word: int
-    own_offsets: NDArray[np.int64]
-    own_numbers: NDArray[np.int64]
-    ghost_offsets: NDArray[np.int64]
-    ghost_numbers: NDArray[np.int64]
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    item_offsets: NDArray[np.int64]
-    item_numbers: NDArray[np.int64]
+    own_offsets: Ints
+    own_numbers: Ints
+    ghost_offsets: Ints
+    ghost_numbers: Ints
+    source: Ints32
+    target: Ints32
+    item_offsets: Ints
+    item_numbers: Ints
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -151,10 +153,10 @@ class Layout(ValueObject):
     def _check_held(
         self,
         end: str,
-        rank: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        numbers: NDArray[np.int64],
-        item_of: NDArray[np.int64],
+        rank: Ints32,
+        offsets: Ints,
+        numbers: Ints,
+        item_of: Ints,
     ) -> None:
         """Every item is among the numbers of the rank at one end of its message."""
         held = np.sort(_rank_of(offsets) * self._most + numbers)
@@ -180,7 +182,7 @@ class Layout(ValueObject):
         )
 
     @property
-    def _received_in(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _received_in(self) -> tuple[Ints, Ints]:
         """(offsets, numbers) of the arrays that receives go to."""
         return (
             (self.ghost_offsets, self.ghost_numbers)
@@ -208,32 +210,32 @@ class Layout(ValueObject):
         """What files call the rows, or nodes, of a rank."""
         return "owned" if self.kind == "ghost" else "nodes"
 
-    def owned(self, rank: int) -> NDArray[np.int64]:
+    def owned(self, rank: int) -> Ints:
         """The rows of a rank, ascending; raises UsageError where nodes are shared."""
         return self._own(rank, "ghost", "owned")
 
-    def nodes(self, rank: int) -> NDArray[np.int64]:
+    def nodes(self, rank: int) -> Ints:
         """The nodes of a rank's elements, ascending; raises UsageError where rows are owned."""
         return self._own(rank, "shared", "nodes")
 
-    def _own(self, rank: int, kind: Kind, name: str) -> NDArray[np.int64]:
+    def _own(self, rank: int, kind: Kind, name: str) -> Ints:
         self._require_rank(rank)
         if self.kind != kind:
             raise UsageError(f"{name}: is of kind {kind}, the layout is of kind {self.kind}")
         return self.own_numbers[self.own_offsets[rank] : self.own_offsets[rank + 1]]
 
-    def ghost(self, rank: int) -> NDArray[np.int64]:
+    def ghost(self, rank: int) -> Ints:
         """The ghosts of a rank, by owner, then number; none where nodes are shared."""
         self._require_rank(rank)
         return self.ghost_numbers[self.ghost_offsets[rank] : self.ghost_offsets[rank + 1]]
 
-    def items(self, message: int) -> NDArray[np.int64]:
+    def items(self, message: int) -> Ints:
         """What a message carries, in the order in which it travels."""
         if not 0 <= message < self.messages:
             raise UsageError(f"message {message}: must be from 0 to {self.messages - 1}")
         return self.item_numbers[self.item_offsets[message] : self.item_offsets[message + 1]]
 
-    def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def local(self, rank: int) -> tuple[Ints, Ints]:
         """Where the items of a rank's messages are in its own arrays.
 
         What it sends, what it receives.
@@ -255,7 +257,7 @@ class Layout(ValueObject):
         return np.searchsorted(own, sent), sorter[np.searchsorted(held, received, sorter=sorter)]
 
     @cached_property
-    def _by_target(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _by_target(self) -> tuple[Ints, Ints]:
         """(messages by target, then source; where those of each target begin)."""
         order = np.argsort(self.target, kind="stable")
         return order, np.searchsorted(self.target[order], np.arange(self.ranks + 1))
@@ -310,7 +312,7 @@ class Layout(ValueObject):
         """
         path = require_layout_path(path)
         own = ("owned", "ghost") if self.kind == "ghost" else ("nodes",)
-        entries: list[tuple[str, NDArray[Any]]] = [
+        entries: list[tuple[str, Array]] = [
             ("kind", np.array(self.kind)),
             ("word", np.array(self.word)),
             ("part", self.part),
@@ -342,12 +344,12 @@ class Partition(ValueObject):
     layout: Layout
 
 
-def _rank_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rank_of(offsets: Ints) -> Ints:
     """The rank of every entry of arrays that stand one after the other."""
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
 
 
-def _rise(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> bool:
+def _rise(offsets: Ints, numbers: Ints) -> bool:
     """Whether the numbers of every rank rise."""
     follows = np.diff(_rank_of(offsets)) == 0
     return not (follows & (np.diff(numbers) <= 0)).any()
@@ -399,7 +401,7 @@ def read_layout(path: str | Path) -> Layout:
 _NOTHING = np.zeros(0, np.int64)
 
 
-def _entry(arrays: dict[str, NDArray[Any]], name: str, dimensions: int) -> NDArray[Any]:
+def _entry(arrays: dict[str, Array], name: str, dimensions: int) -> Array:
     if name not in arrays:
         raise InputError(f"{name} is missing: no layout")
     if arrays[name].ndim != dimensions:
@@ -409,15 +411,11 @@ def _entry(arrays: dict[str, NDArray[Any]], name: str, dimensions: int) -> NDArr
     return arrays[name]
 
 
-def _ints(
-    arrays: dict[str, NDArray[Any]], name: str, dtype: type[np.signedinteger[Any]]
-) -> NDArray[Any]:
+def _ints(arrays: dict[str, Array], name: str, dtype: type[np.signedinteger[Any]]) -> Array:
     return frozen_ints(_entry(arrays, name, 1), dtype, name)
 
 
-def _rows(
-    arrays: dict[str, NDArray[Any]], name: str, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _rows(arrays: dict[str, Array], name: str, count: int) -> tuple[Ints, Ints]:
     """(offsets, numbers) of the entries `name_0`, `name_1` and so on."""
     rows = [_ints(arrays, f"{name}_{k}", np.int64) for k in range(count)]
     return np.cumsum([0, *(row.size for row in rows)], dtype=np.int64), np.concatenate(

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.base import MAX_SIZE_B, InputError, ValueObject, distinct_ints, frozen, frozen_ints
+from conset.base import (
+    MAX_SIZE_B,
+    Array,
+    Bools,
+    InputError,
+    Ints,
+    Ints32,
+    ValueObject,
+    distinct_ints,
+    frozen,
+    frozen_ints,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +49,13 @@ class Pattern(ValueObject):
     """
 
     ranks: int
-    offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
-    size: NDArray[np.int64]
-    before: NDArray[np.int32] | None = None
+    offsets: Ints
+    target: Ints32
+    size: Ints
+    before: Ints32 | None = None
     local_bytes: int = 0
     name: str = field(default="pattern", compare=False)
-    packed: NDArray[np.bool_] | None = None
+    packed: Bools | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:
@@ -112,8 +123,8 @@ class Pattern(ValueObject):
                 return int(ends[0] + own[0])
         return None
 
-    def _checked_order(self) -> NDArray[np.int32] | None:
-        before: NDArray[np.int32] = frozen_ints(_pairs(np.asarray(self.before)), np.int32, "before")
+    def _checked_order(self) -> Ints32 | None:
+        before: Ints32 = frozen_ints(_pairs(np.asarray(self.before)), np.int32, "before")
         if before.size == 0:
             return None
         wrong = np.flatnonzero(((before < 0) | (before >= self.messages)).any(axis=1))
@@ -268,7 +279,7 @@ class Pattern(ValueObject):
         return int(self.target.size)
 
     @cached_property
-    def source(self) -> NDArray[np.int32]:
+    def source(self) -> Ints32:
         """shape=(messages), int32: `source[m]` sends message `m`."""
         return frozen(np.repeat(np.arange(self.ranks, dtype=np.int32), np.diff(self.offsets)))
 
@@ -286,7 +297,7 @@ class Pattern(ValueObject):
             or bool((self.size == self.size[0]).all())
         )
 
-    def matrix(self) -> NDArray[np.int64]:
+    def matrix(self) -> Ints:
         """shape=(ranks, ranks): bytes from row to column [B]; for pictures and small patterns."""
         dense = np.zeros((self.ranks, self.ranks), np.int64)
         np.add.at(dense, (self.source, self.target), self.size)
@@ -299,7 +310,7 @@ class Pattern(ValueObject):
         )
 
 
-def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
+def _pairs(pairs: Array) -> Array:
     """shape=(pairs, 2): pairs of messages, given in this shape or as nothing."""
     if pairs.size == 0:
         return pairs.reshape(0, 2)
@@ -308,9 +319,7 @@ def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
     return pairs
 
 
-def _ranks_of(
-    src: NDArray[np.int32], dst: NDArray[np.int32], num: NDArray[np.int64], ranks: int | None
-) -> int:
+def _ranks_of(src: Ints32, dst: Ints32, num: Ints, ranks: int | None) -> int:
     """Checks lists of messages and returns the number of ranks.
 
     Raises:
@@ -341,7 +350,7 @@ def _ranks_of(
     return ranks
 
 
-def _flags(packed: ArrayLike, messages: int) -> NDArray[np.bool_]:
+def _flags(packed: ArrayLike, messages: int) -> Bools:
     """shape=(messages), bool: `packed`, checked."""
     flags = np.asarray(packed)
     if flags.shape != (messages,):

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
     InputError,
+    Ints,
     UsageError,
     parse_size,
     require_file,
@@ -271,7 +271,7 @@ class Sizes:
     high: int = 0
     sigma: float = 0.0
 
-    def draw(self, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, count: int, random: np.random.Generator) -> Ints:
         """shape=(count), int64 [B]; equal sizes are one broadcast element and take no memory."""
         if self.kind == "equal":
             return np.broadcast_to(np.int64(self.low), count)

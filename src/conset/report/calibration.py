@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_size, format_time
+from conset.base import Floats, count_of, format_size, format_time
 from conset.report import style
 from conset.report.page import write_sections
 from conset.report.pattern import size_ticks
@@ -300,7 +299,7 @@ def draw_held_back(found: Calibration) -> style.Figure:
         for name in ("measured_s", "formula_s", "model_s")
     )
     low, high = min(measured.min(), formula.min()) * 0.7, max(measured.max(), formula.max()) * 1.4
-    ends: NDArray[np.float64] = np.array([low, high])
+    ends: Floats = np.array([low, high])
     axes.plot(ends, ends, color=style.BOUND, lw=1)
     axes.fill_between(
         ends, ends * 0.9, ends * 1.1, color=style.BOUND, alpha=0.12, lw=0, label="within 10 %"

@@ -13,8 +13,8 @@ from math import ceil, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Array, Bools, Floats
 from conset.report import style
 
 MARKS = "osD^vP*X"
@@ -174,8 +174,8 @@ class Heat:
     y: str
     columns: Sequence[str]
     rows: Sequence[str]
-    value: NDArray[np.float64]
-    marked: NDArray[np.bool_] | None = None
+    value: Floats
+    marked: Bools | None = None
     level: float = inf
     most: float | None = None
     logarithmic: bool = False
@@ -273,7 +273,7 @@ def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
     axes.plot(line.x, line.y, label=label, **look)
 
 
-def surround(axes: style.Axes, padded: NDArray[Any], **look: Any) -> None:
+def surround(axes: style.Axes, padded: Array, **look: Any) -> None:
     """Draw lines between cells of different kinds; `padded` has a cell more on every side."""
     for row, column in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]):
         axes.plot([column - 0.5] * 2, [row - 0.5, row + 0.5], **look)

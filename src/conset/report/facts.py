@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_load, format_size, format_time
+from conset.base import Array, Ints, count_of, format_load, format_size, format_time
 from conset.bounds.stages import StageBounds
 from conset.machine import Costs, Machine, Topology, group_of, listed, plain, planes_of
 from conset.pattern import Pattern
@@ -310,7 +309,7 @@ def volume_text(volume: float) -> str:
 def summarize_plan(plan: Plan) -> dict[str, Any]:
     """Return figures of a plan; sizes in bytes, of ranks the least, mean and largest."""
 
-    def spread(values: NDArray[Any]) -> dict[str, float]:
+    def spread(values: Array) -> dict[str, float]:
         return {"min": int(values.min()), "mean": float(values.mean()), "max": int(values.max())}
 
     return {
@@ -615,7 +614,7 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
     return facts
 
 
-def degrees(pattern: Pattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def degrees(pattern: Pattern) -> tuple[Ints, Ints]:
     """Return (sends, receives), shape=(ranks): messages that leave and enter every rank."""
     return np.diff(pattern.offsets), np.bincount(pattern.target, minlength=pattern.ranks)
 

@@ -14,12 +14,11 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_rate
+from conset.base import Array, Bools, Floats, Ints, count_of, format_rate
 from conset.machine import Machine, Topology
 from conset.report import style
-from conset.report.network_layout import Floats, Plan, plan_of, positions
+from conset.report.network_layout import Plan, plan_of, positions
 
 LABELLED = 300
 """Largest number of nodes whose numbers are written."""
@@ -79,7 +78,7 @@ def draw_network(axes: style.Axes, machine: Machine) -> None:
 def draw_loads(
     axes: style.Axes,
     topology: Topology,
-    links: NDArray[Any],
+    links: Array,
     colours: Floats,
     width_pt: Floats,
     titles: Sequence[str],
@@ -199,11 +198,11 @@ class Curves:
     """
 
     points: Floats
-    link: NDArray[np.int64]
-    head: NDArray[np.bool_]
+    link: Ints
+    head: Bools
 
 
-def link_curves(topology: Topology, place: Floats, links: NDArray[np.int64], lane: float) -> Curves:
+def link_curves(topology: Topology, place: Floats, links: Ints, lane: float) -> Curves:
     """Return polylines of `links`, `lane` to the right of the straight line.
 
     With arcs and stubs where the layout needs them.
@@ -467,7 +466,7 @@ def plan_scale(axes: style.Axes) -> float:
     return min(width / (right - left), height / (top - bottom))
 
 
-def _once(plan: Plan) -> NDArray[np.bool_]:
+def _once(plan: Plan) -> Bools:
     """Return which links are drawn, one of every two that go to and fro; shape=(links)."""
     source, target = plan.topology.link_source, plan.topology.link_target
     nodes = plan.topology.nodes
@@ -522,9 +521,7 @@ def _lane(lines: Floats, lane: float) -> Floats:
     return moved
 
 
-def _on_plan(
-    plan: Plan, links: NDArray[np.int64], width: Floats
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _on_plan(plan: Plan, links: Ints, width: Floats) -> tuple[Ints, Ints]:
     """Return (links of the plan, positions in `links`): of several on one line the widest."""
     if plan.part is None or plan.network is None:
         order = np.flatnonzero(plan.drawn[links])

@@ -24,13 +24,9 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of
+from conset.base import Bools, Floats, Ints, count_of
 from conset.machine import Planes, Topology, find_family, is_tree, planes_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ENDPOINTS = 150
 """Most endpoints that are drawn one by one."""
@@ -103,7 +99,7 @@ def _hypercube(bits: int) -> Floats:
     return np.stack([_gray_place(column), -_gray_place(row)], axis=1).astype(np.float64)
 
 
-def _gray_place(code: NDArray[np.int64]) -> NDArray[np.int64]:
+def _gray_place(code: Ints) -> Ints:
     """The position of `code` in the Gray sequence, so that many neighbours differ in one place."""
     place = code.copy()
     shift = 1
@@ -134,7 +130,7 @@ def _graph(topology: Topology) -> Floats:
     return turned * np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1, 1)
 
 
-def _levels(topology: Topology) -> NDArray[np.int64] | None:
+def _levels(topology: Topology) -> Ints | None:
     """shape=(nodes): links from the nearest endpoint, where the network is a tree of switches.
 
     Else None.
@@ -155,7 +151,7 @@ def _levels(topology: Topology) -> NDArray[np.int64] | None:
     return level
 
 
-def _layered(topology: Topology, level: NDArray[np.int64]) -> Floats:
+def _layered(topology: Topology, level: Ints) -> Floats:
     """Endpoints at the bottom, switches above what they join.
 
     In the order of its mean place.
@@ -200,7 +196,7 @@ def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
     return place
 
 
-def _scaled(far: NDArray[np.float64]) -> Floats:
+def _scaled(far: Floats) -> Floats:
     """Classical scaling: the start; a small spiral keeps twins (equal distances to all) apart."""
     square = far**2
     inner = -(square - square.mean(0) - square.mean(1)[:, None] + square.mean()) / 2
@@ -213,7 +209,7 @@ def _scaled(far: NDArray[np.float64]) -> Floats:
     return apart
 
 
-def _majorized(place: Floats, far: NDArray[np.float64], sweeps: int = 120) -> Floats:
+def _majorized(place: Floats, far: Floats, sweeps: int = 120) -> Floats:
     """Guttman transforms with weights 1 / distance².
 
     Near pairs are so kept at their distance first.
@@ -288,11 +284,11 @@ class Plan:
 
     topology: Topology
     place: Floats
-    shown: NDArray[np.bool_]
+    shown: Bools
     text: tuple[str, ...]
     lines: Floats
-    drawn: NDArray[np.bool_]
-    far: NDArray[np.bool_]
+    drawn: Bools
+    far: Bools
     count: Ints
     bands: tuple[Band, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -536,9 +532,7 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
     )
 
 
-def _tree_bands(
-    topology: Topology, place: Floats, group: NDArray[np.int64], base: int
-) -> tuple[Band, ...]:
+def _tree_bands(topology: Topology, place: Floats, group: Ints, base: int) -> tuple[Band, ...]:
     word = _parts_word(topology)
     assert topology.level is not None
     bands = []

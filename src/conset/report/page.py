@@ -17,10 +17,17 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 from rich.text import Text
 
-from conset.base import UsageError, count_of, format_size, format_time, register_form, replacing
+from conset.base import (
+    Floats,
+    UsageError,
+    count_of,
+    format_size,
+    format_time,
+    register_form,
+    replacing,
+)
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
 from conset.machine import Machine
@@ -256,7 +263,7 @@ def card(kind: str, name: str, facts: Iterable[Fact], picture: str = "") -> str:
 
 
 def _thumbnail(
-    grid: NDArray[np.float64],
+    grid: Floats,
     what: str,
     form: Callable[[float], str],
     scale_of: Callable[[Any], Any] = np.asarray,

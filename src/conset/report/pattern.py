@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_size
+from conset.base import Floats, Ints, Ints32, count_of, format_size
 from conset.pattern import Pattern
 from conset.report import style
 from conset.report.facts import degrees, pattern_facts
@@ -31,12 +30,12 @@ def block_of(ranks: int, cells: int) -> int:
 
 def rank_grid(
     ranks: int,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    value: NDArray[np.int64],
+    source: Ints32,
+    target: Ints32,
+    value: Ints,
     cells: int,
     combine: Literal["sum", "least"] = "sum",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return `value` of all from the row's ranks to the column's, shape=(blocks, blocks).
 
     NaN where there is nothing.
@@ -173,7 +172,7 @@ def describe_pattern(pattern: Pattern) -> str:
 
 
 def draw_matrix(
-    axes: style.Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False
+    axes: style.Axes, grid: Floats, ranks: int, *, logarithmic: bool = False
 ) -> AxesImage:
     """Draw a rank × rank grid, dark is more, rows send, columns receive; empty cells are white."""
     from matplotlib.colors import LogNorm, Normalize
@@ -242,14 +241,14 @@ def _draw_degrees(axes: style.Axes, pattern: Pattern) -> None:
     axes.legend(loc="best", ncols=2)
 
 
-def rank_bytes(pattern: Pattern) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rank_bytes(pattern: Pattern) -> tuple[Floats, Floats]:
     """Return (sent, received), shape=(ranks) [B]: messages only, without what stays local."""
     size = np.asarray(pattern.size, np.float64)
     sent, received = (np.bincount(e, size, pattern.ranks) for e in (pattern.source, pattern.target))
     return np.asarray(sent, np.float64), np.asarray(received, np.float64)
 
 
-def skew_of(values: NDArray[np.float64]) -> float:
+def skew_of(values: Floats) -> float:
     """Return the largest over the mean; 1 where all are equal, or there is nothing."""
     mean = float(values.mean()) if values.size else 0.0
     return float(values.max()) / mean if mean else 1.0

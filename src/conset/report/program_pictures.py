@@ -20,15 +20,14 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import UsageError, count_of, format_size, format_time
+from conset.base import Array, Floats, Ints32, UsageError, count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
 from conset.machine import planes_of
 from conset.models import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
-from conset.report.network_layout import Floats, plan_of, positions
+from conset.report.network_layout import plan_of, positions
 from conset.schedule import Paths, Program
 
 COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
@@ -166,9 +165,7 @@ def _draw_switches(axes: style.Axes, over_time: Switching, scale: Any, height: f
     axes.vlines(scale(drained), -0.1, height + 0.1, color=style.QUIET, linewidth=0.5, zorder=1)
 
 
-def _name_rows(
-    axes: style.Axes, program: Program, rows: list[int], tops: NDArray[np.float64]
-) -> None:
+def _name_rows(axes: style.Axes, program: Program, rows: list[int], tops: Floats) -> None:
     names = []
     for stage in program.stages:
         repeat = f", {stage.repeat:,} ×{' ⇄' if stage.turns else ''}" if stage.repeat > 1 else ""
@@ -287,7 +284,7 @@ class Move:
     stage: int
     here: int
     there: int
-    parts: NDArray[np.int32]
+    parts: Ints32
     size_B: int  # noqa: N815
 
 
@@ -451,9 +448,7 @@ def _draw_stage(
     )
 
 
-def _curves(
-    place: Floats, source: NDArray[Any], target: NDArray[Any], points: int = 17
-) -> NDArray[np.float64]:
+def _curves(place: Floats, source: Array, target: Array, points: int = 17) -> Floats:
     """Return arcs to the right of the straight line, shape=(bundles, points, 2)."""
     turn = np.linspace(0, 1, points)[None, :, None]
     start, end = place[source][:, None, :], place[target][:, None, :]
@@ -464,9 +459,7 @@ def _curves(
     return np.asarray(start + turn * along + 4 * turn * (1 - turn) * bulge * right)
 
 
-def _arrow(
-    axes: style.Axes, start: NDArray[np.float64], end: NDArray[np.float64], radius: float
-) -> None:
+def _arrow(axes: style.Axes, start: Floats, end: Floats, radius: float) -> None:
     """Draw the bundle of the message, from disc to disc."""
     curve = _curves(np.stack([start, end]), np.array([0]), np.array([1]), 201)[0]
     away = [np.hypot(*(curve - place).T) > radius for place in (start, end)]
@@ -490,8 +483,8 @@ def _draw_ranks(
     axes: style.Axes,
     place: Floats,
     radius: float,
-    given: NDArray[Any],
-    wanted: NDArray[Any],
+    given: Array,
+    wanted: Array,
     ends: tuple[int, int],
 ) -> None:
     from matplotlib.collections import PatchCollection
@@ -531,7 +524,7 @@ def _draw_counts(axes: style.Axes, paths: Paths) -> None:
     """Draw the most messages that a rank sends: directly, and stage upon stage."""
     from matplotlib.patches import Patch
 
-    def most(offsets: NDArray[Any]) -> int:
+    def most(offsets: Array) -> int:
         return int(np.diff(offsets).max())
 
     direct = most(paths.pattern.offsets)

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.markup import escape
 
 from conset.base import (
+    Array,
+    Floats,
+    Ints,
+    Ints32,
     UsageError,
     as_figure,
     count_of,
@@ -85,13 +88,13 @@ class PhaseRoutes:
 
     phase: int
     transfers: slice
-    offsets: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    hop_link: NDArray[np.int32]
-    hop_transfer: NDArray[np.int64]
-    link: NDArray[np.int32]
-    load: NDArray[np.int64]
-    bytes: NDArray[np.int64]
+    offsets: Ints
+    nodes: Ints32
+    hop_link: Ints32
+    hop_transfer: Ints
+    link: Ints32
+    load: Ints
+    bytes: Ints
 
     @property
     def count(self) -> int:
@@ -148,7 +151,7 @@ def largest_total_load(schedule: Schedule) -> int | float:
     return as_figure(phase_loads(at_once).link[0])
 
 
-def bytes_of_phases(schedule: Schedule) -> NDArray[np.int64]:
+def bytes_of_phases(schedule: Schedule) -> Ints:
     """Return the bytes of each phase, shape=(phases) [B]."""
     return np.diff(np.concatenate([[0], np.cumsum(schedule.size)])[schedule.phase_offsets])
 
@@ -519,7 +522,7 @@ def guarantees_object(schedule: Schedule, given: Guarantees) -> list[dict[str, A
     this message).
     """
 
-    def or_null(values: NDArray[np.float64]) -> list[float | None]:
+    def or_null(values: Floats) -> list[float | None]:
         return [value if np.isfinite(value) else None for value in values.tolist()]
 
     columns: dict[str, list[Any]] = {
@@ -633,7 +636,7 @@ def picture_phase(schedule: Schedule, phase: int) -> style.Figure:
     return figure
 
 
-def drawn_extent(place: NDArray[np.float64]) -> NDArray[np.float64]:
+def drawn_extent(place: Floats) -> Floats:
     """Return (width, height) of a drawing of nodes, shape=(2), with a margin."""
     return np.asarray(np.maximum(np.ptp(place, axis=0), 0.5) + 1)
 
@@ -649,11 +652,11 @@ def sample_note(schedule: Schedule) -> str:
     return f"One sample: {may}; which it takes, {chosen}."
 
 
-Widths = tuple[NDArray[np.float64], NDArray[np.float64]]
+Widths = tuple[Floats, Floats]
 """(bytes [B], widths of lines [pt]) of all that is drawn."""
 
 
-def _widths(size: NDArray[Any], widest: float) -> NDArray[np.float64]:
+def _widths(size: Array, widest: float) -> Floats:
     """Return widths [pt] in proportion to bytes, but never so thin that a line is lost."""
     share = size / max(float(size.max(initial=1)), 1.0)
     if share.size and share.min() < 0.5:
@@ -661,9 +664,7 @@ def _widths(size: NDArray[Any], widest: float) -> NDArray[np.float64]:
     return np.asarray(widest * np.maximum(share, 0.22), np.float64)
 
 
-def _width_key(
-    size: NDArray[Any], width: NDArray[np.float64], of: str
-) -> tuple[list[Any], list[str]]:
+def _width_key(size: Array, width: Floats, of: str) -> tuple[list[Any], list[str]]:
     """Return lines as wide as the least and the most bytes, where these differ; `of` what."""
     from matplotlib.lines import Line2D
 
@@ -675,7 +676,7 @@ def _width_key(
     return handles, [least, f"{most} {of}"]
 
 
-def _link_titles(schedule: Schedule, routes: PhaseRoutes, links: NDArray[Any]) -> list[str]:
+def _link_titles(schedule: Schedule, routes: PhaseRoutes, links: Array) -> list[str]:
     """Return `link 0 (0, 0) → 1 (0, 1): 3 messages, 12 KiB` of each link."""
     topology, at = schedule.machine.topology, np.searchsorted(routes.link, links)
     count = np.bincount(np.searchsorted(routes.link, routes.hop_link), minlength=routes.link.size)
@@ -728,7 +729,7 @@ def _draw_shared(axes: style.Axes, schedule: Schedule, routes: PhaseRoutes) -> W
 
 
 def _draw_crossbar(
-    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]
+    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: Floats
 ) -> Widths:
     """Draw no links: an arrow from port to port for each transfer, as wide as its bytes."""
     place = positions(schedule.machine.topology)
@@ -756,7 +757,7 @@ def _draw_crossbar(
 
 
 def _list_transfers(
-    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None
+    axes: style.Axes, schedule: Schedule, routes: PhaseRoutes, colours: Floats | None
 ) -> None:
     axes.set_axis_off()
     figure: Any = axes.get_figure()
@@ -888,7 +889,7 @@ def _draw_largest(axes: style.Axes, schedule: Schedule) -> None:
         linear_sizes(axes.yaxis, top)
 
 
-def _strip(axes: style.Axes, value: NDArray[Any]) -> None:
+def _strip(axes: style.Axes, value: Array) -> None:
     """Draw one value per phase: bars while they can be told apart, else a filled outline."""
     if value.size <= BARS:
         width = 0.82 if value.size > 3 else 0.4

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import MissingExtraError, UsageError, replacing
+from conset.base import Floats, MissingExtraError, UsageError, replacing
 
 if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
     from matplotlib.axes import Axes as Axes
@@ -117,7 +116,7 @@ def amount_map() -> Colormap:
     return colour_map().reversed()
 
 
-def spread_colours(count: int) -> NDArray[np.float64]:
+def spread_colours(count: int) -> Floats:
     """shape=(count, 4): kinds in golden-ratio steps through the colour map.
 
     So that neighbours differ.
@@ -273,7 +272,7 @@ def add_collection(axes: Axes, collection: Any, gid: str, titles: Sequence[str])
         figure.conset_titles = {**getattr(figure, "conset_titles", {}), gid: list(titles)}
 
 
-def boxes(left: Any, right: Any, low: Any, high: Any) -> NDArray[np.float64]:
+def boxes(left: Any, right: Any, low: Any, high: Any) -> Floats:
     """Return the corners of rectangles, shape=(boxes, 4, 2), for `add_areas`."""
     corners = ((left, low), (right, low), (right, high), (left, high))
     return np.stack([np.stack(np.broadcast_arrays(*each), axis=1) for each in corners], axis=1)

@@ -15,9 +15,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of, format_size, format_time
+from conset.base import Array, count_of, format_size, format_time
 from conset.methods import table
 from conset.models import LoadCurve
 from conset.report import style
@@ -609,7 +608,7 @@ def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> styl
     # up to the first load that saturates: beyond, latency is a matter of how long one looks
     holds = np.array([not point.saturated for point in curve.points])
     wall = holds.size if holds.all() else int(np.argmin(holds)) + 1
-    shades: NDArray[Any] = style.colour_map()((0.32, 0.78))
+    shades: Array = style.colour_map()((0.32, 0.78))
     upper.plot(
         load[:wall],
         mean[:wall],

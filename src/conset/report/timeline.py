@@ -15,10 +15,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.markup import escape
 
-from conset.base import InputError, count_of, format_rate, format_size, format_time
+from conset.base import (
+    Floats,
+    InputError,
+    Ints,
+    Ints32,
+    count_of,
+    format_rate,
+    format_size,
+    format_time,
+)
 from conset.machine import Machine
 from conset.models import (
     BINS,
@@ -38,8 +46,6 @@ from conset.report.facts import computation_facts
 from conset.report.pattern import block_of
 from conset.report.sections import Fact, Part, Section
 from conset.report.terminal import ROWS, section_text
-
-Floats = NDArray[np.float64]
 
 WAITING = "#d3d8df"
 """Colour of messages that wait: as the grid's grey."""
@@ -429,7 +435,7 @@ def draw_ranks(axes: style.Axes, view: TimelineView, factor: float) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np.int64]:
+def tracks_of(rank: Ints32, start: Floats, end: Floats) -> Ints:
     """Return the lowest track of its rank that is free when a message starts, shape=(messages)."""
     tracks = np.zeros(rank.size, np.int64)
     free: dict[int, list[float]] = {}
@@ -443,9 +449,7 @@ def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np
     return tracks
 
 
-def _draw_bars(
-    axes: style.Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]
-) -> None:
+def _draw_bars(axes: style.Axes, view: TimelineView, factor: float, tracks: Ints) -> None:
     work, phases = view.work, view.work.phases
     height = int(tracks.max(initial=0)) + 1
     thick = 0.84 / height

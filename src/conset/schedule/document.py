@@ -20,8 +20,8 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats, Ints, Ints32
 from conset.machine.machine import Machine
 from conset.machine.spec import machine_of_record
 from conset.schedule.schedule import Schedule
@@ -29,7 +29,7 @@ from conset.schedule.schedule import Schedule
 MAX_NAME = 300
 """Letters of the name of a pattern in a file."""
 
-IntArray = NDArray[np.int64] | NDArray[np.int32]
+IntArray = Ints | Ints32
 MAX_REPEAT = 2**31 - 1
 """How often a stage may run in a row."""
 
@@ -90,7 +90,7 @@ class Document:
     transfer_message: IntArray
     route_offsets: IntArray | None
     route_nodes: IntArray | None
-    timetable: NDArray[np.float64] | None
+    timetable: Floats | None
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
     channels: IntArray | None = None
@@ -261,7 +261,7 @@ def final_name(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
 
 
-def _demanded(values: NDArray[np.float64] | None) -> Any:
+def _demanded(values: Floats | None) -> Any:
     """One number where all messages have the same, else a list; infinite is None, as in JSON."""
     if values is None or not np.isfinite(values).any():
         return None

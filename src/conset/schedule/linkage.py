@@ -60,9 +60,8 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError
+from conset.base import Floats, Indices, InputError, Ints, Ints32
 from conset.machine.costs import Costs, Limits
 from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
@@ -76,10 +75,10 @@ GATE = -1
 
 
 def number_channels(
-    phase_offsets: NDArray[np.int64],
-    route_offsets: NDArray[np.int64],
-    route_nodes: NDArray[np.int32],
-) -> NDArray[np.int32]:
+    phase_offsets: Ints,
+    route_offsets: Ints,
+    route_nodes: Ints32,
+) -> Ints32:
     """shape=(route_nodes), int32: the channel of each stop.
 
     A stop inside a node that sends to itself has none, -1.
@@ -118,13 +117,13 @@ class LinkageTable:
         transfer: index of the transfer it belongs to.
     """
 
-    phase: NDArray[np.int32]
-    node: NDArray[np.int32]
-    channel: NDArray[np.int32]
-    from_node: NDArray[np.int32]
-    next_node: NDArray[np.int32]
-    next_channel: NDArray[np.int32]
-    transfer: NDArray[np.int32]
+    phase: Ints32
+    node: Ints32
+    channel: Ints32
+    from_node: Ints32
+    next_node: Ints32
+    next_channel: Ints32
+    transfer: Ints32
 
     def to_rows(self) -> list[dict[str, int | str]]:
         """One object a row, for people and machines: gates are the word `gate`."""
@@ -174,10 +173,10 @@ def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
 
 
 def link_channels(
-    phase_of: NDArray[np.int32],
-    route_offsets: NDArray[np.int64],
-    route_nodes: NDArray[np.int32],
-    channels: NDArray[np.int32],
+    phase_of: Ints32,
+    route_offsets: Ints,
+    route_nodes: Ints32,
+    channels: Ints32,
     node: int | None = None,
 ) -> LinkageTable:
     """The tables that make these routes over these channels, of all nodes or of one.
@@ -215,8 +214,8 @@ class Guarantees:
         latency_s: longest time of one element from gate to gate [s].
     """
 
-    bandwidth_Bps: NDArray[np.float64]  # noqa: N815
-    latency_s: NDArray[np.float64]
+    bandwidth_Bps: Floats  # noqa: N815
+    latency_s: Floats
 
     def to_object(self) -> dict[str, Any]:
         """The worst of all: `{"bandwidth_Bps": …, "latency_s": …}`.
@@ -253,10 +252,10 @@ def guarantees(schedule: Schedule) -> Guarantees:
 def shared(
     topology: Topology,
     costs: Costs,
-    phase: NDArray[np.int32],
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    routes: tuple[NDArray[np.int64], NDArray[np.int32]],
+    phase: Ints32,
+    source: Ints32,
+    target: Ints32,
+    routes: tuple[Ints, Ints32],
 ) -> Guarantees:
     """What connections get that are open together with all others of their phase; see the module.
 
@@ -291,14 +290,14 @@ def shared(
     return Guarantees(least, hops * costs.hop.at(costs.flit_B) + per_flit * costs.flit_B)
 
 
-def _load(phase: NDArray[np.int32], place: NDArray[np.int32], places: int) -> NDArray[np.int64]:
+def _load(phase: Ints32, place: Ints32, places: int) -> Ints:
     """Shape as `phase`: how many entries have the same phase and place."""
     key = phase.astype(np.int64) * places + place
     if key.max(initial=0) < 4 * key.size:  # counted without sorting: plans ask for every transfer
-        counted: NDArray[np.int64] = np.bincount(key)[key]
+        counted: Ints = np.bincount(key)[key]
         return counted
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
-    load: NDArray[np.int64] = count[inverse]
+    load: Ints = count[inverse]
     return load
 
 
@@ -333,9 +332,9 @@ class Connections:
         self._number: dict[tuple[int, int, bytes, int], int] = {}
         self._asked: list[tuple[float, float]] = []
         self._ends: list[tuple[int, int]] = []
-        self._own_links: list[NDArray[np.int32]] = []
-        self._resources: list[NDArray[np.int64]] = []
-        self._links: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
+        self._own_links: list[Ints32] = []
+        self._resources: list[Ints] = []
+        self._links: dict[int, tuple[Ints, Ints32]] = {}
         self._phases: dict[tuple[int, int], list[int]] = {}
 
     def of(self, schedule: int, phase: int) -> Ids:
@@ -360,9 +359,7 @@ class Connections:
             return False
         return self._limits.duplex == "full" or self._exchange(ids)
 
-    def guarantees(
-        self, ids: Sequence[int], method: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def guarantees(self, ids: Sequence[int], method: str) -> tuple[Floats, Floats]:
         """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`.
 
         Which are open together.
@@ -371,7 +368,7 @@ class Connections:
         """
         return self._shares(ids, method)
 
-    def _taken(self, ids: Sequence[int]) -> NDArray[np.intp]:
+    def _taken(self, ids: Sequence[int]) -> Indices:
         """shape=(resources): how many of `ids` use each."""
         used = np.concatenate([np.zeros(0, np.int64), *(self._resources[k] for k in ids)])
         return np.bincount(used, minlength=self._capacity.size)
@@ -393,9 +390,7 @@ class Connections:
             s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules
         )
 
-    def _shares(
-        self, ids: Sequence[int], method: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _shares(self, ids: Sequence[int], method: str) -> tuple[Floats, Floats]:
         source, target = np.array([self._ends[k] for k in ids], np.int32).reshape(-1, 2).T
         offsets = np.cumsum([0, *(self._own_links[k].size for k in ids)], dtype=np.int64)
         routes = (
@@ -406,7 +401,7 @@ class Connections:
         found = shared(self._topology, costs, together, source, target, routes)
         return found.bandwidth_Bps, found.latency_s
 
-    def _capacities(self) -> NDArray[np.float64]:
+    def _capacities(self) -> Floats:
         limits, nodes = self._limits, self._topology.nodes
         per_node = [
             np.full(nodes, np.inf if limit is None else limit)
@@ -437,7 +432,7 @@ class Connections:
             self._asked[number] = least, most
             yield number
 
-    def _routes(self, schedule: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _routes(self, schedule: int) -> tuple[Ints, Ints32]:
         if schedule not in self._links:
             plan = self._schedules[schedule]
             chosen = chosen_links(plan)
@@ -446,7 +441,7 @@ class Connections:
             self._links[schedule] = chosen if chosen[0].size else route_links(*walked)
         return self._links[schedule]
 
-    def _numbered(self, key: tuple[int, int, bytes, int], links: NDArray[np.int32]) -> int:
+    def _numbered(self, key: tuple[int, int, bytes, int], links: Ints32) -> int:
         source, target = key[:2]
         known = self._number.get(key)
         if known is not None:

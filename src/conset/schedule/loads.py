@@ -14,10 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import as_figure
+from conset.base import Floats, Ints, Ints32, as_figure
 from conset.machine.network.routes import core_network, core_widths, links_of_nodes
 from conset.schedule.schedule import Schedule
 
@@ -36,10 +35,10 @@ class PhaseLoads:
         expected: whether loads of links are expectations, or fractions.
     """
 
-    send: NDArray[np.int32]
-    receive: NDArray[np.int32]
-    link: NDArray[np.int32] | NDArray[np.float64]
-    channels: NDArray[np.int32] | NDArray[np.float64]
+    send: Ints32
+    receive: Ints32
+    link: Ints32 | Floats
+    channels: Ints32 | Floats
     expected: bool = False
 
     @property
@@ -48,12 +47,12 @@ class PhaseLoads:
         return as_figure(self.largest.sum(dtype=np.float64 if self.expected else np.int64))
 
     @property
-    def largest(self) -> NDArray[np.int32] | NDArray[np.float64]:
+    def largest(self) -> Ints32 | Floats:
         """shape=(phases): the largest load at any port or link, L_p of the ConSet text."""
         return np.maximum(np.maximum(self.send, self.receive), self.link)
 
 
-def chosen_links(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def chosen_links(schedule: Schedule) -> tuple[Ints, Ints32]:
     """(offsets, links) of the routes a compiler chose.
 
     Both empty where the machine's routing is used.
@@ -96,7 +95,7 @@ def phase_loads(schedule: Schedule) -> PhaseLoads:
     return PhaseLoads(loads.send, loads.receive, loads.link, loads.channels)
 
 
-def largest_sizes(schedule: Schedule) -> NDArray[np.int64]:
+def largest_sizes(schedule: Schedule) -> Ints:
     """shape=(phases), int64 [B]: the largest transfer of each phase; 0 where a phase is empty."""
     largest = np.zeros(schedule.phases, np.int64)
     full = np.flatnonzero(np.diff(schedule.phase_offsets))
@@ -105,7 +104,7 @@ def largest_sizes(schedule: Schedule) -> NDArray[np.int64]:
     return largest
 
 
-def loads_list(loads: NDArray[np.int32] | NDArray[np.float64]) -> list[int | float]:
+def loads_list(loads: Ints32 | Floats) -> list[int | float]:
     """Loads of every phase as `as_figure` states them."""
     return loads.tolist() if loads.dtype.kind == "i" else [as_figure(load) for load in loads]
 

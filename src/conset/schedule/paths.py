@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, ValueObject, check_range, frozen, frozen_ints
+from conset.base import InputError, Ints, Ints32, ValueObject, check_range, frozen, frozen_ints
 from conset.pattern.pattern import Pattern
 
 MAX_STAGES = 64
@@ -32,8 +31,8 @@ class Bundles(ValueObject):
     """
 
     pattern: Pattern
-    offsets: NDArray[np.int64]
-    parts: NDArray[np.int32]
+    offsets: Ints
+    parts: Ints32
 
     def __post_init__(self) -> None:
         self._freeze()
@@ -44,7 +43,7 @@ class Bundles(ValueObject):
         return self.pattern.messages
 
     @cached_property
-    def bundle_of(self) -> NDArray[np.int32]:
+    def bundle_of(self) -> Ints32:
         """shape=(parts that travel), int32: the bundle of each entry of `parts`."""
         return frozen(np.repeat(np.arange(self.bundles, dtype=np.int32), np.diff(self.offsets)))
 
@@ -70,10 +69,10 @@ class Paths(ValueObject):
     """
 
     pattern: Pattern
-    positions: NDArray[np.int32]
-    message: NDArray[np.int32] | None = None
-    first: NDArray[np.int64] | None = None
-    size: NDArray[np.int64] | None = None
+    positions: Ints32
+    message: Ints32 | None = None
+    first: Ints | None = None
+    size: Ints | None = None
     name: str = field(default="paths", compare=False)
 
     def __post_init__(self) -> None:
@@ -95,9 +94,7 @@ class Paths(ValueObject):
             raise InputError(f"positions has shape {shape}: {rule}")
         self._check_positions()
 
-    def _check_parts(
-        self, message: NDArray[np.int32], first: NDArray[np.int64], size: NDArray[np.int64]
-    ) -> None:
+    def _check_parts(self, message: Ints32, first: Ints, size: Ints) -> None:
         if not message.shape == first.shape == size.shape or message.ndim != 1:
             raise InputError(
                 f"message, first and size have shapes {message.shape}, {first.shape} and "
@@ -157,7 +154,7 @@ class Paths(ValueObject):
         return int(self.positions.shape[0])
 
     @cached_property
-    def message_of(self) -> NDArray[np.int32]:
+    def message_of(self) -> Ints32:
         """shape=(parts), int32: the message of each part."""
         return (
             frozen(np.arange(self.pattern.messages, dtype=np.int32))
@@ -166,12 +163,12 @@ class Paths(ValueObject):
         )
 
     @property
-    def size_of(self) -> NDArray[np.int64]:
+    def size_of(self) -> Ints:
         """shape=(parts), int64 [B]: the bytes of each part."""
         return self.pattern.size if self.size is None else self.size
 
     @cached_property
-    def first_of(self) -> NDArray[np.int64]:
+    def first_of(self) -> Ints:
         """shape=(parts), int64 [B]: the byte of its message that each begins with."""
         return (
             frozen(np.broadcast_to(np.int64(0), self.parts)) if self.first is None else self.first

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, take_rows, unknown_name
+from conset.base import Array, Indices, InputError, Ints32, UsageError, take_rows, unknown_name
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 
@@ -92,9 +92,7 @@ MAX_IN_FLIGHT = 999_999_999
 """What `--in-flight` takes at most."""
 
 
-def order_of_transfers(
-    before: NDArray[np.int32] | None, message: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def order_of_transfers(before: Ints32 | None, message: Ints32) -> tuple[Ints32, Ints32]:
     """(first, second): transfer `first[k]` ends before transfer `second[k]` starts.
 
     Both empty without an order.
@@ -125,7 +123,7 @@ def order_of_transfers(
     return first.astype(np.int32), second.astype(np.int32)
 
 
-def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int32]:
+def depths(before: NDArray[np.integer] | None, messages: int) -> Ints32:
     """shape=(messages), int32: how many must end before each, one after the other.
 
     -1 behind or in a cycle.
@@ -143,7 +141,7 @@ def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int3
 
 def depths_in_graph(
     tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any]], nodes: int
-) -> NDArray[np.int32]:
+) -> Ints32:
     """shape=(nodes), int32: the longest way that leads to each; -1 behind or in a cycle.
 
     All of one depth at once: O(nodes + edges) time, a few calls a depth.
@@ -168,9 +166,7 @@ def depths_in_graph(
     return depth
 
 
-def most_posted(
-    source: NDArray[np.int32], target: NDArray[np.int32], phase_of: NDArray[np.int32], sync: Sync
-) -> tuple[int, int]:
+def most_posted(source: Ints32, target: Ints32, phase_of: Ints32, sync: Sync) -> tuple[int, int]:
     """(most receives posted at once at any node, that node).
 
     All under `none`, else those of a phase or group.
@@ -232,8 +228,8 @@ def order_messages(
     seed: int = 0,
     *,
     topology: Topology | None = None,
-    placement: NDArray[np.int32] | None = None,
-) -> NDArray[np.int32]:
+    placement: Ints32 | None = None,
+) -> Ints32:
     """shape=(messages), int32.
 
     The messages by source rank, and of each rank in the order in which it posts them.
@@ -269,7 +265,7 @@ def order_messages(
         raise unknown_name("posting", order, POSTINGS)
     source, target = pattern.source, pattern.target
     if order == BY_DIMENSION:
-        keys: tuple[NDArray[Any], ...] = (source, _displacement(pattern, topology, placement))
+        keys: tuple[Array, ...] = (source, _displacement(pattern, topology, placement))
     elif order == PAIRWISE:
         keys = (source, source ^ target)
     elif order == "ascending":
@@ -282,9 +278,7 @@ def order_messages(
     return np.lexsort(keys).astype(np.int32)
 
 
-def _displacement(
-    pattern: Pattern, topology: Topology | None, placement: NDArray[np.int32] | None
-) -> NDArray[np.intp]:
+def _displacement(pattern: Pattern, topology: Topology | None, placement: Ints32 | None) -> Indices:
     """The node as far up from node 0 in every dimension as each message goes, modulo the sides.
 
     shape=(messages).

@@ -23,9 +23,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError, ValueObject, frozen, take_rows
+from conset.base import MAX_SIZE_B, Floats, InputError, Ints, Ints32, ValueObject, frozen, take_rows
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_nodes
@@ -336,9 +335,9 @@ def unchained(schedule: Schedule, paths: Paths) -> Program:
 def _stage(
     schedule: Schedule,
     pattern: Pattern,
-    own: NDArray[np.int32],
-    place: NDArray[np.int32],
-    phases: NDArray[np.int64],
+    own: Ints32,
+    place: Ints32,
+    phases: Ints,
 ) -> Schedule:
     """The phases of one stage as a schedule of its bundles; they follow one another."""
     first, last = (int(phases[0]), int(phases[-1]) + 1) if phases.size else (0, 0)
@@ -357,11 +356,11 @@ def _stage(
 
 
 def _demands(
-    asked: Sequence[NDArray[np.float64] | None],
-    places: Sequence[NDArray[np.int32]],
+    asked: Sequence[Floats | None],
+    places: Sequence[Ints32],
     messages: int,
     nothing: float,
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """What the messages of all stages are to be guaranteed.
 
     None where no stage asks for anything.
@@ -389,7 +388,7 @@ def _passes(program: Program) -> list[tuple[int, bool]]:
     ]
 
 
-def _phases_in(schedule: Schedule, back: bool) -> NDArray[np.int32]:
+def _phases_in(schedule: Schedule, back: bool) -> Ints32:
     """The transfers of a schedule as posted, phase after phase.
 
     The last phase is first where it runs backwards.
@@ -400,7 +399,7 @@ def _phases_in(schedule: Schedule, back: bool) -> NDArray[np.int32]:
     return np.concatenate([np.zeros(0, np.int32), *pieces])
 
 
-def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> NDArray[np.int64]:
+def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> Ints:
     """Where phases begin.
 
     Those of building blocks that follow each other in one context are one.
@@ -421,9 +420,7 @@ def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> NDArra
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-def _together(
-    patterns: Sequence[Pattern], paths: Paths | None
-) -> tuple[Pattern, list[NDArray[np.int32]]]:
+def _together(patterns: Sequence[Pattern], paths: Paths | None) -> tuple[Pattern, list[Ints32]]:
     """All messages of the patterns in one, and for each pattern where its messages are in it."""
     places = _places(patterns)
     offsets = np.sum([pattern.offsets for pattern in patterns], axis=0)
@@ -451,7 +448,7 @@ def _together(
     ), places
 
 
-def _places(patterns: Sequence[Pattern]) -> list[NDArray[np.int32]]:
+def _places(patterns: Sequence[Pattern]) -> list[Ints32]:
     """For each pattern where its messages are among those of all.
 
     Which are by source, then by pattern.
@@ -470,7 +467,7 @@ def _places(patterns: Sequence[Pattern]) -> list[NDArray[np.int32]]:
     ]
 
 
-def needs(paths: Paths, places: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+def needs(paths: Paths, places: Sequence[Ints32]) -> Ints32:
     """shape=(pairs, 2), int32.
 
     (bundle that brings a part, bundle that passes it on), each pair once.
@@ -492,8 +489,8 @@ def needs(paths: Paths, places: Sequence[NDArray[np.int32]]) -> NDArray[np.int32
 
 def _join(
     schedules: Sequence[Schedule],
-    orders: Sequence[NDArray[np.int32]],
-    places: Sequence[NDArray[np.int32]],
+    orders: Sequence[Ints32],
+    places: Sequence[Ints32],
     pattern: Pattern,
 ) -> Schedule:
     """The transfers of the schedules, each in its order.
@@ -530,8 +527,8 @@ def _join(
 
 
 def _routes(
-    schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int32]]
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    schedules: Sequence[Schedule], orders: Sequence[Ints32]
+) -> tuple[Ints | None, Ints32 | None, Ints32 | None]:
     """(offsets, nodes, channels) of all transfers.
 
     Routes that were not chosen are the machine's own.

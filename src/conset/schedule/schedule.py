@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
+    Bools,
+    Floats,
     InputError,
+    Ints,
+    Ints32,
     ValueObject,
     check_offsets,
     check_range,
@@ -107,21 +111,21 @@ class Schedule(ValueObject):
     machine: Machine
     method: str
     limits: Limits
-    phase_offsets: NDArray[np.int64]
-    message: NDArray[np.int32]
-    parts: NDArray[np.int64] | None = None
-    placement: NDArray[np.int32] | None = None
-    route_offsets: NDArray[np.int64] | None = None
-    route_nodes: NDArray[np.int32] | None = None
-    channels: NDArray[np.int32] | None = None
-    timetable: NDArray[np.float64] | None = None
+    phase_offsets: Ints
+    message: Ints32
+    parts: Ints | None = None
+    placement: Ints32 | None = None
+    route_offsets: Ints | None = None
+    route_nodes: Ints32 | None = None
+    channels: Ints32 | None = None
+    timetable: Floats | None = None
     sync: str = "barrier"
     limits_asked: bool = False
     manifest: Manifest = field(default_factory=Manifest, compare=False)
     in_flight: InFlight | None = None
     posting: str = "schedule"
-    min_bandwidth_Bps: NDArray[np.float64] | None = None  # noqa: N815
-    max_latency_s: NDArray[np.float64] | None = None
+    min_bandwidth_Bps: Floats | None = None  # noqa: N815
+    max_latency_s: Floats | None = None
     report: CompileReport | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -213,7 +217,7 @@ class Schedule(ValueObject):
             )
         check_range("route_nodes", self.route_nodes, self.machine.topology.nodes)
 
-    def _check_timetable(self, table: NDArray[np.float64]) -> None:
+    def _check_timetable(self, table: Floats) -> None:
         if table.shape != (self.transfers, 2):
             raise InputError(f"timetable has shape {table.shape}: must be ({self.transfers}, 2)")
         with np.errstate(invalid="ignore"):
@@ -226,7 +230,7 @@ class Schedule(ValueObject):
             raise InputError(f"timetable[{k}]: from {table[k, 0]:g} s to {table[k, 1]:g} s: {rule}")
         object.__setattr__(self, "timetable", frozen(table))
 
-    def _check_bandwidths(self, rates: NDArray[np.float64]) -> None:
+    def _check_bandwidths(self, rates: Floats) -> None:
         if rates.shape != (self.pattern.messages,) or not np.all((rates >= 0) & np.isfinite(rates)):
             rule = (
                 f"one finite rate of at least 0 B/s for each of {self.pattern.messages} "
@@ -235,7 +239,7 @@ class Schedule(ValueObject):
             raise InputError(f"min_bandwidth_Bps: {rule}")
         object.__setattr__(self, "min_bandwidth_Bps", frozen(rates))
 
-    def _check_latencies(self, times: NDArray[np.float64]) -> None:
+    def _check_latencies(self, times: Floats) -> None:
         if times.shape != (self.pattern.messages,) or not np.all(times >= 0):
             rule = f"one time of at least 0 s for each of {self.pattern.messages} messages required"
             raise InputError(f"max_latency_s: {rule}")
@@ -272,7 +276,7 @@ class Schedule(ValueObject):
         return int(self.message.size)
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """shape=(transfers), int64 [B]: the bytes of each transfer."""
         if self.parts is not None:
             return self.parts
@@ -281,24 +285,24 @@ class Schedule(ValueObject):
         return frozen(self.pattern.size[self.message])
 
     @cached_property
-    def packed(self) -> NDArray[np.bool_] | None:
+    def packed(self) -> Bools | None:
         """shape=(transfers), bool: which are put together and taken apart, parts as their messages.
 
         None: none.
         """
         return None if self.pattern.packed is None else frozen(self.pattern.packed[self.message])
 
-    def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+    def nodes_of(self, ranks: Ints32) -> Ints32:
         """The node of each of `ranks`."""
         return ranks if self.placement is None else self.placement[ranks]
 
     @cached_property
-    def source_node(self) -> NDArray[np.int32]:
+    def source_node(self) -> Ints32:
         """shape=(transfers), int32: the node each transfer leaves."""
         return frozen(self.nodes_of(self.pattern.source[self.message]))
 
     @cached_property
-    def target_node(self) -> NDArray[np.int32]:
+    def target_node(self) -> Ints32:
         """shape=(transfers), int32: the node each transfer enters."""
         return frozen(self.nodes_of(self.pattern.target[self.message]))
 
@@ -307,7 +311,7 @@ class Schedule(ValueObject):
         return slice(int(self.phase_offsets[p]), int(self.phase_offsets[p + 1]))
 
     @cached_property
-    def posted(self) -> NDArray[np.int32]:
+    def posted(self) -> Ints32:
         """shape=(transfers), int32.
 
         The transfers in the order in which ranks post them, phase after phase.
@@ -320,7 +324,7 @@ class Schedule(ValueObject):
         return frozen(np.lexsort((end, start, self.phase_of)).astype(np.int32))
 
     @cached_property
-    def phase_of(self) -> NDArray[np.int32]:
+    def phase_of(self) -> Ints32:
         """shape=(transfers), int32: the phase of each transfer."""
         return frozen(
             np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets))

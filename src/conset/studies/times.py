@@ -22,9 +22,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, NoScheduleError, UsageError, ValueObject, unknown_name
+from conset.base import Floats, InputError, NoScheduleError, UsageError, ValueObject, unknown_name
 from conset.compilation import (
     ALLOWANCES,
     FORMULA,
@@ -84,7 +83,7 @@ class Timing(ValueObject):
 
     by: str
     time_s: float
-    phase_s: NDArray[np.float64]
+    phase_s: Floats
     terms: dict[str, float]
     prediction: Prediction
     stands_in: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conset.base import ConsetError, InputError
+from conset.base import ConsetError, InputError, Ints32
 from conset.machine import Machine, Routing, Topology, parse_machine
 from conset.methods import (
     FaultyMethodError,
@@ -100,7 +100,7 @@ def problem_on(
     machine: Machine,
     pattern: Pattern,
     method: str,
-    placement: np.typing.NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     seed: int = 0,
 ) -> Problem:
     """A problem under the limits of a method."""

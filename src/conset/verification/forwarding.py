@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Ints, count_of
+from conset.base import Ints, Ints32, count_of
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
@@ -343,7 +342,7 @@ def _check_replay(document: ProgramDocument) -> list[Violation]:
 
 
 def _check_path(
-    k: int, bundles: BundlesDocument, part: Ints, at: Ints, sender: NDArray[np.int32] | Ints
+    k: int, bundles: BundlesDocument, part: Ints, at: Ints, sender: Ints32 | Ints
 ) -> list[Violation]:
     """Rule `program-path` in a stage, for pieces of these parts that are at these ranks."""
     wrong = at != sender

@@ -18,8 +18,8 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Ints32
 from conset.machine import Machine
 from conset.methods import (
     Candidate,
@@ -55,7 +55,7 @@ Way = tuple[str, int, Make]
 def candidates(
     pattern: Pattern,
     machine: Machine,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     *,
     more: Iterable[Way] = (),
     moves: int = MAX_MOVES,
@@ -96,7 +96,7 @@ def candidates(
 
 
 def _all(
-    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None, more: Iterable[Way]
+    pattern: Pattern, machine: Machine, placement: Ints32 | None, more: Iterable[Way]
 ) -> Iterator[Way]:
     """Ways to combine, nothing made yet.
 
@@ -131,7 +131,7 @@ def _all(
 
 
 def _along(
-    ranks: int, machine: Machine, placement: NDArray[np.int32] | None, crowd: int
+    ranks: int, machine: Machine, placement: Ints32 | None, crowd: int
 ) -> list[tuple[int, ...]]:
     """Sides of boxes along the network's routes, where ranks fill at least half of it."""
     topology = machine.topology
@@ -153,7 +153,7 @@ def _by_stages(factored: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int,
 def _boxes(
     pattern: Pattern,
     machine: Machine,
-    placement: NDArray[np.int32] | None,
+    placement: Ints32 | None,
     stages: int,
     exact: Sequence[tuple[int, ...]],
     number: int,

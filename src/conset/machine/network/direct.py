@@ -71,8 +71,8 @@ from math import prod
 
 import numpy as np
 
-from conset.base import UsageError
-from conset.machine.network.family import Family, Ints, Parameter, Parts, Wires, require_size
+from conset.base import Ints, UsageError
+from conset.machine.network.family import Family, Parameter, Parts, Wires, require_size
 
 
 def dragonfly(

@@ -18,16 +18,22 @@ from math import inf
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, parse_rate, shortened, unknown_name, whole_number
+from conset.base import (
+    InputError,
+    Ints,
+    UsageError,
+    parse_rate,
+    shortened,
+    unknown_name,
+    whole_number,
+)
 from conset.machine.network.routing import MAX_PLANES, Rule
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, Value
 
 MAX_WIRES = 2**25
 """Largest number of wires of a network, checked before links are made of them."""
 
-Ints = NDArray[np.int64]
 Plan = Literal["", "rings", "hosts", "grid", "blocks"]
 """Drawings: by levels or by distances, groups on a ring, hosts in rows, a grid, two grids."""
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import InputError, Ints, Ints32
 from conset.machine.network.routing import (
     EQUAL_COST,
     Planes,
@@ -30,7 +29,6 @@ MAX_ENTRIES = 2**32
 MAX_HOPS = 2**28
 """Of all routes of a machine with planes, which are made for the core: 1 GiB."""
 
-Ints = NDArray[np.int32]
 _CHOICES: dict[Rule, _core.Choice] = {
     "smodk": _core.Choice.source_digit,
     "ecmp": _core.Choice.hash,
@@ -57,7 +55,7 @@ def core_network(topology: Topology, routing: Routing) -> _core.Network:
     return network
 
 
-def core_widths(topology: Topology) -> NDArray[np.int32]:
+def core_widths(topology: Topology) -> Ints32:
     """shape=(link_slots), int32, or (1) where all links are alike.
 
     Widths as the core takes them.
@@ -90,9 +88,7 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
     )
 
 
-def stored_routes(
-    topology: Topology, routing: Routing
-) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+def stored_routes(topology: Topology, routing: Routing) -> tuple[Ints, Ints32] | None:
     """(offsets, links) of a graph's routes that no next link gives.
 
     A table's, or those over planes; else None.
@@ -138,10 +134,10 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
 def plane_routes(
     planes: Planes,
     tie: Tie,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    plane: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    source: Ints32,
+    target: Ints32,
+    plane: Ints,
+) -> tuple[Ints, Ints32]:
     """(offsets, nodes) of routes in given planes, endpoints included.
 
     One node where both are one.
@@ -161,9 +157,7 @@ def plane_routes(
     return bounds, result
 
 
-def _plane_table(
-    topology: Topology, routing: Routing
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _plane_table(topology: Topology, routing: Routing) -> tuple[Ints, Ints32]:
     """(offsets, links) of all pairs of endpoints under the rule `planes`.
 
     Raises:
@@ -187,7 +181,7 @@ def _plane_table(
     return offsets - np.arange(offsets.size), links.astype(np.int32)
 
 
-def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
+def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:
     """shape=(endpoints, nodes), int32.
 
     The first link from each node towards each endpoint, on a shortest path.
@@ -205,7 +199,7 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
             f"{nodes * endpoints} entries, at most {MAX_ENTRIES} are made"
         )
     if routing is None or routing.rule == "shortest-path":
-        result: Ints = _core.Network.shortest_links(
+        result: Ints32 = _core.Network.shortest_links(
             endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target)
         ).reshape(endpoints, nodes)
     else:
@@ -219,7 +213,7 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
     return result
 
 
-def _numbered_links(topology: Topology, routing: Routing) -> Ints:
+def _numbered_links(topology: Topology, routing: Routing) -> Ints32:
     """The table of `minimal` and `dmodk`.
 
     Endpoints that are entered from one node only have its distances and next links, but for their
@@ -262,7 +256,7 @@ def _numbered_links(topology: Topology, routing: Routing) -> Ints:
     return result
 
 
-def next_choice(topology: Topology, routing: Routing) -> tuple[Ints, Ints, Ints]:
+def next_choice(topology: Topology, routing: Routing) -> tuple[Ints32, Ints32, Ints32]:
     """(stride, level) by node, (cost) by link, levels and costs or empty.
 
     Which next link is taken towards a target.
@@ -281,8 +275,8 @@ def next_choice(topology: Topology, routing: Routing) -> tuple[Ints, Ints, Ints]
 
 
 def route_links(
-    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    topology: Topology, routing: Routing, source: Ints32, target: Ints32
+) -> tuple[Ints, Ints32]:
     """`links[offsets[k] : offsets[k + 1]]` lead from node `source[k]` to node `target[k]`.
 
     (offsets, links).
@@ -291,8 +285,8 @@ def route_links(
 
 
 def route_nodes(
-    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    topology: Topology, routing: Routing, source: Ints32, target: Ints32
+) -> tuple[Ints, Ints32]:
     """(offsets, nodes): as `route_links` with the nodes of each route, ends included.
 
     One node where both are one.
@@ -300,16 +294,14 @@ def route_nodes(
     return core_network(topology, routing).route_nodes(_ints(source), _ints(target))
 
 
-def route_hops(
-    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def route_hops(topology: Topology, routing: Routing, source: Ints32, target: Ints32) -> Ints32:
     """shape=(routes), int32: the number of links from node `source[k]` to node `target[k]`."""
     return core_network(topology, routing).hops(_ints(source), _ints(target))
 
 
 def links_of_nodes(
-    topology: Topology, routing: Routing, offsets: NDArray[np.int64], nodes: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    topology: Topology, routing: Routing, offsets: Ints, nodes: Ints32
+) -> tuple[Ints, Ints32]:
     """(offsets, links) of routes given as nodes, ends included.
 
     Raises:
@@ -329,5 +321,5 @@ def links_of_nodes(
     return offsets - np.arange(offsets.size), links
 
 
-def _ints(values: NDArray[np.int32]) -> NDArray[np.int32]:
+def _ints(values: Ints32) -> Ints32:
     return np.ascontiguousarray(values, np.int32)

@@ -48,10 +48,13 @@ from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
+    Bools,
+    Floats,
     InputError,
+    Ints,
+    Ints32,
     ValueObject,
     check_offsets,
     check_range,
@@ -168,8 +171,8 @@ class Routing(ValueObject):
 
     rule: Rule
     tie: Tie = "parity"
-    table_offsets: NDArray[np.int64] | None = None
-    table_links: NDArray[np.int32] | None = None
+    table_offsets: Ints | None = None
+    table_links: Ints32 | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -217,7 +220,7 @@ class Routing(ValueObject):
         """Whether routes are known, so that order on links can be kept."""
         return self.knowledge == "known"
 
-    def stored(self) -> list[NDArray[np.int32]]:
+    def stored(self) -> list[Ints32]:
         """The links of each pair's route, of a table."""
         assert self.table_offsets is not None  # the rule is `table`
         assert self.table_links is not None
@@ -231,9 +234,7 @@ class Routing(ValueObject):
         return Routing(RULES[topology.kind][0])
 
 
-def usable_ends(
-    topology: Topology, routing: Routing
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def usable_ends(topology: Topology, routing: Routing) -> tuple[Ints32, Ints32]:
     """(from, to), shape=(link_slots) each: the links that routes of a compiler's choice may take.
 
     As `Topology.ends`, but links that close cycles are none where the machine never wraps: they
@@ -251,7 +252,7 @@ def usable_ends(
     return np.ascontiguousarray(source), np.ascontiguousarray(target)
 
 
-def up_strides(topology: Topology) -> NDArray[np.int32]:
+def up_strides(topology: Topology) -> Ints32:
     """shape=(nodes), int32: the divisor of targets at each node by `dmodk`; see `Routing`.
 
     A divisor beyond the endpoints is as good as their number: every target is divided to 0.
@@ -274,7 +275,7 @@ def up_strides(topology: Topology) -> NDArray[np.int32]:
     return stride[level].astype(np.int32)
 
 
-def link_costs(topology: Topology) -> NDArray[np.int32]:
+def link_costs(topology: Topology) -> Ints32:
     """shape=(links), int32: what each link counts by `minimal` and `EQUAL_COST`.
 
     (0) where all count alike.
@@ -304,7 +305,7 @@ def link_costs(topology: Topology) -> NDArray[np.int32]:
     )
 
 
-def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
+def in_full_mesh(topology: Topology) -> Bools:
     """shape=(nodes): whether a node is joined to all others of its level in its group."""
     level, group = topology.level, topology.group
     if topology.kind != "graph" or level is None or group is None:
@@ -320,7 +321,7 @@ def in_full_mesh(topology: Topology) -> NDArray[np.bool_]:
     return np.asarray((links == members * (members - 1))[place] & (group >= 0))
 
 
-def next_hops(topology: Topology, target: int) -> NDArray[np.int32]:
+def next_hops(topology: Topology, target: int) -> Ints32:
     """shape=(nodes), int32: where each node sends what is for `target`.
 
     -1 at `target` and where it is out of reach. Fewest links; among equals the neighbour with the
@@ -450,7 +451,7 @@ def is_tree(topology: Topology) -> bool:
     return bool((np.abs(level[topology.link_source] - level[topology.link_target]) == 1).all())
 
 
-def exchange_loads(topology: Topology) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def exchange_loads(topology: Topology) -> tuple[Floats, Floats]:
     """(by the lowest neighbour, spread evenly), shape=(links) each.
 
     Messages per unit of width of a complete exchange.
@@ -485,11 +486,11 @@ def exchange_loads(topology: Topology) -> tuple[NDArray[np.float64], NDArray[np.
 
 def _distances(
     topology: Topology,
-    goals: NDArray[np.int64],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    starts: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    goals: Ints,
+    source: Ints,
+    target: Ints,
+    starts: Ints,
+) -> Ints:
     """shape=(goals, nodes): links to each goal; -1 where it is out of reach."""
     out = 2 * topology.nodes
     far = np.full((goals.size, topology.nodes), out)
@@ -503,8 +504,6 @@ def _distances(
             return np.where(far >= out, -1, far)
         far = nearer
 
-
-Ints = NDArray[np.int64]
 
 ACCESS = 64
 """Width of a link between an endpoint and its router, at most.
@@ -527,11 +526,11 @@ class Planes:
     base: Topology
     count: int
 
-    def rule(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> Ints:
+    def rule(self, source: Ints32, target: Ints32) -> Ints:
         """The plane of messages that nobody scheduled, by their endpoints."""
         return (source.astype(np.int64) + target) % self.count
 
-    def plane_of(self, node: NDArray[np.int32]) -> Ints:
+    def plane_of(self, node: Ints32) -> Ints:
         """The plane of each router; -1 for endpoints."""
         return np.asarray(node, np.int64) // self.base.nodes - 1
 

@@ -10,10 +10,13 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
+    Array,
+    Bools,
+    Floats,
     InputError,
+    Ints32,
     MAX_RATE_Bps,
     MIN_RATE_Bps,
     ValueObject,
@@ -118,16 +121,16 @@ class Topology(ValueObject):
     sides: tuple[int, ...]
     endpoints: int
     nodes: int
-    link_source: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    link_target: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    link_width: NDArray[np.int32] | None = None
-    link_rate_Bps: NDArray[np.float64] | None = None  # noqa: N815
+    link_source: Ints32 = field(default_factory=lambda: np.zeros(0, np.int32))
+    link_target: Ints32 = field(default_factory=lambda: np.zeros(0, np.int32))
+    link_width: Ints32 | None = None
+    link_rate_Bps: Floats | None = None  # noqa: N815
     width: int = 1
     labels: tuple[str, ...] = ()
     family: FamilyMember | None = field(default=None, compare=False)
-    level: NDArray[np.int32] | None = None
-    group: NDArray[np.int32] | None = None
-    place: NDArray[np.float64] | None = None
+    level: Ints32 | None = None
+    group: Ints32 | None = None
+    place: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -311,10 +314,10 @@ class Topology(ValueObject):
     def of_links(
         endpoints: int,
         nodes: int,
-        source: NDArray[Any],
-        target: NDArray[Any],
-        width: NDArray[Any] | None = None,
-        rate_Bps: NDArray[np.float64] | None = None,  # noqa: N803
+        source: Array,
+        target: Array,
+        width: Array | None = None,
+        rate_Bps: Floats | None = None,  # noqa: N803
         where: Sequence[str] = (),
         **more: Any,
     ) -> Topology:
@@ -339,7 +342,7 @@ class Topology(ValueObject):
         order = np.argsort(key, kind="stable")
         first = np.flatnonzero(np.diff(key[order], prepend=-1))
         wide = np.ones(key.size, np.int64) if width is None else np.asarray(width)[order]
-        total = np.add.reduceat(wide, first) if first.size else wide
+        total: Array = np.add.reduceat(wide, first) if first.size else wide
         rate = None
         if rate_Bps is not None:
             sorted_rates = rate_Bps[order]
@@ -393,7 +396,7 @@ class Topology(ValueObject):
         return self.nodes * self.dimensions * (2 if self.is_box else 1)
 
     @cached_property
-    def link_exists(self) -> NDArray[np.bool_]:
+    def link_exists(self) -> Bools:
         """shape=(link_slots): which slots are links."""
         exists = np.ones(self.link_slots, bool)
         if self.is_box:
@@ -411,7 +414,7 @@ class Topology(ValueObject):
         return int(self.link_exists.sum())
 
     @cached_property
-    def coordinates(self) -> NDArray[np.int32]:
+    def coordinates(self) -> Ints32:
         """shape=(nodes, max(1, sides)): coordinates of each node; a graph's are its ids."""
         shape = self.sides if self.is_box or self.kind == "hypercube" else (self.nodes,)
         return frozen(
@@ -419,7 +422,7 @@ class Topology(ValueObject):
         )
 
     @cached_property
-    def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def ends(self) -> tuple[Ints32, Ints32]:
         """(source, target), shape=(link_slots) each: the nodes a link joins.
 
         What is no link joins a node to itself.
@@ -442,7 +445,7 @@ class Topology(ValueObject):
             np.where(self.link_exists, target.ravel(), source).astype(np.int32)
         )
 
-    def widths(self) -> NDArray[np.int32]:
+    def widths(self) -> Ints32:
         """shape=(link_slots): the width of every link."""
         if self.link_width is not None:
             return self.link_width
@@ -466,9 +469,7 @@ class Topology(ValueObject):
         return f"Topology({self.kind}, {shape}, links={self.links})"
 
 
-def first_parents(
-    start: int, tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int
-) -> NDArray[np.int32]:
+def first_parents(start: int, tails: Ints32, heads: Ints32, nodes: int) -> Ints32:
     """shape=(nodes), int32: the node from which a walk from `start` along tail → head reaches each.
 
     Fewest links; among equals the parent with the lowest index. -1 at `start` and where it does not

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import Bools, Floats, InputError, Ints, Ints32
 from conset.machine import Costs, Machine, core_network, link_work, route_hops, route_links
 from conset.schedule import Bundles, Paths
 
@@ -35,8 +35,7 @@ ROUTES = 2**16
 INSTANT = 15
 """Decimals of seconds that tell two instants apart."""
 
-Seconds = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Seconds = Floats
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Candidate:
 def evaluate(
     paths: Paths,
     machine: Machine,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     *,
     part_s: float = 0.0,
 ) -> Estimate:
@@ -133,7 +132,7 @@ class _Clock:
     """
 
     machine: Machine
-    node: NDArray[np.int32]
+    node: Ints32
     part_s: float
     costs: Costs = field(init=False)
     bundles: int = 0
@@ -147,7 +146,7 @@ class _Clock:
         self.link_s = link_work(self.machine.topology, self.costs, self.machine.topology.widths())
         self.link_free = np.zeros(self.machine.topology.link_slots)
         self.shared = bool(ranks and np.bincount(self.node).max() > 1)
-        self.kept: list[tuple[NDArray[np.int32], Seconds, Seconds]] = []
+        self.kept: list[tuple[Ints32, Seconds, Seconds]] = []
 
     @property
     def now(self) -> float:
@@ -157,7 +156,7 @@ class _Clock:
             return own
         return max(own, float(np.bincount(self.node, weights=self.work).max()))
 
-    def run(self, bundles: Bundles, goes_on: NDArray[np.bool_]) -> None:
+    def run(self, bundles: Bundles, goes_on: Bools) -> None:
         """One stage; `goes_on` says which parts move again after it."""
         pattern = bundles.pattern
         if not pattern.messages:
@@ -182,7 +181,7 @@ class _Clock:
             self._receive(*(np.concatenate(arrays) for arrays in zip(*self.kept, strict=True)))
         self.kept = []
 
-    def _set_up(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
+    def _set_up(self, source: Ints32, target: Ints32) -> None:
         if not self.costs.setup_s:
             return
         active = np.zeros(self.node.size, bool)
@@ -193,11 +192,11 @@ class _Clock:
 
     def _send(
         self,
-        source: NDArray[np.int32],
-        target: NDArray[np.int32],
+        source: Ints32,
+        target: Ints32,
         size: Ints,
         copies: Seconds,
-        forwarded: NDArray[np.bool_],
+        forwarded: Bools,
     ) -> Seconds:
         """shape=(bundles): when each has arrived [s].
 
@@ -222,9 +221,7 @@ class _Clock:
             done[leaves] = _serve(self.out_free, out[leaves], (done - flow)[leaves], flow[leaves])
         return self._travel(source, target, size, done)
 
-    def _travel(
-        self, source: NDArray[np.int32], target: NDArray[np.int32], size: Ints, left: Seconds
-    ) -> Seconds:
+    def _travel(self, source: Ints32, target: Ints32, size: Ints, left: Seconds) -> Seconds:
         """shape=(bundles): when the last byte of each is there, which left at `left` [s]."""
         costs = self.costs
         out, into = self.node[source], self.node[target]
@@ -255,8 +252,8 @@ class _Clock:
 
     def _cross(
         self,
-        out: NDArray[np.int32],
-        into: NDArray[np.int32],
+        out: Ints32,
+        into: Ints32,
         size: Ints,
         there: Seconds,
         sent: Seconds,
@@ -283,7 +280,7 @@ class _Clock:
         link = by_work[busiest.astype(np.int64)]
         return np.maximum(there, _serve(self.link_free, link, there - sent, size * per_byte[link]))
 
-    def _receive(self, target: NDArray[np.int32], arrival: Seconds, cost: Seconds) -> None:
+    def _receive(self, target: Ints32, arrival: Seconds, cost: Seconds) -> None:
         """Takes bundles in the order in which they arrive; what a rank sends next waits for it."""
         if not target.size:
             return

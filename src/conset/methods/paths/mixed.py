@@ -26,10 +26,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import Floats, InputError, Ints, Ints32
 from conset.machine import Machine, Steps
 from conset.methods.paths.evaluate import Candidate, evaluate
 from conset.methods.paths.multiphase import (
@@ -69,7 +68,7 @@ REL_TOL = 1e-3
 """Estimates that differ by less are as good as each other."""
 
 
-def partners(pattern: Pattern) -> NDArray[np.int64]:
+def partners(pattern: Pattern) -> Ints:
     """shape=(messages), int64.
 
     How many messages its source sends or its target receives, the larger.
@@ -170,14 +169,14 @@ def merged(
     return replace(paths, positions=flat.reshape(paths.positions.shape), name=name)
 
 
-def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _steps(steps: Steps) -> tuple[Floats, Floats]:
     return np.array(steps.up_to_B, np.float64), np.array(steps.seconds, np.float64)
 
 
 def mixed(
     pattern: Pattern,
     machine: Machine,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     *,
     seed: int = 0,
     effort: int = 1,
@@ -212,7 +211,7 @@ def mixed(
 def mixed_candidates(
     pattern: Pattern,
     machine: Machine,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     *,
     seed: int = 0,
     effort: int = 1,
@@ -240,7 +239,7 @@ class _Search:
 
     pattern: Pattern
     machine: Machine
-    placement: NDArray[np.int32] | None
+    placement: Ints32 | None
     seed: int
     effort: int
     best: dict[int, Candidate] = field(default_factory=dict)
@@ -364,7 +363,7 @@ class _Search:
                 )
 
 
-def _distinct(limits: Iterable[float], values: NDArray[np.int64]) -> Sequence[int]:
+def _distinct(limits: Iterable[float], values: Ints) -> Sequence[int]:
     """Limits that part the values, no two of them alike."""
     ordered = np.sort(values)
     found: dict[int, int] = {}

@@ -69,7 +69,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import InputError, unknown_name
+from conset.base import InputError, Ints, Ints32, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
 from conset.schedule import MAX_STAGES, Paths
@@ -174,7 +174,7 @@ def _check_box(sides: tuple[int, ...], ranks: int) -> None:
         )
 
 
-def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> NDArray[np.int64]:
+def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> Ints:
     """shape=(ranks), int64: the cell of each rank, checked."""
     if cells is None:
         return np.arange(ranks, dtype=np.int64)
@@ -195,8 +195,8 @@ def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> NDArray
 
 
 def matched_cells(
-    machine: Machine, placement: NDArray[np.int32] | None, sides: Sequence[int]
-) -> tuple[NDArray[np.int64], tuple[int, ...]] | None:
+    machine: Machine, placement: Ints32 | None, sides: Sequence[int]
+) -> tuple[Ints, tuple[int, ...]] | None:
     """(cell of each rank, order of dimensions) of a box laid along the network's routes.
 
     None where none fits.
@@ -227,7 +227,7 @@ def matched_cells(
     return cells, order
 
 
-def ranks_on_nodes(node: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
+def ranks_on_nodes(node: NDArray[np.integer]) -> tuple[Ints, int]:
     """(number of each rank among those of its node, most ranks on a node)."""
     if not node.size:
         return np.zeros(0, np.int64), 1
@@ -356,7 +356,7 @@ def virtual_grid(
     pattern: Pattern,
     sides: Sequence[int],
     machine: Machine,
-    placement: NDArray[np.int32] | None = None,
+    placement: Ints32 | None = None,
     *,
     order: Order = "traffic",
 ) -> Paths:
@@ -382,9 +382,7 @@ def virtual_grid(
     return multiphase(pattern, sides, cells=cells, name=name)
 
 
-def rank_order(
-    pattern: Pattern, placement: NDArray[np.int32] | None, order: Order
-) -> NDArray[np.int64]:
+def rank_order(pattern: Pattern, placement: Ints32 | None, order: Order) -> Ints:
     """shape=(ranks): the ranks in an order.
 
     Args:
@@ -412,7 +410,7 @@ def rank_order(
     return np.asarray(by_node[code[code < pattern.ranks]])
 
 
-def _by_traffic(pattern: Pattern) -> NDArray[np.int64]:
+def _by_traffic(pattern: Pattern) -> Ints:
     """Reverse Cuthill-McKee.
 
     Breadth first from a rank at the rim, those with few partners first.
@@ -429,9 +427,7 @@ def _by_traffic(pattern: Pattern) -> NDArray[np.int64]:
     )
 
 
-def node_aware(
-    pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: Literal[2, 3] = 3
-) -> Paths:
+def node_aware(pattern: Pattern, placement: Ints32 | None, *, steps: Literal[2, 3] = 3) -> Paths:
     """Paths by way of the nodes of a placement.
 
     Args:
@@ -456,7 +452,7 @@ def node_aware(
     held = np.bincount(node)
     begin = np.cumsum(held) - held
 
-    def rank_of(at: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank_of(at: Ints, number: Ints) -> Ints:
         return np.asarray(members[begin[at] + number])
 
     if steps == 2:
@@ -473,11 +469,11 @@ def node_aware(
 
 
 def _carriers(
-    out: NDArray[np.int64],
-    into: NDArray[np.int64],
-    size: NDArray[np.int64],
-    held: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    out: Ints,
+    into: Ints,
+    size: Ints,
+    held: Ints,
+) -> tuple[Ints, Ints]:
     """For each message the numbers of the ranks that carry it.
 
     On the node it leaves and on the one it enters.
@@ -494,11 +490,11 @@ def _carriers(
 
 
 def _dealt(
-    node: NDArray[np.int64],
-    total: NDArray[np.int64],
-    other: NDArray[np.int64],
-    held: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    node: Ints,
+    total: Ints,
+    other: Ints,
+    held: Ints,
+) -> Ints:
     """The rank of its node that each pair of nodes falls to.
 
     0 … n - 1, n - 1 … 0, and so on, the most bytes first.

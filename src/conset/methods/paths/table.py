@@ -16,10 +16,7 @@ from importlib import import_module
 from math import prod
 from typing import Literal, cast, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from conset.base import InputError, UsageError, shortened, unknown_name
+from conset.base import InputError, Ints32, UsageError, shortened, unknown_name
 from conset.machine import Machine, read_sizes
 from conset.methods.paths.multiphase import (
     Order,
@@ -127,7 +124,7 @@ def _sides(value: str, text: str) -> tuple[int, ...]:
 
 
 def paths_of(
-    combine: Combine, pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None
+    combine: Combine, pattern: Pattern, machine: Machine, placement: Ints32 | None = None
 ) -> Paths:
     """The paths that a way to combine stands for.
 
@@ -168,7 +165,7 @@ def paths_of(
 
 
 def _box(
-    pattern: Pattern, sides: tuple[int, ...], machine: Machine, placement: NDArray[np.int32] | None
+    pattern: Pattern, sides: tuple[int, ...], machine: Machine, placement: Ints32 | None
 ) -> Paths:
     """A box laid along the network's routes where its sides fit, else over rank numbers."""
     matched = matched_cells(machine, placement, sides)

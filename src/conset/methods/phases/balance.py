@@ -50,10 +50,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import take_rows
+from conset.base import Floats, Indices, Ints, Ints32, take_rows
 from conset.machine import (
     Work,
     core_network,
@@ -86,11 +85,11 @@ class TransferWork:
     """
 
     serial: bool
-    work: NDArray[np.float64]
-    size: NDArray[np.float64]
-    link_work: NDArray[np.float64]
-    route_offsets: NDArray[np.int64]
-    route_links: NDArray[np.int32]
+    work: Floats
+    size: Floats
+    link_work: Floats
+    route_offsets: Ints
+    route_links: Ints32
 
 
 def transfer_work_of(
@@ -203,9 +202,7 @@ def balance_loads(
     return regroup(result, balanced.phase)
 
 
-def regroup(
-    phases: Phases, phase: NDArray[np.int32], start: NDArray[np.float64] | None = None
-) -> Phases:
+def regroup(phases: Phases, phase: Ints32, start: Floats | None = None) -> Phases:
     """The transfers of `phases` in other phases: `phase[k]` is that of transfer k.
 
     Empty ones vanish.
@@ -230,12 +227,12 @@ def regroup(
     return replace(result, route_offsets=route_offsets, route_nodes=nodes, channels=channels)
 
 
-def phase_lengths(problem: Problem, phases: Phases, cost: TransferWork) -> NDArray[np.float64]:
+def phase_lengths(problem: Problem, phases: Phases, cost: TransferWork) -> Floats:
     """shape=(phases), float64 [s]: the work of the busiest port, node or link in each."""
     uses = resource_uses(problem, phases, cost)
     load = np.zeros((phases.offsets.size - 1, uses.count))
     np.add.at(load, (_phase_of(phases)[uses.transfer], uses.resource), uses.work)
-    longest: NDArray[np.float64] = load.max(axis=1, initial=0.0)
+    longest: Floats = load.max(axis=1, initial=0.0)
     return longest
 
 
@@ -247,9 +244,9 @@ class ResourceUses:
     """
 
     count: int
-    transfer: NDArray[np.intp]
-    resource: NDArray[np.intp]
-    work: NDArray[np.float64]
+    transfer: Indices
+    resource: Indices
+    work: Floats
 
 
 def resource_uses(problem: Problem, phases: Phases, cost: TransferWork) -> ResourceUses:
@@ -283,16 +280,16 @@ def resource_uses(problem: Problem, phases: Phases, cost: TransferWork) -> Resou
     )
 
 
-def _phase_of(phases: Phases) -> NDArray[np.int32]:
+def _phase_of(phases: Phases) -> Ints32:
     return np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
 
 
 def _nodes_of_links(
-    source: NDArray[np.int32],
-    link_target: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    links: NDArray[np.int32],
-) -> NDArray[np.int32]:
+    source: Ints32,
+    link_target: Ints32,
+    offsets: Ints,
+    links: Ints32,
+) -> Ints32:
     """Routes as nodes, ends included, from routes as links."""
     nodes = np.empty(links.size + source.size, np.int32)
     starts = offsets[:-1] + np.arange(source.size)
@@ -364,7 +361,7 @@ class _SplitPlaces:
     def __init__(self, problem: Problem, phases: Phases, cost: TransferWork) -> None:
         self._phases, self._uses = phases, resource_uses(problem, phases, cost)
         self._size = cost.size
-        self.transfer: NDArray[np.intp] = np.arange(phases.message.size)
+        self.transfer: Indices = np.arange(phases.message.size)
         self.phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
         before = problem.pattern.before
         self._whole = np.isin(phases.message, [] if before is None else before) | (cost.work <= 0)
@@ -413,13 +410,13 @@ class _SplitPlaces:
         self._keep(result.x[:count])
         return float(result.fun) * scale
 
-    def _places_at_lines(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _places_at_lines(self) -> tuple[Indices, Indices]:
         """(place, position in the uses of lines) for every line that a place loads."""
         starts = np.searchsorted(self._uses.transfer, np.arange(self._size.size + 1))
         offsets, at = take_rows(starts, self.transfer)
         return np.repeat(np.arange(self.transfer.size), np.diff(offsets)), at
 
-    def _keep(self, share: NDArray[np.float64]) -> None:
+    def _keep(self, share: Floats) -> None:
         used = share > 1e-9
         for n in np.flatnonzero(~used).tolist():
             self._take(int(self.transfer[n]), int(self.phase[n]), -1)
@@ -464,7 +461,7 @@ class _SplitPlaces:
         return regroup(_repeat(self._phases, transfer[kept], part[kept]), phase[kept])
 
 
-def _repeat(phases: Phases, transfer: NDArray[np.intp], part: NDArray[np.int64]) -> Phases:
+def _repeat(phases: Phases, transfer: Indices, part: Ints) -> Phases:
     """Transfers `transfer[k]` of `phases`, with `part[k]` bytes and their routes.
 
     In which phase is still open.
@@ -478,7 +475,7 @@ def _repeat(phases: Phases, transfer: NDArray[np.intp], part: NDArray[np.int64])
 
 def _limited_uses(
     problem: Problem, phases: Phases, cost: TransferWork
-) -> tuple[list[NDArray[np.intp]], NDArray[np.int64]]:
+) -> tuple[list[Indices], Ints]:
     """(what each transfer takes of the limits, how much of each there is in a phase)."""
     limits, topology, routing = problem.limits, problem.machine.topology, problem.machine.routing
     source, target = (
@@ -486,7 +483,7 @@ def _limited_uses(
         for node in (problem.source_node, problem.target_node)
     )
     nodes = topology.nodes
-    taken: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
+    taken: list[tuple[Indices, Indices]] = []
     every = np.arange(source.size)
     if limits.send is not None:
         taken.append((every, source.astype(np.intp)))

@@ -52,10 +52,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import count_of
+from conset.base import Ints, Ints32, count_of
 from conset.machine import core_network
 from conset.methods.phases.complete_exchange.box import Box
 from conset.methods.phases.complete_exchange.chooser import choose_exchange
@@ -167,8 +166,8 @@ def _placed(problem: Problem, phases: Phases) -> Phases:
     rank[placement] = np.arange(placement.size)
     rest = placement.size - 1
     source, other = np.divmod(phases.message.astype(np.int64), rest)
-    start: NDArray[np.int64] = rank[source]
-    end: NDArray[np.int64] = rank[other + (other >= source)]
+    start: Ints = rank[source]
+    end: Ints = rank[other + (other >= source)]
     return Phases(phases.offsets, (start * rest + end - (end > start)).astype(np.int32))
 
 
@@ -199,7 +198,7 @@ def schedule_scott(problem: Problem) -> Phases:
     source, target = problem.source_node.astype(np.int64), problem.target_node.astype(np.int64)
     if problem.placement is None and source.size == message.size:
         return Phases(offsets, message)
-    phase: NDArray[np.int32] = np.empty(message.size, np.int32)
+    phase: Ints32 = np.empty(message.size, np.int32)
     phase[message] = np.repeat(np.arange(offsets.size - 1, dtype=np.int32), np.diff(offsets))
     return Phases.of(phase[source * (nodes - 1) + target - (target > source)])
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Floats, Ints, Ints32
 from conset.machine import core_network, core_widths, links_of_nodes, transfer_s, work_of
 from conset.methods.phases.problem import Phases, Problem
 from conset.schedule import order_of_transfers
@@ -26,7 +26,7 @@ NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
 
 def core_arguments(
     problem: Problem,
-) -> tuple[_core.Network, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], _core.Limits]:
+) -> tuple[_core.Network, Ints32, Ints32, Ints32, _core.Limits]:
     """(network, source node, target node, link widths, limits).
 
     Routes walked by the formula, 0 for no limit.
@@ -52,7 +52,7 @@ def core_resources(problem: Problem) -> _core.Resources:
     return _core.Resources(*core_arguments(problem), NO_OFFSETS, NO_LINKS)
 
 
-def core_order(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def core_order(problem: Problem) -> tuple[Ints32, Ints32]:
     """(first, second): message `first[k]` ends before message `second[k]` starts.
 
     Both empty without an order.
@@ -86,10 +86,10 @@ class Timing:
     """
 
     lines: _core.TimeLines
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    duration: NDArray[np.float64]
+    source: Ints32
+    target: Ints32
+    offsets: Ints
+    duration: Floats
 
 
 def time_lines(

@@ -34,9 +34,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Floats, Ints32
 from conset.machine import synchronization_s, transfer_s, work_of
 from conset.methods.phases.core import core_order, core_resources
 from conset.methods.phases.problem import Phases, Problem
@@ -90,7 +90,7 @@ def temperatures(messages: int) -> tuple[float, float]:
     return hot, min(COLD, hot / 20)
 
 
-def lengths(problem: Problem) -> NDArray[np.float64]:
+def lengths(problem: Problem) -> Floats:
     """shape=(messages), float64 [s]: what each message takes alone, 0 inside a node."""
     machine = problem.machine
     work = work_of(machine, machine.costs_for("decreasing"), "barrier")
@@ -103,12 +103,12 @@ def opening_s(problem: Problem) -> float:
     return synchronization_s(problem.machine, costs) + costs.setup_s
 
 
-def total_length(phase: NDArray[np.int32], duration: NDArray[np.float64], opening: float) -> float:
+def total_length(phase: Ints32, duration: Floats, opening: float) -> float:
     """The sum over phases of `opening` and the longest duration [s]."""
     return _core.phases_length(phase, duration, opening)
 
 
-def _entries(problem: Problem, phase: NDArray[np.int32]) -> int:
+def _entries(problem: Problem, phase: Ints32) -> int:
     """Entries of the annealing's state at most: who holds what in which phase."""
     limits = problem.limits
     topology = problem.machine.topology

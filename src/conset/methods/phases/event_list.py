@@ -66,10 +66,9 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import unknown_name
+from conset.base import Floats, Ints32, unknown_name
 from conset.methods.phases.core import (
     NO_LINKS,
     NO_OFFSETS,
@@ -132,7 +131,7 @@ def schedule_event_list(problem: Problem) -> Phases:
     )
 
 
-def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
+def _rounds(problem: Problem) -> Iterator[Ints32]:
     """Phases of cheap methods, as phase of each message."""
     network, source, target, width, _ = core_arguments(problem)
     if problem.pattern.before is None:
@@ -145,7 +144,7 @@ def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
     yield _core.first_fit(resources, longest_first, first, second)
 
 
-def _in_order(timing: Timing, order: NDArray[np.int32]) -> NDArray[np.float64]:
+def _in_order(timing: Timing, order: Ints32) -> Floats:
     return np.stack(_core.time_in_order(timing.lines, order, timing.offsets), axis=1)
 
 
@@ -156,7 +155,7 @@ def time_event_list(
     serial: bool | None = None,
     restarts: int | None = None,
     method: str = "",
-) -> NDArray[np.float64]:
+) -> Floats:
     """shape=(transfers, 2), float64 [s].
 
     Start and end of every transfer, counted from the start of its phase.
@@ -185,7 +184,7 @@ def time_event_list(
 
 def time_as(
     problem: Problem, phases: Phases, *, serial: bool | None = None, method: str = ""
-) -> NDArray[np.float64]:
+) -> Floats:
     """shape=(transfers, 2), float64 [s].
 
     Start and end of every transfer, counted from the start of its phase.
@@ -208,7 +207,7 @@ class Timetabler(Protocol):
 
     def __call__(
         self, problem: Problem, phases: Phases, *, serial: bool | None = None, method: str = ""
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """shape=(transfers, 2), float64 [s]."""
 
 

@@ -34,9 +34,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Ints32
 from conset.methods.phases.core import core_order, core_resources
 from conset.methods.phases.problem import Phases, Problem
 
@@ -69,7 +69,7 @@ def schedule_first_fit(problem: Problem) -> Phases:
     return replace(Phases.of(best), stopped_early=_core.should_stop(True))
 
 
-def _order_by_phases(phase: NDArray[np.int32], sweep: int, seed: int) -> NDArray[np.int32]:
+def _order_by_phases(phase: Ints32, sweep: int, seed: int) -> Ints32:
     """shape=(messages), int32.
 
     Messages phase by phase, the phases last first, largest first or shuffled in turn.

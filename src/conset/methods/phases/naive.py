@@ -21,8 +21,8 @@ Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iP
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Ints32
 from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
 from conset.pattern import find_cycle
 from conset.schedule import depths, order_messages
@@ -51,7 +51,7 @@ def _refuse_posting(problem: Problem) -> str | None:
     )
 
 
-def _pairs(problem: Problem) -> NDArray[np.int32]:
+def _pairs(problem: Problem) -> Ints32:
     """shape=(pairs, 2): which message stands before which.
 
     In lists that are given, neighbours too.
@@ -67,7 +67,7 @@ def _pairs(problem: Problem) -> NDArray[np.int32]:
     return np.concatenate([pairs, np.stack([one[same], other[same]], axis=1)])
 
 
-def _listed(problem: Problem) -> NDArray[np.int32]:
+def _listed(problem: Problem) -> Ints32:
     """shape=(messages), int32: the messages as they are posted, whatever their order.
 
     Raises:

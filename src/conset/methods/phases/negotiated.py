@@ -73,17 +73,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, take_rows
+from conset.base import InputError, Ints, Ints32, take_rows
 from conset.machine import Limits, Topology, core_network, core_widths, route_nodes, usable_ends
 from conset.methods.phases.core import core_order
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.pairwise_exchange import applies_lp, schedule_lp
 from conset.methods.phases.problem import Phases, Problem, Routes, require
 
-Limit = int | Sequence[int] | NDArray[np.int32] | None
+Limit = int | Sequence[int] | Ints32 | None
 """How much a slot may hold: one number for all slots, one for each, or None for no limit."""
 
 
@@ -144,12 +143,12 @@ class Assignment:
             `route_nodes[route_offsets[m] : route_offsets[m + 1]]`.
     """
 
-    slot: NDArray[np.int32]
+    slot: Ints32
     excess: int
     sweeps: int
     work: int
-    route_offsets: NDArray[np.int64] | None = None
-    route_nodes: NDArray[np.int32] | None = None
+    route_offsets: Ints | None = None
+    route_nodes: Ints32 | None = None
 
     @property
     def complete(self) -> bool:
@@ -157,7 +156,7 @@ class Assignment:
         return self.excess == 0
 
     @property
-    def routes(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def routes(self) -> tuple[Ints, Ints32]:
         """(route_offsets, route_nodes) of free routes.
 
         Raises:
@@ -243,7 +242,7 @@ def _slot_limits(slots: int, **limits: Limit) -> _core.SlotLimits:
     return _core.SlotLimits(**{word: _per_slot(limit, slots) for word, limit in limits.items()})
 
 
-def _per_slot(limit: Limit, slots: int) -> NDArray[np.int32]:
+def _per_slot(limit: Limit, slots: int) -> Ints32:
     if limit is None:
         return np.zeros(0, np.int32)
     values = np.atleast_1d(np.asarray(limit, np.int32))
@@ -377,7 +376,7 @@ class _Search:
         return fewest_slots(least, most, attempt, pressure.sweeps)
 
 
-def _with_routes(phases: Phases, offsets: NDArray[np.int64], nodes: NDArray[np.int32]) -> Phases:
+def _with_routes(phases: Phases, offsets: Ints, nodes: Ints32) -> Phases:
     """`phases` with the routes of messages put in the order of transfers."""
     begin, stops = take_rows(offsets, phases.message)
     return replace(phases, route_offsets=begin, route_nodes=nodes[stops])

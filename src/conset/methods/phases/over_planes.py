@@ -42,12 +42,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Bools, Ints, Ints32
 from conset.machine import Planes, base_routing, plane_routes, planes_of, route_links
 from conset.methods.phases.problem import Method, Phases, Problem
-
-Ints = NDArray[np.int64]
 
 MAX_COUNTS = 2**28
 """Links · planes · phases that are counted at once; more phases are split in blocks."""
@@ -128,7 +126,7 @@ class _Hops:
         return position, self.link[along]
 
 
-def _hops(problem: Problem, message: NDArray[np.int32]) -> _Hops:
+def _hops(problem: Problem, message: Ints32) -> _Hops:
     topology, routing = problem.machine.topology, problem.machine.routing
     offsets, link = route_links(
         topology, routing, problem.source_node[message], problem.target_node[message]
@@ -138,7 +136,7 @@ def _hops(problem: Problem, message: NDArray[np.int32]) -> _Hops:
 
 def split_phases(
     inside: Problem, phases: Phases, planes: Planes, limit: int | None
-) -> tuple[Ints, NDArray[np.bool_]]:
+) -> tuple[Ints, Bools]:
     """(plane, left) of each transfer.
 
     The plane it takes, and whether there is none for it that keeps `limit`.
@@ -173,14 +171,12 @@ def split_phases(
     return plane, left
 
 
-def _add(
-    load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, plane: Ints, step: int
-) -> None:
+def _add(load: Ints32, hops: _Hops, transfers: Ints, phase: Ints, plane: Ints, step: int) -> None:
     position, link = hops.of(transfers)
     np.add.at(load, (phase[position], plane[position], link), step)
 
 
-def _two_sides(hops: _Hops, where: Ints, phase: Ints, slots: int) -> tuple[Ints, NDArray[np.bool_]]:
+def _two_sides(hops: _Hops, where: Ints, phase: Ints, slots: int) -> tuple[Ints, Bools]:
     """(plane, whether that is settled).
 
     Sides of the parts of the conflict graph that are bipartite.
@@ -203,12 +199,12 @@ def _two_sides(hops: _Hops, where: Ints, phase: Ints, slots: int) -> tuple[Ints,
 
 
 def _spread(
-    load: NDArray[np.int32],
+    load: Ints32,
     hops: _Hops,
     where: Ints,
     phase: Ints,
     plane: Ints,
-    free: NDArray[np.bool_],
+    free: Bools,
 ) -> None:
     """Gives the free transfers planes, each phase's longest first, all phases together."""
     candidates = np.flatnonzero(free)
@@ -225,9 +221,7 @@ def _spread(
         _add(load, hops, where[chosen], phase[chosen], plane[chosen], 1)
 
 
-def _emptiest(
-    load: NDArray[np.int32], hops: _Hops, transfers: Ints, phase: Ints, otherwise: Ints
-) -> Ints:
+def _emptiest(load: Ints32, hops: _Hops, transfers: Ints, phase: Ints, otherwise: Ints) -> Ints:
     """The plane whose fullest link on the way is least full, then the one with least on the way."""
     position, link = hops.of(transfers)
     on_way = np.diff(hops.offsets)[transfers] > 0
@@ -243,9 +237,7 @@ def _emptiest(
     return result
 
 
-def _mended(
-    load: NDArray[np.int32], hops: _Hops, where: Ints, phase: Ints, plane: Ints, room: int
-) -> NDArray[np.bool_]:
+def _mended(load: Ints32, hops: _Hops, where: Ints, phase: Ints, plane: Ints, room: int) -> Bools:
     """Moves transfers off overfull links while it helps.
 
     (which must leave): taken out of `load`, last ones first.
@@ -279,7 +271,7 @@ def _moved(
     inside: Problem,
     phases: Phases,
     plane: Ints,
-    left: NDArray[np.bool_],
+    left: Bools,
     planes: Planes,
     problem: Problem,
 ) -> tuple[Phases, Ints]:
@@ -322,7 +314,7 @@ def _moved(
     return _regrouped(phases, phase, plane)
 
 
-def _apart(phases: Phases, plane: Ints, left: NDArray[np.bool_]) -> tuple[Phases, Ints]:
+def _apart(phases: Phases, plane: Ints, left: Bools) -> tuple[Phases, Ints]:
     """What left its phase in phases of its own right behind it, one transfer each.
 
     Keeps any order.

@@ -80,8 +80,8 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Ints, Ints32
 from conset.machine import Limits, Topology
 from conset.methods.phases.problem import (
     Phases,
@@ -194,7 +194,7 @@ def _refuse_sides(problem: Problem) -> str | None:
     return None
 
 
-def pex_contention(sides: Sequence[int]) -> NDArray[np.int64]:
+def pex_contention(sides: Sequence[int]) -> Ints:
     """shape=(p - 1): entry i - 1 is f(i) of PEX on a mesh of `sides`, all powers of two."""
     step = np.arange(1, prod(sides), dtype=np.int64)
     largest = np.zeros_like(step)
@@ -206,7 +206,7 @@ def pex_contention(sides: Sequence[int]) -> NDArray[np.int64]:
     return np.int64(1) << exponent.astype(np.int64)
 
 
-def gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
+def gen_contention(rows: int, columns: int) -> Ints:
     """Entry i - 1 is f(i) of GEN on a mesh of `rows` × `columns`, exact for any sides.
 
     shape=(p - 1).
@@ -214,11 +214,11 @@ def gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
     k, j = np.divmod(np.arange(1, rows * columns, dtype=np.int64), columns)
     wrapped = np.minimum(k + 1, rows - k - 1)
     vertical = np.maximum(np.minimum(k, rows - k), np.where(j == 0, 0, wrapped))
-    load: NDArray[np.int64] = np.maximum(np.minimum(j, columns - j), vertical)
+    load: Ints = np.maximum(np.minimum(j, columns - j), vertical)
     return load
 
 
-def text_gen_contention(rows: int, columns: int) -> NDArray[np.int64]:
+def text_gen_contention(rows: int, columns: int) -> Ints:
     """shape=(p - 1): GEN's f(i) as the text prints it, with whole divisions.
 
     An upper bound of the contention.
@@ -273,7 +273,7 @@ def _refuse_links(problem: Problem) -> str | None:
     )
 
 
-def _is_linear(placement: NDArray[np.int32]) -> bool:
+def _is_linear(placement: Ints32) -> bool:
     """Whether node(i) = node(0) XOR the sum of one constant for each bit of i."""
     rank = np.arange(placement.size, dtype=np.int32)
     expected = np.full(placement.size, placement[0])

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from conset import _core
-from conset.base import InputError, ValueObject, frozen, frozen_ints
+from conset.base import Floats, InputError, Ints, Ints32, ValueObject, frozen, frozen_ints
 from conset.machine import Limits, Machine, Topology
 from conset.pattern import Pattern
 
@@ -71,19 +71,19 @@ class Problem:
     pattern: Pattern
     machine: Machine
     limits: Limits
-    placement: NDArray[np.int32] | None = None
+    placement: Ints32 | None = None
     search: SearchOptions = field(default_factory=SearchOptions)
-    min_bandwidth: NDArray[np.float64] | None = None
-    max_latency: NDArray[np.float64] | None = None
+    min_bandwidth: Floats | None = None
+    max_latency: Floats | None = None
 
     @cached_property
-    def source_node(self) -> NDArray[np.int32]:
+    def source_node(self) -> Ints32:
         """shape=(messages), int32: the node message `m` leaves."""
         source = self.pattern.source
         return source if self.placement is None else frozen(self.placement[source])
 
     @cached_property
-    def target_node(self) -> NDArray[np.int32]:
+    def target_node(self) -> Ints32:
         """shape=(messages), int32: the node message `m` enters."""
         target = self.pattern.target
         return target if self.placement is None else frozen(self.placement[target])
@@ -112,13 +112,13 @@ class Phases(ValueObject):
             another one.
     """
 
-    offsets: NDArray[np.int64]
-    message: NDArray[np.int32]
-    parts: NDArray[np.int64] | None = None
-    route_offsets: NDArray[np.int64] | None = None
-    route_nodes: NDArray[np.int32] | None = None
-    timetable: NDArray[np.float64] | None = None
-    channels: NDArray[np.int32] | None = None
+    offsets: Ints
+    message: Ints32
+    parts: Ints | None = None
+    route_offsets: Ints | None = None
+    route_nodes: Ints32 | None = None
+    timetable: Floats | None = None
+    channels: Ints32 | None = None
     stopped_early: bool = False
     note: str = ""
 
@@ -126,7 +126,7 @@ class Phases(ValueObject):
         self._freeze()
 
     @staticmethod
-    def of(phase: ArrayLike, order: NDArray[np.int32] | None = None) -> Phases:
+    def of(phase: ArrayLike, order: Ints32 | None = None) -> Phases:
         """Phases from the phase of each message.
 
         Empty phases vanish, messages stay in index order within a phase.

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     InputError,
+    Ints32,
     UsageError,
     count_of,
     frozen_ints,
@@ -35,7 +35,7 @@ from conset.methods.placements.site import (
 )
 from conset.pattern import Pattern
 
-PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
+PLACEMENTS: dict[str, Callable[[PlacementProblem], Ints32 | None]] = {
     "identity": place_identity,
     "gray": place_gray,
     "random": place_random,
@@ -71,7 +71,7 @@ def place(
     ranks_per_node: int = 1,
     seed: int = 0,
     effort: int = 1,
-) -> NDArray[np.int32] | None:
+) -> Ints32 | None:
     """shape=(ranks), int32: the node of each rank; None where rank r is on node r.
 
     Args:
@@ -107,13 +107,13 @@ def candidates(
     ranks_per_node: int = 1,
     seed: int = 0,
     effort: int = 1,
-) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
+) -> Iterator[tuple[str, Ints32 | None]]:
     """(name, placement) of all that `auto` chooses from, the identity first, equal ones once.
 
     Arguments as `place`.
     """
     problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
-    seen: list[NDArray[np.int32]] = []
+    seen: list[Ints32] = []
     for name in ("identity", *TRIED):
         try:
             placement = PLACEMENTS[name](problem)
@@ -150,9 +150,7 @@ def _placement_problem(
     )
 
 
-def read_placement(
-    path: Path, ranks: int, topology: Topology, ranks_per_node: int
-) -> NDArray[np.int32]:
+def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> Ints32:
     """shape=(ranks), int32: the node of each rank as a file says.
 
     Raises:
@@ -179,7 +177,7 @@ def read_placement(
             raise InputError(
                 f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}"
             )
-    placement: NDArray[np.int32] = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
+    placement: Ints32 = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
     return placement
 
 

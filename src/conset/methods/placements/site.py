@@ -54,10 +54,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, frozen
+from conset.base import Floats, InputError, Ints, Ints32, frozen
 from conset.machine import Routing, Topology, core_network, route_hops
 from conset.pattern import Pattern
 
@@ -74,9 +73,9 @@ class Neighbours(NamedTuple):
     `neighbour[offsets[r] : offsets[r + 1]]`.
     """
 
-    offsets: NDArray[np.int64]
-    neighbour: NDArray[np.int32]
-    weight: NDArray[np.float64]
+    offsets: Ints
+    neighbour: Ints32
+    weight: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +115,11 @@ class PlacementProblem:
             full and pattern.messages == pattern.ranks * (pattern.ranks - 1) and pattern.equal_sizes
         )
 
-    def node_of(self, placement: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    def node_of(self, placement: Ints32 | None) -> Ints32:
         """shape=(ranks), int32: the node of each rank, written out."""
         return np.arange(self.pattern.ranks, dtype=np.int32) if placement is None else placement
 
-    def cost(self, placement: NDArray[np.int32] | None, weight: Weight) -> float:
+    def cost(self, placement: Ints32 | None, weight: Weight) -> float:
         """The sum over messages of weight × (hops + 1), 0 for those inside a node.
 
         With weight 1 the channels taken.
@@ -138,7 +137,7 @@ class PlacementProblem:
             else distance @ self.pattern.size.astype(np.float64)
         )
 
-    def weights(self, weight: Weight) -> NDArray[np.float64]:
+    def weights(self, weight: Weight) -> Floats:
         """shape=(messages): what each message weighs."""
         if weight == "messages":
             return np.ones(self.pattern.messages)
@@ -174,9 +173,9 @@ class PlacementProblem:
 
 def _rows(
     ranks: int,
-    first: NDArray[np.int64] | NDArray[np.int32],
-    second: NDArray[np.int64] | NDArray[np.int32],
-    weight: NDArray[np.float64],
+    first: Ints | Ints32,
+    second: Ints | Ints32,
+    weight: Floats,
 ) -> Neighbours:
     offsets = np.searchsorted(first, np.arange(ranks + 1)).astype(np.int64)
     return Neighbours(
@@ -184,14 +183,14 @@ def _rows(
     )
 
 
-def place_identity(problem: PlacementProblem) -> NDArray[np.int32] | None:
+def place_identity(problem: PlacementProblem) -> Ints32 | None:
     """Rank r on node r // ranks_per_node."""
     if problem.ranks_per_node == 1:
         return None
     return frozen((np.arange(problem.pattern.ranks) // problem.ranks_per_node).astype(np.int32))
 
 
-def place_gray(problem: PlacementProblem) -> NDArray[np.int32]:
+def place_gray(problem: PlacementProblem) -> Ints32:
     """On each axis, position x holds the code x ^ (x >> 1).
 
     Partners that differ in one bit come near each other.
@@ -219,7 +218,7 @@ def place_gray(problem: PlacementProblem) -> NDArray[np.int32]:
     return frozen(node_of[np.arange(problem.pattern.ranks) // problem.ranks_per_node])
 
 
-def place_random(problem: PlacementProblem) -> NDArray[np.int32]:
+def place_random(problem: PlacementProblem) -> Ints32:
     """Ranks on places drawn without repetition; the same seed gives the same nodes."""
     places = np.repeat(
         np.arange(problem.topology.endpoints, dtype=np.int32), problem.ranks_per_node
@@ -229,19 +228,14 @@ def place_random(problem: PlacementProblem) -> NDArray[np.int32]:
     )
 
 
-Ints = NDArray[np.int32]
-
-
-def place_bisection(
-    problem: PlacementProblem, weight: Weight = "bytes"
-) -> NDArray[np.int32] | None:
+def place_bisection(problem: PlacementProblem, weight: Weight = "bytes") -> Ints32 | None:
     """Ranks by recursive bisection of network and pattern.
 
     As they are numbered where no placement is better.
     """
     if problem.is_symmetric or problem.pattern.messages == 0:
         return place_identity(problem)
-    node: Ints = _core.bisect_placement(
+    node: Ints32 = _core.bisect_placement(
         problem.network,
         _core.PatternGraph(*problem.both_ways(weight)),
         _core.NetworkCuts(*cut_network(problem)),
@@ -251,7 +245,7 @@ def place_bisection(
     return frozen(node)
 
 
-def cut_network(problem: PlacementProblem) -> tuple[Ints, Ints, Ints, Ints]:
+def cut_network(problem: PlacementProblem) -> tuple[Ints32, Ints32, Ints32, Ints32]:
     """(order, low, middle, high): part k is `order[low[k] : high[k]]`, cut at `middle[k]`.
 
     Larger parts come first.
@@ -273,7 +267,7 @@ def cut_network(problem: PlacementProblem) -> tuple[Ints, Ints, Ints, Ints]:
     return order, low, middle, high
 
 
-def _cut(problem: PlacementProblem, nodes: Ints) -> tuple[Ints, int]:
+def _cut(problem: PlacementProblem, nodes: Ints32) -> tuple[Ints32, int]:
     """(the nodes of both halves, how many are in the first)."""
     topology = problem.topology
     if topology.kind == "crossbar":
@@ -288,13 +282,13 @@ def _cut(problem: PlacementProblem, nodes: Ints) -> tuple[Ints, int]:
     return nodes[np.argsort(at, kind="stable")], first
 
 
-def _nearer(problem: PlacementProblem, nodes: Ints) -> Ints:
+def _nearer(problem: PlacementProblem, nodes: Ints32) -> Ints32:
     """Below 0 for nodes nearer to the one, above for nodes nearer to the other of two.
 
     The two lie far apart.
     """
 
-    def hops(node: np.int32) -> Ints:
+    def hops(node: np.int32) -> Ints32:
         return route_hops(problem.topology, problem.routing, np.full_like(nodes, node), nodes)
 
     one = nodes[np.argmax(hops(nodes[0]))]
@@ -311,9 +305,7 @@ SWAPS_OF_PLACES = 750
 NO_NEIGHBOURS = Neighbours(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float64))
 
 
-def place_annealed(
-    problem: PlacementProblem, weight: Weight = "messages"
-) -> NDArray[np.int32] | None:
+def place_annealed(problem: PlacementProblem, weight: Weight = "messages") -> Ints32 | None:
     """Ranks annealed for few hops; as they are numbered where no placement is better."""
     if problem.is_symmetric or problem.pattern.messages == 0:
         return place_identity(problem)
@@ -329,7 +321,7 @@ def place_annealed(
     lookups = 4 * (out.neighbour.size + into.neighbour.size) / problem.pattern.ranks + 8
     places = problem.topology.endpoints * problem.ranks_per_node
     steps = problem.effort * int(min(SWAPS, LOOKUPS / lookups, SWAPS_OF_PLACES * places**2))
-    node: NDArray[np.int32] = _core.anneal_placement(
+    node: Ints32 = _core.anneal_placement(
         problem.network,
         _core.PatternGraph(*out),
         _core.PatternGraph(*into),
@@ -341,6 +333,6 @@ def place_annealed(
     return frozen(node)
 
 
-def place_annealed_bytes(problem: PlacementProblem) -> NDArray[np.int32] | None:
+def place_annealed_bytes(problem: PlacementProblem) -> Ints32 | None:
     """As `place_annealed`, messages weighed by their bytes."""
     return place_annealed(problem, "bytes")

@@ -19,10 +19,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, count_of, format_size, format_time
+from conset.base import (
+    Bools,
+    Floats,
+    Indices,
+    InputError,
+    Ints,
+    Ints32,
+    count_of,
+    format_size,
+    format_time,
+)
 from conset.machine import (
     Costs,
     Machine,
@@ -133,17 +142,17 @@ class Busy(NamedTuple):
         setups: int64: set-ups in `time`.
     """
 
-    time: NDArray[np.float64]
-    kind: NDArray[np.int32]
-    at: NDArray[np.int64]
-    setups: NDArray[np.int64]
+    time: Floats
+    kind: Ints32
+    at: Ints
+    setups: Ints
 
     def or_later(
         self,
-        time: NDArray[np.float64],
+        time: Floats,
         kind: str,
-        index: NDArray[np.int64] | int = 0,
-        setups: NDArray[np.int64] | int = 0,
+        index: Ints | int = 0,
+        setups: Ints | int = 0,
     ) -> Busy:
         """`time` of resources of another kind, wherever it is later."""
         later = time > self.time * (1 + ROUNDING)
@@ -156,7 +165,7 @@ class Busy(NamedTuple):
 
 
 def _busy(
-    schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.int64], *, latest_ends: bool
+    schedule: Schedule, costs: Costs, policy: Sync, batches: Ints, *, latest_ends: bool
 ) -> Busy:
     """The busiest resource, the ranks that wait for each other, and the orders.
 
@@ -198,14 +207,14 @@ def _busy(
     return busy
 
 
-def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]:
+def _opened(schedule: Schedule, batches: Ints) -> Ints:
     """shape=(phases), int64: phases with transfers from the start of a phase's batch on."""
     full = np.append(0, np.cumsum(np.diff(schedule.phase_offsets) > 0))
     return np.asarray(full[1:] - np.repeat(full[batches[:-1]], np.diff(batches)))
 
 
 def _transfers(
-    schedule: Schedule, rows: NDArray[np.intp] | None = None, *, copies: bool = True
+    schedule: Schedule, rows: Indices | None = None, *, copies: bool = True
 ) -> tuple[_core.Transfers, _core.Ranks]:
     """The transfers of a schedule, and the ranks at their ends.
 
@@ -238,7 +247,7 @@ def _transfers(
 def _batches(
     schedule: Schedule,
     given: _core.MessageCosts,
-    batches: NDArray[np.int64],
+    batches: Ints,
     *,
     phase_by_phase: bool,
     copies: bool = True,
@@ -248,7 +257,7 @@ def _batches(
 
 
 def _computation(
-    schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float
+    schedule: Schedule, costs: Costs, batches: Ints, time_s: float
 ) -> dict[str, float]:
     """What a computation beside the schedule adds.
 
@@ -275,11 +284,11 @@ def _computation(
 
 def _add_up(
     busy: Busy,
-    batches: NDArray[np.int64],
-    charged: NDArray[np.bool_],
+    batches: Ints,
+    charged: Bools,
     synchronization: float,
     setup: float,
-) -> tuple[NDArray[np.float64], dict[str, float]]:
+) -> tuple[Floats, dict[str, float]]:
     """(phase_s, terms) from the time of each batch.
 
     `charged` batches start with a synchronization.
@@ -315,7 +324,7 @@ def _formula(schedule: Schedule, policy: Sync) -> str:
     )
 
 
-def _witness(schedule: Schedule, busy: Busy, batches: NDArray[np.int64]) -> tuple[str, str]:
+def _witness(schedule: Schedule, busy: Busy, batches: Ints) -> tuple[str, str]:
     """(kind, description) of the resource that keeps the longest batch busy."""
     if schedule.phases == 0:
         return "nothing", "no messages"

@@ -58,8 +58,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Bools, Ints
 from conset.schedule import Kind, Sync
 
 
@@ -128,7 +128,7 @@ over resources of W(messages of the group), G = ⌈P / k⌉.
 POLICIES: dict[Kind, Policy] = {"none": NONE, "local": LOCAL, "ready": READY, "barrier": BARRIER}
 
 
-def batch_offsets(sync: Sync, phases: int) -> NDArray[np.int64]:
+def batch_offsets(sync: Sync, phases: int) -> Ints:
     """shape=(batches + 1), int64.
 
     Batch b is phases `offsets[b] … offsets[b + 1] - 1`, whose work adds up.
@@ -147,15 +147,13 @@ def formula_of(sync: Sync) -> str:
     )
 
 
-def synchronizations(
-    sync: Sync, phase_offsets: NDArray[np.int64], batches: NDArray[np.int64], first_barrier: bool
-) -> NDArray[np.bool_]:
+def synchronizations(sync: Sync, phase_offsets: Ints, batches: Ints, first_barrier: bool) -> Bools:
     """shape=(batches): whether a batch of phases starts with a barrier that is charged.
 
     A batch without messages has none, nor has the first one with messages unless the machine
     charges it.
     """
-    charged: NDArray[np.bool_] = np.diff(phase_offsets[batches]) > 0
+    charged: Bools = np.diff(phase_offsets[batches]) > 0
     if sync.kind != "barrier":
         charged[:] = False
     elif not first_barrier:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from conset.base import ValueObject
+from conset.base import Floats, ValueObject
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +31,7 @@ class Prediction(ValueObject):
 
     time_s: float
     sync: str
-    phase_s: NDArray[np.float64]
+    phase_s: Floats
     terms: dict[str, float]
     warnings: tuple[str, ...]
     formula: str

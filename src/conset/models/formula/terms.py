@@ -29,9 +29,9 @@ from itertools import pairwise
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Floats, Indices, Ints, Ints32
 from conset.machine import (
     Costs,
     Machine,
@@ -45,7 +45,7 @@ from conset.machine import (
 )
 from conset.schedule import Schedule, Sync, chosen_links, depths, order_of_transfers
 
-RankedTransfers = Callable[[NDArray[np.intp]], tuple[_core.Transfers, _core.Ranks]]
+RankedTransfers = Callable[[Indices], tuple[_core.Transfers, _core.Ranks]]
 """Transfers by their indices, with the ranks at their ends."""
 
 
@@ -114,9 +114,7 @@ def message_costs(
     )
 
 
-def chain_busy(
-    schedule: Schedule, costs: Costs, batches: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def chain_busy(schedule: Schedule, costs: Costs, batches: Ints) -> tuple[Floats, Ints]:
     """(time, last), shape=(phases).
 
     The longest chain up to each phase since its batch began [s], its last transfer.
@@ -160,9 +158,9 @@ def order_busy(
     schedule: Schedule,
     costs: Costs,
     sync: Sync,
-    batches: NDArray[np.int64],
+    batches: Ints,
     transfers: RankedTransfers,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints, Ints]:
     """(time, rank, set-ups), shape=(phases).
 
     When ranks have ended the waves up to each phase of a batch [s].
@@ -212,9 +210,7 @@ def order_busy(
     return time, rank, setups
 
 
-def _pairs(
-    schedule: Schedule, batches: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _pairs(schedule: Schedule, batches: Ints) -> tuple[Ints32, Ints32]:
     """Transfers of one batch that follow one another, in the order in which they are posted.
 
     (first, second).
@@ -231,10 +227,10 @@ def timetable_busy(
     schedule: Schedule,
     work: Work,
     half_duplex: bool,
-    batches: NDArray[np.int64],
+    batches: Ints,
     *,
     latest_ends: bool,
-) -> NDArray[np.float64]:
+) -> Floats:
     """shape=(phases), float64 [s].
 
     When all transfers up to each phase have ended, since its batch began.

@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, UsageError, counted
+from conset.base import Floats, InputError, Ints, UsageError, counted
 from conset.machine import Machine, core_network, route_hops
 from conset.models.flit import cycle_time, flits_of, lanes_of, run_flit
 from conset.models.load.traffic import Traffic
@@ -60,7 +59,7 @@ class LoadRun:
     Rates are flits per slot in and out.
     """
 
-    latency: NDArray[np.int64]
+    latency: Ints
     undelivered: int
     offered: float
     accepted: float
@@ -253,9 +252,7 @@ def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:
     ).astype(np.int64)
     links = _core.count_totals(core_network(topology, routing), source, target, rate).bytes
     into = np.bincount(target, rate, topology.nodes)
-    busiest: NDArray[np.float64] = np.array(
-        [links.max(initial=0), into.max(initial=0.0), draws], np.float64
-    )
+    busiest: Floats = np.array([links.max(initial=0), into.max(initial=0.0), draws], np.float64)
     return latency, float(draws / busiest.max())
 
 

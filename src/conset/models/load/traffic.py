@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, frozen_ints, parse_size
+from conset.base import Floats, InputError, Ints, Ints32, UsageError, frozen_ints, parse_size
 from conset.machine import Machine
 from conset.models.flit import flits_of
 from conset.pattern import Pattern, input_path, parse_pattern, split_options
@@ -24,7 +23,7 @@ UNIFORM = "random"
 With `degree=` it is a pattern of fixed partners.
 """
 
-Packets = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+Packets = tuple[Ints, Ints32, Ints32, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +43,9 @@ class Traffic:
 
     name: str
     nodes: int
-    offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
-    size: NDArray[np.int64]
+    offsets: Ints
+    target: Ints32
+    size: Ints
 
     def __post_init__(self) -> None:
         for name, dtype in (("offsets", np.int64), ("target", np.int32), ("size", np.int64)):
@@ -76,25 +75,25 @@ class Traffic:
         return Traffic(pattern.name, nodes, offsets, pattern.target, sizes)
 
     @cached_property
-    def senders(self) -> NDArray[np.int32]:
+    def senders(self) -> Ints32:
         """The nodes that send at all."""
         if not self.offsets.size:
             return np.arange(self.nodes, dtype=np.int32)
         return np.flatnonzero(np.diff(self.offsets)).astype(np.int32)
 
-    def mean(self, per_row: NDArray[np.int32]) -> np.float64:
+    def mean(self, per_row: Ints32) -> np.float64:
         """Mean over the senders' packets of a figure per row."""
         if not self.offsets.size:
             return np.float64(per_row[0])
         return np.float64(self._per_node(per_row)[self.senders].mean())
 
-    def _per_node(self, per_row: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _per_node(self, per_row: Ints32) -> Floats:
         """shape=(nodes): the mean over each node's rows; 0 where it has none."""
         count = np.diff(self.offsets)
         total = np.concatenate([[0], np.cumsum(per_row, dtype=np.int64)])
         return np.diff(total[self.offsets]) / np.maximum(count, 1)
 
-    def flits_per_packet(self, flit_B: int) -> NDArray[np.float64]:  # noqa: N803
+    def flits_per_packet(self, flit_B: int) -> Floats:  # noqa: N803
         """shape=(nodes): mean flits of a packet of each node; 0 for one that sends nothing."""
         flits = flits_of(self.size, flit_B)
         return (
@@ -103,7 +102,7 @@ class Traffic:
 
     def pairs(
         self,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[Ints32, Ints32, Ints, Floats]:
         """(source, target, size [B], share): every pair that may speak.
 
         A sender's shares add up to 1.

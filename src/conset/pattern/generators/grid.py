@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import count_of
+from conset.base import Ints, count_of
 from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import (
     Partners,
@@ -143,7 +143,7 @@ def generate_neighbor(setting: Setting) -> Partners:
     return partners_of_nodes(topology.endpoints, per_node, source, target)
 
 
-def _nearest_endpoints(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _nearest_endpoints(topology: Topology) -> tuple[Ints, Ints]:
     """Pairs of endpoints: breadth first from each one until a level holds other endpoints."""
     start = np.searchsorted(topology.link_source, np.arange(topology.nodes + 1))
     after = [topology.link_target[a:b].tolist() for a, b in pairwise(start)]

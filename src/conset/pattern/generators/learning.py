@@ -26,8 +26,8 @@ group of tokens; what is above it is dropped. W. Fedus et al., "Switch Transform
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats, Ints
 from conset.pattern.generators.partners import (
     Partners,
     Setting,
@@ -85,9 +85,7 @@ def generate_moe(
     return partners_of_volumes(ranks, source, target, size)
 
 
-def _popularity(
-    experts: int, skew: float, step: int, random: np.random.Generator
-) -> NDArray[np.float64]:
+def _popularity(experts: int, skew: float, step: int, random: np.random.Generator) -> Floats:
     """shape=(experts): the weight of each expert at a step."""
     order = random.permutation(experts)
     for one, other in random.integers(experts, size=(step, 2)).tolist():
@@ -97,9 +95,7 @@ def _popularity(
     return weight
 
 
-def _routed(
-    weight: NDArray[np.float64], tokens: int, top: int, random: np.random.Generator
-) -> NDArray[np.int64]:
+def _routed(weight: Floats, tokens: int, top: int, random: np.random.Generator) -> Ints:
     """shape=(tokens, top): distinct experts of each token, drawn by weight without replacement."""
     experts = weight.size
     if top == experts:
@@ -194,7 +190,7 @@ def generate_data_parallel(
     return _summed(ranks, members, gradients, way)
 
 
-def _summed(ranks: int, members: NDArray[np.int64], total: int, way: str) -> Partners:
+def _summed(ranks: int, members: Ints, total: int, way: str) -> Partners:
     """A sum over every row of `members`, each with `total` bytes.
 
     Blocks are as equal as whole bytes allow.

@@ -25,8 +25,8 @@ from itertools import product
 from math import ceil, prod, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats, Ints
 from conset.pattern.generators.partners import Partners, Setting, partners_of_volumes, require
 from conset.pattern.generators.random import generate_power_law
 
@@ -82,9 +82,7 @@ def generate_amr(
     return partners_of_volumes(ranks, source, target, size)
 
 
-def _refined(
-    sides: tuple[int, ...], levels: int, centre: NDArray[np.float64], radius: float
-) -> set[Block]:
+def _refined(sides: tuple[int, ...], levels: int, centre: Floats, radius: float) -> set[Block]:
     """The blocks after halving, level by level, those that the front crosses."""
     blocks: set[Block] = {(0, at) for at in product(*(range(side) for side in sides))}
     newest = list(blocks)
@@ -102,7 +100,7 @@ def _refined(
     return blocks
 
 
-def _crosses(block: Block, level: int, centre: NDArray[np.float64], radius: float) -> bool:
+def _crosses(block: Block, level: int, centre: Floats, radius: float) -> bool:
     """Whether the sphere has points inside and outside of a block's reach."""
     low = np.array(block[1]) / 2**level
     high = low + 1 / 2**level
@@ -191,9 +189,7 @@ def generate_partition(
     return partners_of_volumes(ranks, source, target, np.full(ghost.size, word, np.int64))
 
 
-def _owners(
-    graph: Partners, ranks: int, parts: str, random: np.random.Generator
-) -> NDArray[np.int64]:
+def _owners(graph: Partners, ranks: int, parts: str, random: np.random.Generator) -> Ints:
     """shape=(vertices): the rank of each."""
     count = graph.offsets.size - 1
     even = np.arange(count) * ranks // count

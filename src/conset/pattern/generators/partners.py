@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError
+from conset.base import MAX_SIZE_B, InputError, Ints, Ints32
 from conset.machine.network.topology import Topology
 
 MAX_MESSAGES = int(np.iinfo(np.int32).max)
@@ -45,10 +45,10 @@ class Partners:
         local_bytes: what ranks send to themselves where `size` is there [B].
     """
 
-    offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
+    offsets: Ints
+    target: Ints32
     local: int = 0
-    size: NDArray[np.int64] | None = None
+    size: Ints | None = None
     local_bytes: int = 0
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from math import isqrt, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Ints
 from conset.pattern.generators.grid import Grid, box_of
 from conset.pattern.generators.partners import (
     Partners,
@@ -149,7 +149,7 @@ def generate_fft(
     return partners_of_volumes(ranks, source.ravel(), target.ravel(), volume.ravel() * word)
 
 
-def _ranges(numbers: int, parts: int) -> NDArray[np.int64]:
+def _ranges(numbers: int, parts: int) -> Ints:
     return np.diff(np.arange(parts + 1, dtype=np.int64) * numbers // parts)
 
 

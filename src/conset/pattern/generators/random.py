@@ -45,6 +45,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base import Bools, Floats, Ints
 from conset.pattern.generators.partners import (
     Partners,
     Setting,
@@ -78,7 +79,7 @@ def generate_random(setting: Setting, *, degree: int) -> Partners:
     return partners_of_table(np.nonzero(free)[1].reshape(ranks, degree))
 
 
-def _permutation_outside(used: UsedPairs, random: np.random.Generator) -> NDArray[np.int64]:
+def _permutation_outside(used: UsedPairs, random: np.random.Generator) -> Ints:
     """shape=(ranks): a random permutation that avoids the own rank and everything taken."""
     ranks = used.table.shape[1]
     everybody = np.arange(ranks)
@@ -95,15 +96,11 @@ def _permutation_outside(used: UsedPairs, random: np.random.Generator) -> NDArra
     return permutation if not bad.size else _matching_outside(used, random)
 
 
-def _conflicts(
-    used: UsedPairs, rank: NDArray[np.int64], target: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _conflicts(used: UsedPairs, rank: Ints, target: Ints) -> Bools:
     return np.asarray((rank == target) | used(rank, target))
 
 
-def _disjoint_swaps(
-    bad: NDArray[np.int64], partner: NDArray[np.int64], ranks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _disjoint_swaps(bad: Ints, partner: Ints, ranks: int) -> tuple[Ints, Ints]:
     """The swaps (bad[k], partner[k]) in which no position occurs twice; at least one of them."""
     single = np.bincount(np.concatenate([bad, partner]), minlength=ranks)[partner] == 1
     if not single.any():
@@ -111,7 +108,7 @@ def _disjoint_swaps(
     return bad[single], partner[single]
 
 
-def _matching_outside(used: UsedPairs, random: np.random.Generator) -> NDArray[np.int64]:
+def _matching_outside(used: UsedPairs, random: np.random.Generator) -> Ints:
     """shape=(ranks): a perfect matching of ranks to free targets, on randomly renamed ranks."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -168,7 +165,7 @@ class UsedPairs:
         self.rounds = 0
         self._matrix = np.zeros((ranks, ranks), bool) if ranks <= _MATRIX_RANKS else None
 
-    def __call__(self, rank: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def __call__(self, rank: NDArray[np.integer], target: NDArray[np.integer]) -> Bools:
         """Shape of `rank`: whether `rank[k]` has `target[k]` already."""
         if self._matrix is not None:
             return np.asarray(self._matrix[rank, target])
@@ -184,7 +181,7 @@ class UsedPairs:
         if self._matrix is not None:
             self._matrix[np.arange(target.size), target] = True
 
-    def matrix(self) -> NDArray[np.bool_]:
+    def matrix(self) -> Bools:
         """shape=(ranks, ranks): row r marks what rank r has taken; a copy."""
         if self._matrix is not None:
             return self._matrix.copy()
@@ -221,9 +218,7 @@ def generate_power_law(setting: Setting, *, degree: int, alpha: float) -> Partne
     return partners_of_pairs(ranks, np.concatenate([one, other]), np.concatenate([other, one]))
 
 
-def _likely(
-    expected: NDArray[np.float64], random: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _likely(expected: Floats, random: np.random.Generator) -> tuple[Ints, Ints]:
     """The edges (i, j), i < j, among pairs with a probability above 1/2."""
     total = expected.sum()
     rank = np.arange(expected.size)
@@ -236,9 +231,7 @@ def _likely(
     return one[edge], other[edge]
 
 
-def _others(
-    expected: NDArray[np.float64], random: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _others(expected: Floats, random: np.random.Generator) -> tuple[Ints, Ints]:
     """The edges among all other pairs; some several times."""
     total = expected.sum()
     proposed = int(random.poisson(_RATE * total / 2))

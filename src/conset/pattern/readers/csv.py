@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     InputError,
+    Ints,
     UsageError,
     count_of,
     parse_size,
@@ -91,7 +91,7 @@ def _read_matrix(path: Path, text: str) -> Pattern:
     )
 
 
-def _integers(text: str) -> NDArray[np.int64] | None:
+def _integers(text: str) -> Ints | None:
     """The whole file as integers by the fast parser.
 
     None where it holds anything else, to be read word by word.

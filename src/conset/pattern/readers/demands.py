@@ -14,10 +14,10 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
+    Floats,
     InputError,
     UsageError,
     frozen,
@@ -34,7 +34,7 @@ from conset.pattern.readers.entries import ReadOptions, pattern_from_list, requi
 Parse = Callable[[str, str], float]
 
 
-def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
+def read_bandwidths(rate_or_file: str, pattern: Pattern) -> Floats:
     """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least; 0: nothing.
 
     Args:
@@ -49,7 +49,7 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
     return _read(rate_or_file, pattern, "min_bandwidth", "rate", parse_rate, 0.0)
 
 
-def read_latencies(time_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
+def read_latencies(time_or_file: str, pattern: Pattern) -> Floats:
     """shape=(messages), float64 [s]: what each message is to be guaranteed at most.
 
     Infinite: nothing.
@@ -66,7 +66,7 @@ def read_latencies(time_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
 
 def _read(
     value_or_file: str, pattern: Pattern, option: str, column: str, parse: Parse, nothing: float
-) -> NDArray[np.float64]:
+) -> Floats:
     path = Path(value_or_file)
     if path.suffix.lower() != ".csv":
         try:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError, UsageError
+from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError
 from conset.pattern.pattern import Pattern, find_cycle
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ class ReadOptions:
             raise UsageError(f"seed = {self.seed}: must be at least 0")
 
 
-def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np.int64]:
+def whole_bytes(values: Array, place: Callable[[int], str]) -> Ints:
     """`values` as whole bytes, shape and order kept.
 
     Args:
@@ -107,7 +106,7 @@ def require_ranks(ranks: int, where: str, *, options: Iterable[str] = ()) -> int
 
 
 def pattern_from_matrix(
-    matrix: NDArray[Any], place: Callable[[int, int], str], where: str, name: str
+    matrix: Array, place: Callable[[int, int], str], where: str, name: str
 ) -> Pattern:
     """A pattern from a dense matrix: row r, column c is what rank r sends to rank c [B].
 
@@ -133,9 +132,9 @@ def located(where: str, build: Callable[[], T]) -> T:
 
 
 def pattern_from_list(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    size: NDArray[np.int64],
+    source: Ints,
+    target: Ints,
+    size: Ints,
     before: list[tuple[int, int]],
     place: Callable[[int], str],
     where: str,
@@ -176,9 +175,9 @@ def pattern_from_list(
 
 def _check_order(
     before: list[tuple[int, int]],
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    size: NDArray[np.int64],
+    source: Ints,
+    target: Ints,
+    size: Ints,
     place: Callable[[int], str],
     where: str,
 ) -> None:

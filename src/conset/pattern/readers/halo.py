@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import Ints, distinct_ints
+from conset.base import Ints, Ints32, distinct_ints
 from conset.pattern.layout import Layout
 
 
@@ -102,9 +102,7 @@ def shared_layout(
     )
 
 
-def _messages(
-    source: Ints, target: Ints, ranks: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints]:
+def _messages(source: Ints, target: Ints, ranks: int) -> tuple[Ints32, Ints32, Ints]:
     """(source, target, offsets of their items) of the messages that items make.
 
     Items are sorted by source, then target.

@@ -14,12 +14,10 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, count_of, shortened
+from conset.base import Array, InputError, Ints, UsageError, count_of, shortened
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
@@ -128,7 +126,7 @@ def partition_matrix(path: Path, options: ReadOptions) -> Partition:
     return Partition(layout.pattern(path.name), layout)
 
 
-def graph_of_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], size: int) -> Graph:
+def graph_of_entries(rows: Ints, columns: Ints, size: int) -> Graph:
     """The graph of a square matrix: rows are joined where (i, j) or (j, i) is stored.
 
     The diagonal joins nothing.
@@ -143,8 +141,8 @@ def graph_of_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], size: 
 
 def halo_of_rows(
     path: Path,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    rows: Ints,
+    columns: Ints,
     size: int,
     ranks: int,
     word: int,
@@ -180,7 +178,7 @@ def halo_of_rows(
     )
 
 
-def _first_rows(path: Path, size: int, ranks: int) -> NDArray[np.int64]:
+def _first_rows(path: Path, size: int, ranks: int) -> Ints:
     """shape=(ranks + 1): where the rows of each rank begin."""
     if ranks > size:
         raise InputError(
@@ -193,7 +191,7 @@ def _first_rows(path: Path, size: int, ranks: int) -> NDArray[np.int64]:
 
 def _read_entries(
     path: Path,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None, tuple[int, ...]]:
+) -> tuple[Ints, Ints, Array | None, tuple[int, ...]]:
     """(rows, columns, values or None, shape) of all entries, from 0."""
     from scipy.io import mmread
 

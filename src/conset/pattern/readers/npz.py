@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, count_of, frozen_ints, read_archive
+from conset.base import Array, InputError, Ints, count_of, frozen_ints, read_archive
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,
@@ -67,11 +65,11 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
     )
 
 
-def _integers(path: Path, arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.int64]:
+def _integers(path: Path, arrays: dict[str, Array], key: str) -> Ints:
     return frozen_ints(arrays[key].ravel(), np.int64, f"{path}: {key}")
 
 
-def _order(path: Path, arrays: dict[str, NDArray[Any]], entries: int) -> list[tuple[int, int]]:
+def _order(path: Path, arrays: dict[str, Array], entries: int) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     if "before" in arrays and arrays["before"].size:
         before = _integers(path, arrays, "before")

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, MissingExtraError
+from conset.base import InputError, Ints, MissingExtraError
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.halo import ghost_layout, shared_layout
@@ -33,12 +32,12 @@ class Cells:
         numbers: int64, ascending: what the file calls each node, from 0; None: the same.
     """
 
-    offsets: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    corners: NDArray[np.int64]
+    offsets: Ints
+    nodes: Ints
+    corners: Ints
     common: int
-    weights: NDArray[np.int64] | None = None
-    numbers: NDArray[np.int64] | None = None
+    weights: Ints | None = None
+    numbers: Ints | None = None
 
     @property
     def count(self) -> int:
@@ -58,10 +57,10 @@ class Graph:
         edge_weights: shape of `neighbor`, int64; None: all equal.
     """
 
-    offsets: NDArray[np.int64]
-    neighbor: NDArray[np.int64]
-    weights: NDArray[np.int64] | None = None
-    edge_weights: NDArray[np.int64] | None = None
+    offsets: Ints
+    neighbor: Ints
+    weights: Ints | None = None
+    edge_weights: Ints | None = None
 
     @property
     def count(self) -> int:
@@ -83,9 +82,7 @@ def partition_cells(
     return Partition(layout.pattern(name), layout)
 
 
-def halo_exchange(
-    cells: Cells, part: NDArray[np.int64], parts: int, word: int, name: str
-) -> Pattern:
+def halo_exchange(cells: Cells, part: Ints, parts: int, word: int, name: str) -> Pattern:
     """What parts that are given exchange: `part[c]` is the part of cell c.
 
     One word for every node that two have.
@@ -133,7 +130,7 @@ def dual_graph(cells: Cells) -> Graph:
     )
 
 
-def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[np.int64]:
+def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> Ints:
     """shape=(vertices), int64: the part of each vertex; k-way METIS, the same for the same seed.
 
     K-way may leave parts empty where there are few vertices a part; recursive bisection does not,
@@ -156,7 +153,7 @@ def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[
     return part
 
 
-def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArray[np.int64]:
+def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> Ints:
     try:
         import pymetis
     except ImportError:

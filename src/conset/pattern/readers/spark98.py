@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError
+from conset.base import InputError, Ints
 from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located
@@ -43,9 +42,9 @@ class _Pack:
         shared: (i, j) → the nodes of i that it shares with j, by their places in the list of i.
     """
 
-    nodes: list[NDArray[np.int64]]
-    elements: list[NDArray[np.int64]]
-    shared: dict[tuple[int, int], NDArray[np.int64]]
+    nodes: list[Ints]
+    elements: list[Ints]
+    shared: dict[tuple[int, int], Ints]
 
 
 def read_spark98(path: Path, options: ReadOptions) -> Pattern:
@@ -115,7 +114,7 @@ def partition_spark98(path: Path, options: ReadOptions) -> Partition:
     return Partition(layout.pattern(path.name), layout)
 
 
-def _offsets(rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _offsets(rows: list[Ints]) -> Ints:
     return np.cumsum([0, *(row.size for row in rows)], dtype=np.int64)
 
 
@@ -139,9 +138,7 @@ def _read_pack(path: Path) -> _Pack:
     return _Pack(numbers, own, shared)
 
 
-def _shared_nodes(
-    tokens: _Tokens, nodes: NDArray[np.int64]
-) -> dict[tuple[int, int], NDArray[np.int64]]:
+def _shared_nodes(tokens: _Tokens, nodes: Ints) -> dict[tuple[int, int], Ints]:
     """(i, j) → the nodes of i that it shares with j, by the lists of i."""
     parts = nodes.size
     shared = {}
@@ -156,7 +153,7 @@ def _shared_nodes(
     return shared
 
 
-def _check_shared(path: Path, shared: NDArray[np.int64], words: NDArray[np.int64]) -> None:
+def _check_shared(path: Path, shared: Ints, words: Ints) -> None:
     differ = np.argwhere(shared != shared.T)
     if differ.size:
         i, j = differ[0]
@@ -188,13 +185,13 @@ class _Tokens:
         self._numbers = np.array(words, np.float64)
         self._next = 0
 
-    def numbers(self, counts: NDArray[np.int64], stride: int, what: str) -> list[NDArray[np.int64]]:
+    def numbers(self, counts: Ints, stride: int, what: str) -> list[Ints]:
         """The first of every `stride` numbers, as lists of these lengths; the others may be any."""
         begin = self._next
         self.take(int(counts.sum()) * stride, what, whole=False)
         return np.split(self._whole(begin, self._next, stride, what), np.cumsum(counts)[:-1])
 
-    def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
+    def take(self, count: int, what: str, *, whole: bool = True) -> Ints:
         """shape=(count): the next numbers.
 
         Unless `whole` is off they must be whole and not negative.
@@ -208,7 +205,7 @@ class _Tokens:
         self._next += count
         return self._whole(begin, self._next, 1, what) if whole else np.zeros(0, np.int64)
 
-    def _whole(self, begin: int, end: int, stride: int, what: str) -> NDArray[np.int64]:
+    def _whole(self, begin: int, end: int, stride: int, what: str) -> Ints:
         """Every `stride`-th of these numbers, which must be whole and not negative."""
         block = self._numbers[begin:end:stride]
         wrong = np.flatnonzero(~((block >= 0) & (block < 2**53) & (block == np.floor(block))))

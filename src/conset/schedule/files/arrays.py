@@ -10,15 +10,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, frozen_ints, shown
+from conset.base import Array, Floats, InputError, Ints, frozen_ints, shown
 
 _INTS = (np.dtype(np.int32), np.dtype(np.int64))
-Offsets = NDArray[np.int64]
+Offsets = Ints
 
 
-def stored_ints(values: NDArray[Any], columns: int = 1) -> NDArray[Any]:
+def stored_ints(values: Array, columns: int = 1) -> Array:
     """`values`, checked to be int32 or int64 in one dimension, or in rows of `columns`.
 
     Raises:
@@ -32,7 +31,7 @@ def stored_ints(values: NDArray[Any], columns: int = 1) -> NDArray[Any]:
     return values
 
 
-def stored_floats(values: NDArray[Any], columns: int) -> NDArray[np.float64]:
+def stored_floats(values: Array, columns: int) -> Floats:
     """`values`, checked to be float64 in rows of `columns`.
 
     Raises:
@@ -45,7 +44,7 @@ def stored_floats(values: NDArray[Any], columns: int) -> NDArray[np.float64]:
     return values
 
 
-def numbers(values: Any) -> NDArray[Any]:
+def numbers(values: Any) -> Array:
     """A list or an array as an array of one dimension.
 
     Raises:
@@ -60,7 +59,7 @@ def numbers(values: Any) -> NDArray[Any]:
     return array
 
 
-def whole_numbers(values: Any, dtype: type[np.signedinteger[Any]], name: str) -> NDArray[Any]:
+def whole_numbers(values: Any, dtype: type[np.signedinteger[Any]], name: str) -> Array:
     """A list or an array as whole numbers of `dtype`.
 
     Raises:
@@ -69,7 +68,7 @@ def whole_numbers(values: Any, dtype: type[np.signedinteger[Any]], name: str) ->
     return frozen_ints(numbers(values), dtype, name)
 
 
-def finite_numbers(values: Any) -> NDArray[np.float64]:
+def finite_numbers(values: Any) -> Floats:
     """A list or an array as finite floating-point numbers.
 
     Raises:
@@ -84,7 +83,7 @@ def finite_numbers(values: Any) -> NDArray[np.float64]:
     return array
 
 
-def check_length(name: str, values: NDArray[Any] | None, required: int) -> None:
+def check_length(name: str, values: Array | None, required: int) -> None:
     """A column, where it is there, has so many values.
 
     Raises:
@@ -94,7 +93,7 @@ def check_length(name: str, values: NDArray[Any] | None, required: int) -> None:
         raise InputError(f"entry '{name}': {required} values required, given {len(values)}")
 
 
-def check_rising(name: str, offsets: NDArray[Any], end: int) -> None:
+def check_rising(name: str, offsets: Array, end: int) -> None:
     """Offsets rise from 0 to `end`.
 
     Raises:
@@ -104,7 +103,7 @@ def check_rising(name: str, offsets: NDArray[Any], end: int) -> None:
         raise InputError(f"entry '{name}': must rise from 0 to {end}")
 
 
-def check_within(name: str, values: NDArray[Any], low: int, below: int, on: str = "") -> None:
+def check_within(name: str, values: Array, low: int, below: int, on: str = "") -> None:
     """All values are from `low` on and below `below`; `on`: of what, in words.
 
     Raises:
@@ -126,7 +125,7 @@ def require_list(value: Any, place: str) -> list[Any]:
     return value
 
 
-def ints(values: Any, place: str) -> NDArray[np.int64]:
+def ints(values: Any, place: str) -> Ints:
     """A list of whole numbers within 64 bits.
 
     Raises:
@@ -145,7 +144,7 @@ def ints(values: Any, place: str) -> NDArray[np.int64]:
     raise AssertionError("a list of whole numbers that fit was refused")
 
 
-def int_rows(rows: Any, length: int, place: str) -> NDArray[np.int64]:
+def int_rows(rows: Any, length: int, place: str) -> Ints:
     """shape=(rows, length) of rows of whole numbers.
 
     Raises:
@@ -169,7 +168,7 @@ def _check_rows(rows: list[Any], length: int, place: str, what: str = "numbers")
             raise InputError(f"{place}[{k}]: {length} {what} required, given {len(row)}")
 
 
-def bundle_rows(bundles: Any, place: str) -> tuple[NDArray[np.int64], Offsets, NDArray[np.int64]]:
+def bundle_rows(bundles: Any, place: str) -> tuple[Ints, Offsets, Ints]:
     """(shape=(bundles, 3), shape=(bundles + 1).
 
     Offsets, shape=(parts, 3)) of rows of 3 numbers and a list of parts.
@@ -205,7 +204,7 @@ def _offsets_of(rows: list[Any]) -> Offsets:
     return offsets
 
 
-def phase_rows(phases: Any, length: int, place: str) -> tuple[Offsets, NDArray[np.int64]]:
+def phase_rows(phases: Any, length: int, place: str) -> tuple[Offsets, Ints]:
     """(shape=(phases + 1): offsets, shape=(rows, length)) of phases of rows.
 
     Raises:
@@ -233,7 +232,7 @@ def _same_shape(phases: Any, offsets: Offsets, place: str) -> list[Any]:
     return entries
 
 
-def route_lists(routes: Any, offsets: Offsets, place: str) -> tuple[Offsets, NDArray[np.int64]]:
+def route_lists(routes: Any, offsets: Offsets, place: str) -> tuple[Offsets, Ints]:
     """(shape=(transfers + 1).
 
     Offsets, what every stop has) of a list for each transfer of each phase.
@@ -254,7 +253,7 @@ def route_lists(routes: Any, offsets: Offsets, place: str) -> tuple[Offsets, NDA
     return _offsets_of(entries), stops
 
 
-def time_rows(phases: Any, offsets: Offsets, place: str) -> NDArray[np.float64]:
+def time_rows(phases: Any, offsets: Offsets, place: str) -> Floats:
     """shape=(transfers, 2), float64 [s]: a start and an end for each transfer of each phase.
 
     Raises:

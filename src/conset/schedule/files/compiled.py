@@ -13,9 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, UsageError, frozen_ints, require_replaceable
+from conset.base import (
+    Array,
+    Bools,
+    Floats,
+    InputError,
+    Ints,
+    Ints32,
+    UsageError,
+    frozen_ints,
+    require_replaceable,
+)
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -82,9 +91,7 @@ def to_schedule(document: Document) -> Schedule:
     )
 
 
-def _demands(
-    document: Document, name: str, what: str, index: NDArray[np.int32] | None
-) -> NDArray[np.float64] | None:
+def _demands(document: Document, name: str, what: str, index: Ints32 | None) -> Floats | None:
     """What the messages of the pattern are guaranteed, None in a list being infinite.
 
     `index` as of `_pattern_of`.
@@ -102,9 +109,7 @@ def _demands(
     return result
 
 
-def _whole(
-    values: IntArray | None, dtype: type[np.signedinteger[Any]], name: str
-) -> NDArray[Any] | None:
+def _whole(values: IntArray | None, dtype: type[np.signedinteger[Any]], name: str) -> Array | None:
     """A column that may be missing, in the type of its noun."""
     return None if values is None else frozen_ints(values, dtype, name)
 
@@ -147,7 +152,7 @@ def _check_placement(document: Document, machine: Machine) -> None:
 
 def pattern_of(
     document: Document | MessagesDocument, before: IntArray | None = None
-) -> tuple[Pattern, NDArray[np.int32] | None]:
+) -> tuple[Pattern, Ints32 | None]:
     """The pattern, and the index in it of each message of the file where the two differ.
 
     Raises:
@@ -179,9 +184,7 @@ def pattern_of(
     return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
 
 
-def _packed_of(
-    document: Document | MessagesDocument, index: NDArray[np.int32] | None
-) -> NDArray[np.bool_] | None:
+def _packed_of(document: Document | MessagesDocument, index: Ints32 | None) -> Bools | None:
     """shape=(messages): whether each message of the pattern is packed.
 
     `index` as of `_pattern_of`.
@@ -352,9 +355,6 @@ def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
     )
 
 
-Ints = NDArray[np.int64]
-
-
 def _bundles_of(paths: Paths, stage: int) -> BundlesDocument:
     """What a file says of the bundles of a stage."""
     bundles = paths.bundles(stage)
@@ -399,7 +399,7 @@ def _paths_of(messages: MessagesDocument, stages: Sequence[BundlesDocument]) -> 
 
 
 def _rows(
-    stage: int, bundles: BundlesDocument, pattern: Pattern, index: NDArray[np.int32] | None
+    stage: int, bundles: BundlesDocument, pattern: Pattern, index: Ints32 | None
 ) -> tuple[Ints, Ints, Ints]:
     """(message, first byte, byte after the last) of every part of a stage.
 
@@ -464,9 +464,7 @@ def _parts(
     return of[same], at[same], at[same + 1] - at[same], spans
 
 
-def _moved(
-    at: NDArray[np.int32], stage: int, bundles: BundlesDocument, begin: Ints, end: Ints
-) -> NDArray[np.int32]:
+def _moved(at: Ints32, stage: int, bundles: BundlesDocument, begin: Ints, end: Ints) -> Ints32:
     """Where the parts are after a stage."""
     length = end - begin
     row = np.repeat(np.arange(begin.size), length)

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
+    Array,
     ConsetError,
     InputError,
     UsageError,
@@ -136,13 +136,13 @@ def iter_json(d: Document) -> Iterator[str]:
     yield f',\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
 
 
-def _rows(columns: tuple[NDArray[Any], ...], low: int, high: int) -> str:
+def _rows(columns: tuple[Array, ...], low: int, high: int) -> str:
     """Rows `low … high - 1` as `[0,1,64], [0,2,64]`."""
     rows = np.stack([column[low:high] for column in columns], axis=1).tolist()
     return json.dumps(rows, separators=(",", ":"))[1:-1].replace("],[", "], [")
 
 
-def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
+def _lines(columns: tuple[Array, ...]) -> Iterator[str]:
     count = columns[0].size
     block = max(_BLOCK // _PER_LINE, 1) * _PER_LINE
     for low in range(0, count, block):
@@ -157,14 +157,14 @@ def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     yield "\n" if count else ""
 
 
-def iter_messages(ranks: int, name: str, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
+def iter_messages(ranks: int, name: str, columns: tuple[Array, ...]) -> Iterator[str]:
     """A pattern whose messages have no order, as in a schedule's file."""
     yield f'{{"ranks": {ranks}, "name": {json_text(name)}, "messages": ['
     yield from _lines(columns)
     yield '],\n"before": null}'
 
 
-def _phases(d: Document, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
+def _phases(d: Document, columns: tuple[Array, ...]) -> Iterator[str]:
     """One phase to the line, a long one in several pieces."""
     bounds = d.phase_offsets.tolist()
     for p, (low, high) in enumerate(pairwise(bounds)):
@@ -176,7 +176,7 @@ def _phases(d: Document, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     yield "\n" if len(bounds) > 1 else ""
 
 
-def _routes(d: Document, values: NDArray[Any]) -> Iterator[str]:
+def _routes(d: Document, values: Array) -> Iterator[str]:
     """What every stop of a route has, one phase to the line."""
     assert d.route_offsets is not None  # the caller looked
     bounds = d.phase_offsets.tolist()
@@ -253,7 +253,7 @@ def document_of_object(found: Any) -> Document:
     )
 
 
-def _npz_entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
+def _npz_entries(document: Document) -> Iterator[tuple[str, Array]]:
     head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
     head |= {"pattern_name": document.pattern_name, **optional_keys(document)}
     yield "header", header_entry(head)
@@ -263,7 +263,7 @@ def _npz_entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
             yield name, values if name == "timetable" else _narrow(values)
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+def _narrow(values: Array) -> Array:
     """int32 where all values fit, so that a file does not depend on how the arrays were held."""
     if values.dtype == np.int32:
         return values

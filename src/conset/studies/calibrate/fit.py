@@ -25,8 +25,8 @@ from math import exp, inf, log
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats
 from conset.machine import Costs, Machine, Steps, route_hops
 from conset.studies.calibrate.measurements import Measurements, flow_times
 from conset.studies.calibrate.probes import SMALLEST_B, Probe
@@ -44,7 +44,7 @@ TIMES = ("send_overhead", "receive_overhead", "inject", "hop")
 START = "start"
 """How far apart ranks begin: part of what is measured, no word of the machine."""
 
-Values = NDArray[np.float64]
+Values = Floats
 
 
 def step_name(word: str, above: int) -> str:
@@ -188,8 +188,8 @@ class Fit:
     parameters: Parameters
     intervals: dict[str, Interval]
     probes: tuple[Probe, ...]
-    measured_s: NDArray[np.float64]
-    fitted_s: NDArray[np.float64]
+    measured_s: Floats
+    fitted_s: Floats
 
     @property
     def deviation(self) -> float:

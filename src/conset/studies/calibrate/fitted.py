@@ -20,10 +20,9 @@ from math import inf, log2
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from conset.base import format_rate, format_size, format_time
+from conset.base import Floats, format_rate, format_size, format_time
 from conset.machine import MAX_BLOCKING, WORDS, Machine, Synchronization
 from conset.models import predict
 from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
@@ -168,7 +167,7 @@ def find_contention(evidence: Evidence, machine: Machine) -> Contention | None:
         ],
         [_packets(size, best_window) for size in BUFFERS_B if has_packets],
     ]
-    said: dict[str, NDArray[np.float64]] = {}
+    said: dict[str, Floats] = {}
     logs: dict[str, float] = {}
     for model in (model for kind in kinds for model in kind):
         times = said[model.name] = evidence.simulated(compared, model.on(machine))
@@ -224,9 +223,7 @@ def _behind(probe: Probe) -> Probe:
     return replace(probe, schedule=alone)
 
 
-def _steady_rate(
-    probes: Sequence[Probe], measured: NDArray[np.float64], said: NDArray[np.float64]
-) -> float:
+def _steady_rate(probes: Sequence[Probe], measured: Floats, said: Floats) -> float:
     """By how much the rate of links must change for what fills them to be said right in the median.
 
     1: not at all.

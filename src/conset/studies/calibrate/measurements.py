@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from conset import _core
 from conset.base import (
+    Floats,
     InputError,
     NoScheduleError,
     UsageError,
@@ -113,7 +113,7 @@ class Measurements:
         leaves when a third of them are disturbed (Rousseeuw's shorth; of few times it is their
         median).
         """
-        times: NDArray[np.float64] = np.sort(np.asarray(self.times_s[name]))
+        times: Floats = np.sort(np.asarray(self.times_s[name]))
         half = times.size // 2 + 1
         if times.size < 5:
             return float(np.median(times))
@@ -126,7 +126,7 @@ class Measurements:
 
     def log_error(self, name: str) -> float:
         """Standard error of the logarithm of `typical_s`, from the spread of the middle half."""
-        times: NDArray[np.float64] = np.log(np.asarray(self.times_s[name]))
+        times: Floats = np.log(np.asarray(self.times_s[name]))
         low, high = np.percentile(times, [25, 75])
         return float(1.5 * (high - low) / 1.349 / np.sqrt(times.size))
 
@@ -225,7 +225,7 @@ def answer(probe: Probe, machine: Machine, model: str | None = None) -> float:
     return float(ends.max())
 
 
-def flow_times(probes: Sequence[Probe], machine: Machine) -> NDArray[np.float64]:
+def flow_times(probes: Sequence[Probe], machine: Machine) -> Floats:
     """shape=(probes): what each takes by `flow` [s].
 
     As `answer`, for fits, which ask thousands of times.
@@ -267,13 +267,13 @@ class Evidence:
         """Return the probes of a series, or of several."""
         return [probe for probe in self.probes if probe.series in names]
 
-    def measured(self, probes: Sequence[Probe]) -> NDArray[np.float64]:
+    def measured(self, probes: Sequence[Probe]) -> Floats:
         """Return the typical time of each of these probes [s]."""
         return np.array([self.data.typical_s(probe.name) for probe in probes])
 
     def simulated(
         self, probes: Sequence[Probe], machine: Machine, model: str | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the time of each of these probes on a machine, by its model or another [s]."""
         return np.array([answer(probe, machine, model) for probe in probes]) + self.start_s
 

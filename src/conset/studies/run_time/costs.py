@@ -20,8 +20,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Floats
 from conset.execution import Ratio
 
 POSTING, DETECT = "naive", "send-detect-receive"
@@ -172,7 +172,7 @@ class RunTimeRow:
         return float(np.median(times)) if times else None
 
     @property
-    def own_setup_s(self) -> NDArray[np.float64]:
+    def own_setup_s(self) -> Floats:
         """shape=(repetitions): the set-up that this needs [s].
 
         Of posting everything without the exchange of rows: it is made there only to check counts,

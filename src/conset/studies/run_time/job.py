@@ -19,10 +19,9 @@ from math import inf, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, UsageError, count_of
+from conset.base import InputError, Ints, UsageError, count_of
 from conset.execution import (
     DIRECT,
     MAX_BYTES,
@@ -54,7 +53,7 @@ REPEATS = 3
 """How often each schedule is computed; the least processor time counts, without other work."""
 _IN_DIMENSIONS = "hypercube"
 """The network whose number is not that of its nodes."""
-Column = NDArray[np.int64]
+Column = Ints
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.base import InputError, NoScheduleError
+from conset.base import Floats, InputError, NoScheduleError
 from conset.execution import (
     DIRECT,
     Given,
@@ -121,7 +121,7 @@ class Trial:
             compute=variant.compute,
         )
 
-    def measure(self, variant: Variant, repetition: int) -> tuple[Any, NDArray[np.float64]]:
+    def measure(self, variant: Variant, repetition: int) -> tuple[Any, Floats]:
         """(the exchange, freed.
 
         Shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times).
@@ -177,7 +177,7 @@ def measure_run_time(
     require_ranks(comm, given.plans[DIRECT].ranks, "pattern")
     trial = Trial(comm, given.plans[DIRECT], orders, tamper)
     variants, skipped = variants_of(orders["methods"]), {}
-    clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
+    clocks: dict[Variant, list[Floats]] = {variant: [] for variant in variants}
     facts: dict[Variant, dict[str, Any]] = {}
     for repetition in range(orders["repeat"] + 1):
         for place, variant in enumerate(variants if repetition % 2 == 0 else variants[::-1]):
@@ -209,7 +209,7 @@ def measure_run_time(
 
 
 def _row(
-    own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64]
+    own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: Floats
 ) -> dict[str, Any]:
     """The times of a variant over all ranks.
 

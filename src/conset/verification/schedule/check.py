@@ -12,9 +12,8 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import UsageError
+from conset.base import Ints32, UsageError
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST
@@ -124,7 +123,7 @@ def _walk(traffic: Traffic, machine: Machine) -> Walk:
     return formula_walk(machine, traffic.target)
 
 
-def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
+def formula_walk(machine: Machine, targets: Ints32) -> Walk:
     """The machine's own routes, for transfers to `targets`."""
     topology, routing = machine.topology, machine.routing
     if topology.is_box:

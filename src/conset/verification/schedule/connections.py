@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.verification.schedule.traffic import Ints, Traffic
+from conset.base import Ints, Ints32
+from conset.verification.schedule.traffic import Traffic
 from conset.verification.schedule.walks import ChosenWalk
 from conset.verification.verification import Violation
 
@@ -52,9 +52,7 @@ class StatedChannels:
         channel: shape=(stops of all routes): the channel of each.
     """
 
-    def __init__(
-        self, traffic: Traffic, walk: ChosenWalk, stated: NDArray[np.int64] | NDArray[np.int32]
-    ) -> None:
+    def __init__(self, traffic: Traffic, walk: ChosenWalk, stated: Ints | Ints32) -> None:
         self.traffic, self.walk = traffic, walk
         ids = np.arange(traffic.source.size)
         length = np.diff(walk.offsets)
@@ -92,7 +90,7 @@ class StatedChannels:
         return found
 
     @cached_property
-    def key(self) -> NDArray[np.int64]:
+    def key(self) -> Ints:
         """One number for each (phase, node, channel) of `stops`; -1 elsewhere."""
         traffic, walk, stops, channel = self.traffic, self.walk, self.stops, self.channel
         phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1

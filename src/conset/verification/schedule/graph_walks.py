@@ -9,12 +9,10 @@ from collections import Counter
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import take_rows
+from conset.base import Bools, Ints, Ints32, take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.verification.schedule.traffic import Ints, Mask
 from conset.verification.schedule.walks import Nodes
 
 _NOWHERE = -1
@@ -36,7 +34,7 @@ class GraphWalk:
     words; the table of next links takes nodes × targets int32.
     """
 
-    def __init__(self, topology: Topology, routing: Routing, targets: NDArray[np.int32]) -> None:
+    def __init__(self, topology: Topology, routing: Routing, targets: Ints32) -> None:
         self.link_target = topology.link_target
         self._divisor = _divisors(topology, routing.rule)
         self._level = topology.level if routing.rule == "dmodk" else None
@@ -57,7 +55,7 @@ class GraphWalk:
         for low in range(0, targets.size, _COLUMNS):
             self._fill(low, targets[low : low + _COLUMNS])
 
-    def _fill(self, low: int, targets: NDArray[np.int32]) -> None:
+    def _fill(self, low: int, targets: Ints32) -> None:
         """Next links towards up to 64 targets."""
         nodes, columns = self.next.shape[0], targets.size
         far = np.iinfo(np.int32).max
@@ -100,7 +98,7 @@ class GraphWalk:
         best = np.minimum.reduceat(link, self._first, axis=0)
         self.next[self._from, low : low + columns] = np.where(best == far, _NOWHERE, best)
 
-    def _numbered(self, equal: Mask, targets: NDArray[np.int32], divisor: Nodes) -> Mask:
+    def _numbered(self, equal: Bools, targets: Ints32, divisor: Nodes) -> Bools:
         """The one of the links of `equal` that each node takes for each target.
 
         shape=(links, targets).
@@ -130,7 +128,7 @@ class GraphWalk:
             position, node, column = position[going], node[going], column[going]
         return np.concatenate(positions), np.concatenate(links)
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
+    def lost(self, source: Nodes, target: Nodes) -> Bools:
         """Which pairs the routing does not join."""
         return np.asarray((self.next[source, self.column[target]] == _NOWHERE) & (source != target))
 
@@ -216,7 +214,7 @@ class TableWalk:
         good = ~self.lost(source, target)[position]
         return position[good], link[good]
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
+    def lost(self, source: Nodes, target: Nodes) -> Bools:
         """Which pairs the routing does not join."""
         position, link = self._chain(source, target)
         lost = np.bincount(position, minlength=source.size) == 0

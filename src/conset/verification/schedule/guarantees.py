@@ -19,20 +19,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats
+from conset.base import Floats, Ints, Ints32
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
 from conset.verification.schedule.connections import GATE, Tables
-from conset.verification.schedule.traffic import Groups, Ints, Traffic
+from conset.verification.schedule.traffic import Groups, Traffic
 from conset.verification.schedule.walks import ChosenWalk, Walk
 from conset.verification.verification import Violation
 
 _HOPS = 1 << 21
 """Of a chunk of phases."""
 _ROUNDING = 1 + 1e-9
-Places = NDArray[np.int32] | Ints
+Places = Ints32 | Ints
 Stated = float | Sequence[float | None] | None
 
 

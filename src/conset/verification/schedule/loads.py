@@ -18,10 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import as_figure, work
-from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
+from conset.base import Floats, Ints, Ints32, as_figure, work
+from conset.verification.schedule.traffic import Groups, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
 from conset.verification.verification import Violation
 
@@ -56,7 +55,7 @@ class Measured:
         violations: of the limits.
     """
 
-    peaks: Mapping[str, Ints | NDArray[np.float64]]
+    peaks: Mapping[str, Ints | Floats]
     violations: list[Violation]
 
 
@@ -99,7 +98,7 @@ def measure(
 
 
 def true_figures(
-    peaks: Mapping[str, Ints | NDArray[np.float64]], phases: int, phase_bytes: int
+    peaks: Mapping[str, Ints | Floats], phases: int, phase_bytes: int
 ) -> dict[str, Any]:
     """`phases`, `load` and `phase_bytes` as a schedule file states them."""
     load = {kind: as_figure(peaks[kind].max(initial=0)) for kind in KINDS}
@@ -333,7 +332,7 @@ class Counts:
     key: Ints | None
     count: Ints
 
-    def peaks(self, width: NDArray[np.int32] | int = 1) -> Ints:
+    def peaks(self, width: Ints32 | int = 1) -> Ints:
         """shape=(groups): the most messages of any resource, per unit of its width, rounded up."""
         if self.key is None:
             count = self.count.reshape(self.groups, self.resources)
@@ -349,7 +348,7 @@ class Counts:
             peaks[group[start]] = np.maximum.reduceat(-(-self.count // unit), start)
         return peaks
 
-    def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
+    def above(self, limit: int, width: Ints32 | int = 1) -> tuple[Ints, Ints, Ints]:
         """(group, resource, count) of each resource above `limit` per unit of its width."""
         if self.key is None:
             most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
@@ -374,7 +373,7 @@ class Tally:
         """Whether every (group, resource) has a cell."""
         return self._dense is not None
 
-    def add(self, group: Ints, resource: NDArray[np.int32] | Ints) -> None:
+    def add(self, group: Ints, resource: Ints32 | Ints) -> None:
         """One use of each `resource[k]` in `group[k]`."""
         key = group * self.resources
         key += resource

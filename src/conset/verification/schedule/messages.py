@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of
+from conset.base import Array, Bools, Ints, Ints32, count_of
 from conset.schedule.document import Document, IntArray
-from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
+from conset.verification.schedule.traffic import Traffic, in_order
 from conset.verification.verification import Violation
 
 _BLOCK = 1 << 17
@@ -25,7 +23,7 @@ _ROUNDS = 64
 """Messages of a chain up to which what ends without a cycle is put aside at once."""
 
 
-def exact_sum(values: NDArray[Any]) -> int:
+def exact_sum(values: Array) -> int:
     """The sum of 64-bit integers, which may need more bits than they have."""
     if not values.size:
         return 0
@@ -63,11 +61,13 @@ def _ends(document: Document, m: int) -> str:
     return f"message {m} ({document.source[m]} → {document.target[m]})"
 
 
-def sound_pairs(document: Document) -> Mask:
+def sound_pairs(document: Document) -> Bools:
     """shape=(pairs): the ordered pairs whose messages exist and share a rank."""
     if document.before is None:
         return np.zeros(0, bool)
-    exists: Mask = np.all((document.before >= 0) & (document.before < document.source.size), axis=1)
+    exists: Bools = np.all(
+        (document.before >= 0) & (document.before < document.source.size), axis=1
+    )
     first, second = np.where(exists[:, None], document.before, 0).T
     if document.source.size == 0:
         return exists
@@ -133,7 +133,7 @@ def check_messages(traffic: Traffic) -> Iterator[Violation]:
     """Rules `message-index`, `message-ends`, `part-size`, `message-missing` and `message-bytes`."""
     document = traffic.document
     message, messages = document.transfer_message, document.source.size
-    known: Mask | None = None
+    known: Bools | None = None
     if message.size and (message.min() < 0 or message.max() >= messages):
         known = np.asarray((message >= 0) & (message < messages))
     for k in np.flatnonzero(~known).tolist() if known is not None else ():
@@ -158,7 +158,7 @@ def check_messages(traffic: Traffic) -> Iterator[Violation]:
         yield from _check_parts(traffic, known, seen)
 
 
-def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) -> bool:
+def _each_once(message: Ints | Ints32, messages: int) -> bool:
     """Whether known messages occur once each.
 
     Without a count of each, which takes eight times the memory.
@@ -171,9 +171,7 @@ def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) ->
     return bool(there.all())
 
 
-def _counts(
-    message: NDArray[np.int64] | NDArray[np.int32], known: Mask | None, messages: int
-) -> Ints:
+def _counts(message: Ints | Ints32, known: Bools | None, messages: int) -> Ints:
     """shape=(messages): how often each of the known messages occurs."""
     return np.bincount(message if known is None else message[known], minlength=messages)
 
@@ -214,7 +212,7 @@ def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> Iterator[Viol
         )
 
 
-def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> Iterator[Violation]:
+def _check_parts(traffic: Traffic, known: Bools | None, seen: Ints) -> Iterator[Violation]:
     """Messages that are missing, and those in several transfers whose parts do not add up."""
     d = traffic.document
     for m in np.flatnonzero(seen == 0).tolist():

@@ -20,15 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from conset.base import Array, Bools, Floats, Ints
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
 from conset.verification.schedule.messages import sound_pairs
-from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
+from conset.verification.schedule.traffic import Groups, Traffic
 from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
 
@@ -50,7 +49,7 @@ class _Extent:
         last: the transfer that ends last, likewise.
     """
 
-    present: Mask
+    present: Bools
     first: Ints
     last: Ints
 
@@ -77,7 +76,7 @@ def check_order(traffic: Traffic) -> list[Violation]:
     ]
 
 
-def _earlier(traffic: Traffic, first: Ints, second: Ints) -> Mask:
+def _earlier(traffic: Traffic, first: Ints, second: Ints) -> Bools:
     """Whether `first` ends in a phase before `second` starts there."""
     table = traffic.document.timetable
     if table is None:
@@ -105,7 +104,7 @@ def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
     )
 
 
-def _least(count: int, slot: Ints, ids: Ints, keys: tuple[NDArray[Any], ...]) -> Ints:
+def _least(count: int, slot: Ints, ids: Ints, keys: tuple[Array, ...]) -> Ints:
     """For each slot the transfer with the least keys, the first key first.
 
     0 where there is none.
@@ -206,8 +205,8 @@ class _Uses:
     resources: int
     key: Ints
     transfer: Ints
-    start: NDArray[np.float64]
-    end: NDArray[np.float64]
+    start: Floats
+    end: Floats
     room: Ints
 
     def overlaps(self) -> Iterator[tuple[int, int, list[int]]]:
@@ -229,7 +228,7 @@ class _Uses:
             self.key, [self.key[k], self.key[k] + 1], sorter=by_key
         ).tolist()
         same = by_key[low:high]
-        over: Mask = (
+        over: Bools = (
             (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
         )
         return sorted(self.transfer[same[over]].tolist())

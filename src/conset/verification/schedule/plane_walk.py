@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from conset.base import Ints
 from conset.machine.network.routing import Routing, require_planes
 from conset.machine.network.topology import Topology
-from conset.verification.schedule.traffic import Ints
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes, Walk
 
 

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import Floats, take_rows
+from conset.base import Bools, Floats, Ints, Ints32, take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.verification.schedule.graph_walks import lengths
 from conset.verification.schedule.loads import Measured, measure
-from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
+from conset.verification.schedule.traffic import Groups, Traffic
 from conset.verification.schedule.walks import CrossbarWalk, Nodes
 
 Words = NDArray[np.uint64]
@@ -50,7 +50,7 @@ class SpreadWalk:
     with `valiant` and the nodes that may be drawn) int32.
     """
 
-    def __init__(self, topology: Topology, routing: Routing, targets: NDArray[np.int32]) -> None:
+    def __init__(self, topology: Topology, routing: Routing, targets: Ints32) -> None:
         self.topology, self.routing = topology, routing
         nodes, endpoints = topology.nodes, topology.endpoints
         self.vias = np.arange(endpoints if endpoints < nodes else 0, nodes, dtype=np.int32)
@@ -66,7 +66,7 @@ class SpreadWalk:
         self.wires = topology.widths().astype(np.int64)
         self.longest = max(1, int(self.distance.max(initial=0))) * (2 if self._by_via else 1)
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
+    def lost(self, source: Nodes, target: Nodes) -> Bools:
         """Which pairs the routing does not join."""
         return np.asarray((self.distance[source, self.column[target]] < 0) & (source != target))
 
@@ -135,7 +135,7 @@ class SpreadWalk:
         chosen = (before <= pick[entry]) & (pick[entry] < before + count)
         return link[chosen]
 
-    def _strides(self) -> NDArray[np.int64]:
+    def _strides(self) -> Ints:
         """shape=(nodes): how many sources in a row choose alike."""
         level = self.topology.level
         assert level is not None  # the machine's routes were found before anything was verified
@@ -206,9 +206,7 @@ class SpreadWalk:
         return _added(slots, *(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def distances(
-    topology: Topology, targets: NDArray[np.int32], length: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def distances(topology: Topology, targets: Ints32, length: Ints32) -> Ints32:
     """shape=(nodes, targets), int32.
 
     The least sum of lengths from each node to each target, -1 where no way is.
@@ -242,7 +240,7 @@ def _mixed(word: Words | np.uint64) -> Words:
         return np.asarray(word ^ (word >> np.uint64(31)), np.uint64)
 
 
-def _below(word: Words, count: NDArray[np.int64]) -> NDArray[np.int64]:
+def _below(word: Words, count: Ints) -> Ints:
     """Numbers from 0 to below `count` out of the upper halves of words."""
     with np.errstate(over="ignore"):
         return np.asarray(((word >> _UPPER) * count.astype(np.uint64)) >> _UPPER, np.int64)

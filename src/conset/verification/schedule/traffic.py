@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import count_of
+from conset.base import Bools, Ints, Ints32, count_of
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
@@ -22,8 +21,6 @@ from conset.verification.verification import Violation
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +42,9 @@ class Traffic:
     document: Document
     topology: Topology
     offsets: Ints
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    placed: Mask | None
+    source: Ints32
+    target: Ints32
+    placed: Bools | None
 
     @property
     def phases(self) -> int:
@@ -67,9 +64,9 @@ class Traffic:
         """A rule that one transfer breaks."""
         return Violation(*self.place_of(transfer), rule, f"{self.where(transfer)}: {text}")
 
-    def networked(self, ids: Ints) -> Mask:
+    def networked(self, ids: Ints) -> Bools:
         """shape=(ids): which of them use the network."""
-        uses: Mask = self.source[ids] != self.target[ids]
+        uses: Bools = self.source[ids] != self.target[ids]
         return uses if self.placed is None else uses & self.placed[ids]
 
 
@@ -150,9 +147,7 @@ def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Vi
     return traffic, list(_check_ranks(document, machine))
 
 
-def _node_of_ranks(
-    rank: NDArray[np.int64] | NDArray[np.int32], node_of: NDArray[np.int32], own: bool
-) -> NDArray[np.int32]:
+def _node_of_ranks(rank: Ints | Ints32, node_of: Ints32, own: bool) -> Ints32:
     """The node of each rank, -1 where there is none; `own`: rank r is on node r."""
     if not rank.size or (rank.min() >= 0 and rank.max() < node_of.size):
         return rank.astype(np.int32, copy=False) if own else node_of[rank]

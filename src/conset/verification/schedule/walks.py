@@ -20,18 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import take_rows
+from conset.base import Array, Bools, Ints, Ints32, take_rows
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.verification.schedule.traffic import Ints, Mask, Traffic
+from conset.verification.schedule.traffic import Traffic
 from conset.verification.verification import Violation
 
-Nodes = NDArray[np.int32]
+Nodes = Ints32
 
 
 class Walk(Protocol):
@@ -43,7 +42,7 @@ class Walk(Protocol):
         """(position in `ids`, link) of every hop."""
         ...
 
-    def lost(self, source: Nodes, target: Nodes) -> Mask:
+    def lost(self, source: Nodes, target: Nodes) -> Bools:
         """Which pairs of nodes the machine's routing does not join; none but where a walk says."""
         return np.zeros(source.size, bool)
 
@@ -104,7 +103,7 @@ class BoxWalk(Walk):
 
     def _tally_dimension(
         self, k: int, groups: int, group: Ints, source: Nodes, target: Nodes
-    ) -> NDArray[Any]:
+    ) -> Array:
         """shape=(groups, nodes, 2): messages on the links up and down dimension k.
 
         Lines have one cell more than nodes, where runs to the end of the line stop. Lower
@@ -133,7 +132,7 @@ class BoxWalk(Walk):
         running = np.cumsum(lines[:, :, :, :side], axis=3).reshape(groups, 2, self.nodes)
         return running.transpose(0, 2, 1)
 
-    def _run(self, k: int, source: Nodes, target: Nodes) -> tuple[Ints, Ints, Mask]:
+    def _run(self, k: int, source: Nodes, target: Nodes) -> tuple[Ints, Ints, Bools]:
         """In dimension k the route leaves the nodes at `low … high - 1` (modulo the side).
 
         (low, high, down).
@@ -229,7 +228,7 @@ class ChosenWalk(Walk):
         topology: Topology,
         routing: Routing,
         offsets: Ints,
-        nodes: NDArray[np.int64] | NDArray[np.int32],
+        nodes: Ints | Ints32,
     ) -> None:
         self.topology = topology
         self.offsets, self.nodes = offsets, nodes

@@ -22,9 +22,8 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, Ints
+from conset.base import Bools, Floats, Ints, Ints32
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.network.topology import Topology
@@ -188,12 +187,12 @@ class CheckContext:
         return self.demand.setup_s
 
     @property
-    def senders(self) -> NDArray[np.int32]:
+    def senders(self) -> Ints32:
         """shape=(messages): the rank that has the list in which a message stands."""
         return self.workload.sending_rank
 
     @property
-    def receivers(self) -> NDArray[np.int32]:
+    def receivers(self) -> Ints32:
         """shape=(messages): the rank at the other end."""
         return self.workload.receiving_rank
 
@@ -219,7 +218,7 @@ class CheckContext:
         return PhaseVisits.of(self.workload, self.machine, self.sync, self.end, self.cycle)
 
     @cached_property
-    def flows(self) -> NDArray[np.bool_]:
+    def flows(self) -> Bools:
         """shape=(messages): which have bytes that take time on the network."""
         work = self.workload
         return np.asarray(work.crosses & (work.bytes > 0) & np.isfinite(self.resources.slowest))
@@ -269,10 +268,10 @@ class PhaseVisits:
             paid earlier.
     """
 
-    rank: NDArray[np.int64]
-    phase: NDArray[np.int64]
-    sending: NDArray[np.int64]
-    receiving: NDArray[np.int64]
+    rank: Ints
+    phase: Ints
+    sending: Ints
+    receiving: Ints
     entered_s: Floats
     paid_s: Floats
 
@@ -339,7 +338,7 @@ def _after_barriers(
     return np.asarray((begins + charged)[np.arange(workload.phases) // sync.every])
 
 
-def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
+def _before_each(last: Floats, rank: Ints) -> Floats:
     """shape=(visits): the largest of `last` over the visits of the same rank before each.
 
     0 before the first.
@@ -350,7 +349,7 @@ def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
     return before
 
 
-def _paid(entered: Floats, rank: NDArray[np.int64], setup_s: float) -> Floats:
+def _paid(entered: Floats, rank: Ints, setup_s: float) -> Floats:
     """One set-up after the other, none before its phase is entered."""
     paid = np.empty(entered.size)
     for low, high in _ranges(rank):
@@ -361,7 +360,7 @@ def _paid(entered: Floats, rank: NDArray[np.int64], setup_s: float) -> Floats:
     return paid
 
 
-def _ranges(rank: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _ranges(rank: Ints) -> Iterator[tuple[int, int]]:
     """(first, after the last) visit of every rank."""
     return pairwise([*np.flatnonzero(np.diff(rank, prepend=-1)).tolist(), rank.size])
 
@@ -380,7 +379,7 @@ class Routes:
     """
 
     offsets: Ints
-    links: NDArray[np.int32]
+    links: Ints32
     pool: Ints
     broken: int
     spread: Spread | None = None
@@ -470,7 +469,7 @@ def _walked(
     return messages[stable], taken[stable], int(wrong[0]) if wrong.size else -1
 
 
-def _crosses_dateline(topology: Topology, rule: str) -> NDArray[np.int64]:
+def _crosses_dateline(topology: Topology, rule: str) -> Ints:
     """shape=(link_slots): 1 where a link closes a ring: its ends are more than a step apart.
 
     Of a graph in words: 1 where it joins nodes of one level, unless their group is a full mesh of
@@ -485,7 +484,7 @@ def _crosses_dateline(topology: Topology, rule: str) -> NDArray[np.int64]:
     return np.asarray((apart > 1).any(axis=1), np.int64)
 
 
-def _changes_pool(topology: Topology, level: list[int], group: list[int]) -> NDArray[np.int64]:
+def _changes_pool(topology: Topology, level: list[int], group: list[int]) -> Ints:
     """shape=(link_slots), link by link."""
     links = list(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
     neighbours = Counter(tail for tail, _ in set(links))

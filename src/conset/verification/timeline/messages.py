@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, count_of
+from conset.base import Bools, Floats, count_of
 from conset.models.needs import Rows, in_list_order, most_open
 from conset.verification.timeline.context import CheckContext, Violation
 
@@ -184,7 +183,7 @@ def check_receives(e: CheckContext) -> Iterator[Violation]:
 
 
 def _out_of_turn(
-    e: CheckContext, rows: Rows, taken: Floats, sure: NDArray[np.bool_], limit: int
+    e: CheckContext, rows: Rows, taken: Floats, sure: Bools, limit: int
 ) -> list[Violation]:
     """A message is taken while fewer than `limit` before it are not delivered.
 
@@ -204,7 +203,7 @@ def _out_of_turn(
     return []
 
 
-def holding(e: CheckContext) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
+def holding(e: CheckContext) -> tuple[Floats, Floats, Bools] | None:
     """(from, to, sure): when a message surely holds its whole path, shape=(messages) each.
 
     None where nobody knows.

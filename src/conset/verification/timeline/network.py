@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, Ints, take_rows
+from conset.base import Bools, Floats, Ints, take_rows
 from conset.models.bounds import growth
 from conset.models.timeline import Rates, resource_name
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation
@@ -126,7 +125,7 @@ def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
 
 
 def _overloads(
-    e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]
+    e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: Bools
 ) -> Iterator[Violation]:
     """The worst moment of every resource of the chosen items that is above its rate."""
     message, at, step = changes

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import Floats, Ints
+from conset.base import Floats, Ints, Ints32
 from conset.verification.timeline.context import CheckContext, Violation
 
 
@@ -218,7 +218,7 @@ def _in_turn(e: CheckContext) -> list[Violation]:
     if e.sent is None:
         return []
     needs = e.needs
-    turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
+    turns: list[tuple[Ints, Ints32, Floats, Floats]] = []
     sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0))
     turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
     if (

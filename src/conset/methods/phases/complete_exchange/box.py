@@ -31,13 +31,13 @@ from functools import cached_property, partial
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Ints, Ints32
 from conset.methods.phases.problem import Phases
 
 _NOTHING = np.zeros(0, np.int32)
-Table = NDArray[np.int32]
+Table = Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +164,12 @@ class Box:
         load = max(self.link_load(k) for k in self.axes)
         return max(self.nodes - 1, -(-load // self.contention))
 
-    def message_ids(
-        self, source: NDArray[np.int64], target: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def message_ids(self, source: Ints, target: Ints) -> Ints:
         """Indices of the messages from `source[k]` to `target[k]`."""
         return source * (self.nodes - 1) + target - (target > source)
 
 
-def empty() -> NDArray[np.int32]:
+def empty() -> Ints32:
     """No entries, where the core takes an optional array."""
     return _NOTHING
 
@@ -188,11 +186,11 @@ class Orbits:
     """
 
     order: int
-    offsets: NDArray[np.int64]
-    message: NDArray[np.int32]
-    images: NDArray[np.int32]
+    offsets: Ints
+    message: Ints32
+    images: Ints32
 
-    def expand(self, phase: NDArray[np.int32], chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+    def expand(self, phase: Ints32, chosen: Ints) -> Ints32:
         """shape=(messages), int32.
 
         The phase of every message, from that of each orbit and the message it chose.
@@ -205,7 +203,7 @@ class Orbits:
         return result
 
 
-def build_orbits(box: Box, group: NDArray[np.int64]) -> Orbits:
+def build_orbits(box: Box, group: Ints) -> Orbits:
     """Orbits under `group`, shape=(|G|, nodes), closed under composition; O(|G| · messages)."""
     nodes = box.nodes
     source, rest = np.divmod(np.arange(box.messages), nodes - 1)
@@ -218,7 +216,7 @@ def build_orbits(box: Box, group: NDArray[np.int64]) -> Orbits:
     return Orbits(len(group), offsets, order.astype(np.int32), images.astype(np.int32))
 
 
-def symmetry_groups(box: Box, most: int) -> list[NDArray[np.int64]]:
+def symmetry_groups(box: Box, most: int) -> list[Ints]:
     """Groups worth trying, at most `most` elements each.
 
     The half turn of a mesh, translations along each cycle.
@@ -229,7 +227,7 @@ def symmetry_groups(box: Box, most: int) -> list[NDArray[np.int64]]:
         return (
             [np.stack([np.arange(box.nodes), np.arange(box.nodes)[::-1]])] if box.nodes > 1 else []
         )
-    groups: dict[bytes, NDArray[np.int64]] = {}
+    groups: dict[bytes, Ints] = {}
     steps = [_translations(box, k) for k in range(len(box.sides))]
     node = np.arange(box.nodes)
     coordinate = np.stack(np.unravel_index(node, box.sides))
@@ -289,7 +287,7 @@ MOVE_BUDGET = 30_000_000
 MAX_PLACES = 20_000_000
 """Messages times phases that an ejection keeps a number for."""
 
-Steps = NDArray[np.int32]
+Steps = Ints32
 
 
 def mend_phases(box: Box, phases: Phases) -> Phases:
@@ -384,7 +382,7 @@ def _search_orbits(box: Box, orbits: Orbits, seed: int) -> Steps:
     return orbits.expand(packed.phase, packed.chosen)
 
 
-def _own(box: Box) -> NDArray[np.int64]:
+def _own(box: Box) -> Ints:
     """The alternative of every message: itself."""
     return np.arange(box.messages, dtype=np.int64)
 

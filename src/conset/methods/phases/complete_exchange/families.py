@@ -46,11 +46,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Bools, Ints, Ints32
 
-Indices = NDArray[np.int64]
 LARGEST_FULL = 257
 """Longer sides have their folded family only: full ones serve short sides and large contention."""
 
@@ -72,9 +71,9 @@ class Factors:
 
     side: int
     cycle: bool
-    factor: NDArray[np.int32]
-    block: NDArray[np.int32]
-    kind: NDArray[np.int32]
+    factor: Ints32
+    block: Ints32
+    kind: Ints32
     count: int
     blocks: int
 
@@ -89,7 +88,7 @@ class Factors:
         return self.side % 4 in (1, 2)
 
 
-def circle_method(vertices: int) -> Iterator[Indices]:
+def circle_method(vertices: int) -> Iterator[Ints]:
     """The factors of the complete graph by the circle method, shape=(pairs, 2).
 
     (i, i) is the vertex i left out.
@@ -115,7 +114,7 @@ def build_factors(side: int, cycle: bool, *, ties_up: bool = False) -> Factors:
     vertices = side // 2 + side % 2
     start = 1 if side % 4 == 0 else 0  # the identity factor comes first
 
-    def put(f: int, k: Indices, t: int, x: Indices, y: Indices) -> None:
+    def put(f: int, k: Ints, t: int, x: Ints, y: Ints) -> None:
         factor[x, y], block[x, y], kind[x, y] = f, k, t
 
     for i, pairs in enumerate(circle_method(vertices)):
@@ -139,13 +138,11 @@ def build_factors(side: int, cycle: bool, *, ties_up: bool = False) -> Factors:
     return Factors(side, cycle, factor, block, kind, count, (vertices + 1) // 2)
 
 
-def _bar(side: int, cycle: bool, u: Indices) -> Indices:
+def _bar(side: int, cycle: bool, u: Ints) -> Ints:
     return u + side // 2 if cycle else side - 1 - u
 
 
-def _tiles(
-    side: int, cycle: bool, u: Indices, v: Indices
-) -> Iterator[tuple[NDArray[np.bool_], Indices]]:
+def _tiles(side: int, cycle: bool, u: Ints, v: Ints) -> Iterator[tuple[Bools, Ints]]:
     """(which pairs, shape=(nodes, pairs).
 
     Their nodes in the order of type 0), for edges {u, v} and {u, z}.
@@ -183,10 +180,10 @@ class Family:
     """
 
     side: int
-    permutation: NDArray[np.int32]
-    label: NDArray[np.int32]
-    load: NDArray[np.int64]
-    factor: NDArray[np.int64]
+    permutation: Ints32
+    label: Ints32
+    load: Ints
+    factor: Ints
 
     @property
     def count(self) -> int:
@@ -213,7 +210,7 @@ def folded_family(side: int, cycle: bool) -> Family:
     )
 
 
-def path_label(factors: Factors) -> NDArray[np.int32]:
+def path_label(factors: Factors) -> Ints32:
     """shape=(side, side): the label of every arc of a path, from its block and factor."""
     side, k = factors.side, factors.block
     i = np.maximum(factors.factor - (side % 4 == 0), 0)
@@ -223,13 +220,11 @@ def path_label(factors: Factors) -> NDArray[np.int32]:
         )
     labels = factors.blocks - factors.leaves_one
     turned = np.where(i % 2 == 0, k, -k) - (i // 2 if side % 4 == 1 else (i + 1) // 2)
-    result: NDArray[np.int32] = (turned % max(labels, 1)).astype(np.int32)
+    result: Ints32 = (turned % max(labels, 1)).astype(np.int32)
     return result
 
 
-def _without_left_out(
-    factors: Factors, permutation: NDArray[np.int32], label: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def _without_left_out(factors: Factors, permutation: Ints32, label: Ints32) -> Ints32:
     """Labels of a cycle counted again where block 0 does not move.
 
     The blocks of a direction are numbered from 0.
@@ -248,10 +243,10 @@ def _without_left_out(
 
 def _family(
     side: int,
-    permutation: NDArray[np.int32],
-    label: NDArray[np.int32],
+    permutation: Ints32,
+    label: Ints32,
     count: int,
-    factor: NDArray[np.int64],
+    factor: Ints,
 ) -> Family:
     """A family with its loads: one more than the largest label of an arc that moves."""
     load = np.zeros(count, np.int64)
@@ -314,7 +309,7 @@ def reflected_family(side: int) -> Family:
     return _family(side, permutation, label.astype(np.int32), side, np.arange(side))
 
 
-def interval_labels(permutation: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+def interval_labels(permutation: Ints32, count: int) -> Ints32:
     """shape=(side, side): fewest labels for each permutation of a path, by colouring intervals.
 
     Arcs that go up, and arcs that go down, are intervals of links; swept from the left each takes

@@ -82,10 +82,9 @@ from itertools import product as tuples
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import InputError, Ints32
 from conset.methods.phases.complete_exchange.box import Box, absorb_leftovers, empty
 from conset.methods.phases.complete_exchange.families import (
     Factors,
@@ -109,7 +108,7 @@ class Plan:
 
     axes: tuple[int, ...]
     families: tuple[tuple[Family, ...], ...]
-    variant: NDArray[np.int32]
+    variant: Ints32
     cost: int
 
 
@@ -128,7 +127,7 @@ def schedule_product(box: Box, seed: int) -> Phases:
     return cut if cut.offsets.size < merged.offsets.size else merged
 
 
-def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32], int | None]:
+def _plain_steps(box: Box, contention: int, seed: int) -> tuple[Ints32, int | None]:
     """(step of every message, first step of products with the leading side's identity).
 
     Those come last.
@@ -145,7 +144,7 @@ def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32
     return step, total - int((-(-most // contention)).sum())
 
 
-def merge_steps(box: Box, step: NDArray[np.int32]) -> Phases:
+def merge_steps(box: Box, step: Ints32) -> Phases:
     """Consecutive steps of contention 1, merged as contention, senders and receivers allow."""
     found = _core.group_phases(step)
     return Phases(
@@ -174,9 +173,7 @@ def cheapest_plan(box: Box, contention: int, seed: int) -> Plan:
     return best
 
 
-def _choose(
-    lead: Family, options: Sequence[list[Family]], contention: int
-) -> tuple[NDArray[np.int32], int]:
+def _choose(lead: Family, options: Sequence[list[Family]], contention: int) -> tuple[Ints32, int]:
     """(variant of each permutation of `lead`, phases in all)."""
     width = max((len(option) for option in options), default=1)
     cost = np.empty((width, lead.count), np.int64)
@@ -191,7 +188,7 @@ def _choose(
     return variant, int(cost[variant, np.arange(lead.count)].sum())
 
 
-def steps_of(plan: Plan, box: Box, merge: int) -> NDArray[np.int32]:
+def steps_of(plan: Plan, box: Box, merge: int) -> Ints32:
     """shape=(messages), int32.
 
     The step of every message when `merge` slots of each product share one.
@@ -358,7 +355,7 @@ def schedule_square_4m2(box: Box, seed: int) -> Phases:
     return aligned if aligned.offsets.size < windows.offsets.size else windows
 
 
-def _slot_steps(box: Box, merge: int) -> NDArray[np.int32]:
+def _slot_steps(box: Box, merge: int) -> Ints32:
     """The step of every message when `merge` slots of a pair of factors share one.
 
     shape=(messages).
@@ -390,7 +387,7 @@ def _slot_steps(box: Box, merge: int) -> NDArray[np.int32]:
     )
 
 
-def _slot_cells(m: int) -> NDArray[np.int32]:
+def _slot_cells(m: int) -> Ints32:
     """shape=(2m+2, 2m+2), int32: the slot of (row class, column class).
 
     At least 0, to be taken modulo T.
@@ -436,7 +433,7 @@ def schedule_square_4m3(box: Box, seed: int) -> Phases:
     return merge_steps(box, step)
 
 
-def block_of(factors: Factors) -> NDArray[np.int32]:
+def block_of(factors: Factors) -> Ints32:
     """shape=(factors, side): the block of every node in every factor."""
     result = np.zeros((factors.count, factors.side), np.int32)
     for f in range(factors.count):

@@ -54,9 +54,9 @@ what is left over fits.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
+from conset.base import Bools, Ints, Ints32
 from conset.methods.phases.complete_exchange.box import Box, absorb_leftovers, empty
 from conset.methods.phases.complete_exchange.families import (
     Factors,
@@ -102,7 +102,7 @@ def schedule_torus_absorbed(box: Box, seed: int) -> Phases:
     return merge_steps(box, absorb_leftovers(box, step, first))
 
 
-def _in_identity_factors(box: Box) -> NDArray[np.bool_]:
+def _in_identity_factors(box: Box) -> Bools:
     """shape=(messages): whether a message flips or stays in a dimension of 4k nodes.
 
     Both types may want one way.
@@ -118,7 +118,7 @@ def _in_identity_factors(box: Box) -> NDArray[np.bool_]:
     return found
 
 
-def _packed_steps(box: Box) -> tuple[NDArray[np.int32], int]:
+def _packed_steps(box: Box) -> tuple[Ints32, int]:
     """(step of every message, first step of what moves in one dimension only)."""
     axes = box.axes
     factors = [build_factors(box.sides[k], True, ties_up=box.tie == "plus") for k in axes]
@@ -133,7 +133,7 @@ def _packed_steps(box: Box) -> tuple[NDArray[np.int32], int]:
     return step, at
 
 
-def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], int]:
+def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[Ints32, int]:
     """(step of every message that moves in both dimensions, steps).
 
     T slots for each pair of factors.
@@ -170,7 +170,7 @@ def _count_blocks(factors: Factors) -> int:
     return max(factors.blocks - (factors.side % 4 == 1), 1)
 
 
-def _block_slots(factors: Factors) -> NDArray[np.int32]:
+def _block_slots(factors: Factors) -> Ints32:
     return (
         np.maximum(factors.block - 1, 0).astype(np.int32)
         if factors.side % 4 == 1
@@ -178,18 +178,18 @@ def _block_slots(factors: Factors) -> NDArray[np.int32]:
     )
 
 
-def _pair_cells(rows: int, columns: int, slots: int) -> NDArray[np.int32]:
+def _pair_cells(rows: int, columns: int, slots: int) -> Ints32:
     """shape=(2 rows, 2 columns), int32: the slot of (row block and type, column block and type)."""
     half = slots // 2
     a = tiling(slots)[:rows]  # [l, horizontal type]
     b = np.arange(columns)[:, None] + np.array([0, half])  # [k, vertical type]
-    cell: NDArray[np.int64] = (
+    cell: Ints = (
         a[:, None, None, :] + b.T[None, :, :, None]
     )  # [l, vertical type, k, horizontal type]
     return (cell % slots).astype(np.int32).reshape(2 * rows, 2 * columns)
 
 
-def tiling(slots: int) -> NDArray[np.int64]:
+def tiling(slots: int) -> Ints:
     """shape=(slots / 2, 2).
 
     Pairs (x, x + δ) that tile the integers modulo `slots`, δ near a quarter of them.
@@ -207,9 +207,7 @@ def tiling(slots: int) -> NDArray[np.int64]:
     return np.array(sorted(pairs), np.int64)
 
 
-def _pack_lines(
-    box: Box, step: NDArray[np.int32], movers: list[tuple[int, Factors]], at: int
-) -> None:
+def _pack_lines(box: Box, step: Ints32, movers: list[tuple[int, Factors]], at: int) -> None:
     """Writes the steps of what moves in one dimension only, from `at` on.
 
     Two dimensions run together.
@@ -237,12 +235,12 @@ def _pack_lines(
 
 def _pack_axis(
     box: Box,
-    step: NDArray[np.int32],
+    step: Ints32,
     axis: int,
     factors: Factors,
-    first: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    shifts: NDArray[np.int32] | None,
+    first: Ints,
+    slots: Ints,
+    shifts: Ints32 | None,
     offset: int,
     together: int,
 ) -> None:
@@ -290,7 +288,7 @@ def schedule_torus_cube(box: Box, seed: int) -> Phases:
     return merge_steps(box, _core.product_steps(axes, given, slots=empty(), columns=0, merge=1))
 
 
-def _cube_labels(factors: Factors, axis: int) -> NDArray[np.int32]:
+def _cube_labels(factors: Factors, axis: int) -> Ints32:
     """shape=(side, side): A_i(block) + type · d_i."""
     k = factors.side // 8
     far = np.where(factors.block < k, 0, (0, k, 3 * k)[axis])
@@ -319,7 +317,7 @@ def schedule_torus_lines(box: Box, seed: int) -> Phases:
     )
 
 
-def _line_slots(family: Family, factors: Factors) -> NDArray[np.int64]:
+def _line_slots(family: Family, factors: Factors) -> Ints:
     """shape=(permutations): T of each permutation of the short side."""
     most = max(int(family.load.max()), 1)
     return np.maximum(_count_blocks(factors), np.maximum(most + family.load, most + 1))
@@ -330,7 +328,7 @@ def _line_cost(family: Family, factors: Factors) -> int:
     return int(_line_slots(family, factors).sum()) * factors.count + left_over
 
 
-def _line_steps(box: Box, family: Family, short: int, long: int) -> NDArray[np.int32]:
+def _line_steps(box: Box, family: Family, short: int, long: int) -> Ints32:
     """shape=(messages): the step of every message."""
     factors = build_factors(box.sides[long], True)
     slots, count = _line_slots(family, factors), factors.count
@@ -351,5 +349,5 @@ def _line_steps(box: Box, family: Family, short: int, long: int) -> NDArray[np.i
         modulus=modulus.ravel(),
         shift=np.zeros(base.size, np.int32),
     )
-    step: NDArray[np.int32] = _core.product_steps(axes, groups, slots=empty(), columns=0, merge=1)
+    step: Ints32 = _core.product_steps(axes, groups, slots=empty(), columns=0, merge=1)
     return absorb_leftovers(box, step, int(slots.sum()) * count) if factors.has_identity else step

@@ -15,17 +15,14 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import NoScheduleError, format_rate, format_time
+from conset.base import Bools, Floats, Indices, Ints32, NoScheduleError, format_rate, format_time
 from conset.machine import MAX_LIMIT, Costs, Limits, times
 from conset.methods.phases.connection_routers.task import Task, schedule_of
 from conset.methods.phases.problem import Phases, Problem
 from conset.schedule import guarantees
 
 ROUNDING = 1 + 1e-9
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Broken(NamedTuple):
@@ -204,9 +201,7 @@ def _widest(task: Task, asked: Floats) -> Floats:
     return wide
 
 
-def _neighbours(
-    task: Task, rates: Floats, usable: NDArray[np.bool_]
-) -> list[list[tuple[float, int]]]:
+def _neighbours(task: Task, rates: Floats, usable: Bools) -> list[list[tuple[float, int]]]:
     """[node]: (rate, node) of every link that leaves it."""
     links: list[list[tuple[float, int]]] = [[] for _ in range(task.topology.nodes)]
     ends = (end[usable].tolist() for end in task.links)
@@ -235,8 +230,8 @@ def _widest_from(source: int, links: list[list[tuple[float, int]]]) -> Floats:
     return wide
 
 
-def _usable(task: Task) -> NDArray[np.bool_]:
-    usable: NDArray[np.bool_] = task.links[0] != task.links[1]
+def _usable(task: Task) -> Bools:
+    usable: Bools = task.links[0] != task.links[1]
     return usable
 
 
@@ -272,7 +267,7 @@ def _times(task: Task) -> Floats:
     return np.full(task.source.size, np.inf) if times is None else times
 
 
-def _distances(task: Task, links: Ints, step: Floats, sources: NDArray[np.int32]) -> Floats:
+def _distances(task: Task, links: Indices, step: Floats, sources: Ints32) -> Floats:
     """shape=(sources, nodes) [s]: along these links; infinite where none leads."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra

@@ -25,10 +25,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import InputError, Ints32
 from conset.machine import core_network, core_widths, route_nodes
 from conset.methods.phases.connection_routers.task import Routed, Task
 from conset.methods.phases.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
@@ -83,7 +82,7 @@ def _items(task: Task) -> _core.NegotiatedItems:
     return _core.NegotiatedItems.free(_core.Wiring(topology.nodes, *task.links), messages, width)
 
 
-def _routed(task: Task, slot: NDArray[np.int32], found: Assignment | None) -> Routed:
+def _routed(task: Task, slot: Ints32, found: Assignment | None) -> Routed:
     if found is not None and found.route_offsets is not None and found.route_nodes is not None:
         return Routed("negotiated", slot, found.route_offsets, found.route_nodes)
     routes = route_nodes(task.topology, task.problem.machine.routing, task.source, task.target)
@@ -184,7 +183,7 @@ class _Search:
         """
         task, limits = self.task, self.task.problem.limits
         pressure = CHANNELS if level is None and limits.link is None else LINKS
-        kept: dict[str, int | NDArray[np.int32] | None] = {"channels": limits.channels}
+        kept: dict[str, int | Ints32 | None] = {"channels": limits.channels}
         allowed = [] if level is None else [task.users(level - (p < lower)) for p in range(phases)]
         for name, which in (("send", 0), ("receive", 0), ("link", 1)):
             own = getattr(limits, name)

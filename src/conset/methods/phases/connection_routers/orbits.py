@@ -32,10 +32,9 @@ from functools import cached_property
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError
+from conset.base import InputError, Ints, Ints32
 from conset.machine import Routing, links_of_nodes, route_nodes
 from conset.methods.phases.connection_routers.task import Routed, Task
 
@@ -48,7 +47,7 @@ MAX_CLASSES = 16
 
 Target = tuple[int, int | None]
 """(phases, ΣL), or (phases, None) where ΣL does not matter."""
-Attempt = Callable[[Target], NDArray[np.int32] | None]
+Attempt = Callable[[Target], Ints32 | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +63,18 @@ class Orbits:
     """
 
     task: Task
-    displacement: NDArray[np.int32]
-    copy: NDArray[np.int32]
+    displacement: Ints32
+    copy: Ints32
     classes: int
 
     @cached_property
-    def class_of(self) -> NDArray[np.int64]:
+    def class_of(self) -> Ints:
         """shape=(nodes): the class of each node."""
-        total: NDArray[np.int64] = self.task.topology.coordinates.sum(axis=1) % self.classes
+        total: Ints = self.task.topology.coordinates.sum(axis=1) % self.classes
         return total
 
     @cached_property
-    def item(self) -> NDArray[np.int64]:
+    def item(self) -> Ints:
         """shape=(messages): the item of each message; -1 inside a node."""
         key = (
             self.displacement.astype(np.int64) * (int(self.copy.max()) + 1) + self.copy
@@ -91,7 +90,7 @@ class Orbits:
         return int(self.item.max()) + 1
 
     @cached_property
-    def routes(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def routes(self) -> tuple[Ints, Ints32]:
         """(offsets, nodes) of all messages: dimension order, ties by parity."""
         return route_nodes(self.task.topology, self._routing, self.task.source, self.task.target)
 
@@ -100,7 +99,7 @@ class Orbits:
         return Routing.default(self.task.topology)
 
     @cached_property
-    def loads(self) -> NDArray[np.int32]:
+    def loads(self) -> Ints32:
         """shape=(items, rows), int32.
 
         Channels, sends, receives, then links of each direction, by class of nodes.
@@ -125,13 +124,13 @@ class Orbits:
 
 
 def _largest(
-    item: NDArray[np.int64],
-    place: NDArray[np.int32],
+    item: Ints,
+    place: Ints32,
     places: int,
     items: int,
-    class_of: NDArray[np.int64],
+    class_of: Ints,
     classes: int,
-) -> NDArray[np.int32]:
+) -> Ints32:
     """shape=(items, classes): the most of an item's messages at one place of each class.
 
     Items one after the other.
@@ -184,7 +183,7 @@ def _class_counts(task: Task) -> Iterator[int]:
         classes *= 2
 
 
-def displacements(task: Task) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def displacements(task: Task) -> tuple[Ints32, Ints32]:
     """(displacement, copy) of every message.
 
     Raises:
@@ -236,7 +235,7 @@ def _packed(orbits: Orbits) -> Routed | None:
     if loads[:, :classes].max() > task.channels:
         return None
 
-    def attempt(target: Target) -> NDArray[np.int32] | None:
+    def attempt(target: Target) -> Ints32 | None:
         phases, total = target
         rows = _rows(task, loads, classes, total)
         capacity = _capacity(task, rows.shape[1], classes, phases, total)
@@ -260,7 +259,7 @@ def _packed(orbits: Orbits) -> Routed | None:
     return Routed("orbits", phase, *orbits.routes, order)
 
 
-def _pack_few(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] | None:
+def _pack_few(task: Task, least: int, attempt: Attempt) -> Ints32 | None:
     """The fewest phases first, then the least ΣL in them."""
     packed = first_success([(p, None) for p in _counts(task, least)], attempt)
     if packed is None or not task.equal_sizes:
@@ -272,7 +271,7 @@ def _pack_few(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] | N
     return packed if better is None else better
 
 
-def _pack_short(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] | None:
+def _pack_short(task: Task, least: int, attempt: Attempt) -> Ints32 | None:
     """The shortest time; of unequal sizes the fewest phases, bytes are balanced later."""
     if not task.equal_sizes:
         return _pack_few(task, least, attempt)
@@ -290,7 +289,7 @@ def _counts(task: Task, least: int) -> range:
     return range(least, 2 * least + 2) if asked is None else range(asked, asked + 1)
 
 
-def first_success(targets: list[Target], attempt: Attempt) -> NDArray[np.int32] | None:
+def first_success(targets: list[Target], attempt: Attempt) -> Ints32 | None:
     """What the most wanted target gives that succeeds.
 
     Steps double after failures, then the gap is halved.
@@ -314,9 +313,7 @@ def first_success(targets: list[Target], attempt: Attempt) -> NDArray[np.int32] 
     return best
 
 
-def _rows(
-    task: Task, loads: NDArray[np.int32], classes: int, total: int | None
-) -> NDArray[np.int32]:
+def _rows(task: Task, loads: Ints32, classes: int, total: int | None) -> Ints32:
     """The loads that count: channels, and ports and links where they have a limit."""
     limits = task.problem.limits
     if total is None and (limits.send, limits.receive, limits.link) == (None, None, None):
@@ -324,9 +321,7 @@ def _rows(
     return loads
 
 
-def _capacity(
-    task: Task, rows: int, classes: int, phases: int, total: int | None
-) -> NDArray[np.int32]:
+def _capacity(task: Task, rows: int, classes: int, phases: int, total: int | None) -> Ints32:
     """shape=(phases, rows): channels, then what a level allows.
 
     `total` levels are spread evenly, the larger first.

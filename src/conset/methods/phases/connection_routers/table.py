@@ -57,10 +57,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, count_of, unknown_name
+from conset.base import InputError, Ints, Ints32, NoScheduleError, count_of, unknown_name
 from conset.machine import Limits, Routing, route_nodes
 from conset.methods.phases.bounded import schedule_bounded
 from conset.methods.phases.connection_routers.demands import link_rates
@@ -100,9 +99,7 @@ def route_closed_form(task: Task) -> Routed:
     return Routed("closed-form", phase[slot], offsets, nodes, slot)
 
 
-def _group(
-    task: Task, slot: NDArray[np.int32], offsets: NDArray[np.int64], nodes: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def _group(task: Task, slot: Ints32, offsets: Ints, nodes: Ints32) -> Ints32:
     """shape=(slots): the phase of each slot; consecutive ones share a phase while limits hold.
 
     Raises:
@@ -175,7 +172,7 @@ def route_sequential(task: Task) -> Routed:
         phases += max(1, more)
 
 
-def _orders(task: Task) -> Iterator[tuple[NDArray[np.int32], int]]:
+def _orders(task: Task) -> Iterator[tuple[Ints32, int]]:
     """Longest first with random ties, and at random, in turn; twice with each unit of effort."""
     for k in range(task.problem.search.effort):
         if k > 0 and _core.stop_asked():

@@ -11,10 +11,9 @@ from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import take_rows
+from conset.base import Bools, Floats, Ints, Ints32, take_rows
 from conset.machine import (
     MAX_LIMIT,
     Routing,
@@ -50,19 +49,19 @@ class Task:
         return self.problem.machine.topology
 
     @property
-    def source(self) -> NDArray[np.int32]:
+    def source(self) -> Ints32:
         """shape=(messages), int32: the node each connection leaves."""
         return np.ascontiguousarray(self.problem.source_node, np.int32)
 
     @property
-    def target(self) -> NDArray[np.int32]:
+    def target(self) -> Ints32:
         """shape=(messages), int32: the node each connection enters."""
         return np.ascontiguousarray(self.problem.target_node, np.int32)
 
     @cached_property
-    def leaves(self) -> NDArray[np.bool_]:
+    def leaves(self) -> Bools:
         """shape=(messages): which connections leave their node; the others use nothing."""
-        inside: NDArray[np.bool_] = self.problem.source_node == self.problem.target_node
+        inside: Bools = self.problem.source_node == self.problem.target_node
         return ~inside
 
     @property
@@ -76,7 +75,7 @@ class Task:
         return _core.Connections(self.source, self.target, *core_order(self.problem), apart=0)
 
     @cached_property
-    def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def links(self) -> tuple[Ints32, Ints32]:
         """(from, to) of every link a route may take; what is none joins a node to itself.
 
         Links that close cycles are none where the machine never wraps (the text's surface router).
@@ -89,7 +88,7 @@ class Task:
         return usable_ends(topology, self.problem.machine.routing)
 
     @cached_property
-    def hops(self) -> NDArray[np.int32]:
+    def hops(self) -> Ints32:
         """shape=(messages), int32: links on a shortest path; 1 between two ports of a crossbar."""
         topology, routing = self.topology, self.problem.machine.routing
         if topology.kind == "crossbar":
@@ -191,7 +190,7 @@ class Task:
         return max(work.out, work.into) * largest + work.overhead.at(largest), float(link)
 
     @staticmethod
-    def _link_work(work: Work) -> NDArray[np.float64]:
+    def _link_work(work: Work) -> Floats:
         """Seconds per byte of links per unit of width; empty where links cost nothing."""
         return work.link * work.width if work.link.size else work.link
 
@@ -269,10 +268,10 @@ class Routed:
     """
 
     router: str
-    phase: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    order: NDArray[np.int32] | None = None
+    phase: Ints32
+    offsets: Ints
+    nodes: Ints32
+    order: Ints32 | None = None
     stopped_early: bool = False
 
     @property
@@ -281,7 +280,7 @@ class Routed:
         return int(np.unique(self.phase).size)
 
 
-def assemble(routed: Routed, before: NDArray[np.int32] | None = None) -> Phases:
+def assemble(routed: Routed, before: Ints32 | None = None) -> Phases:
     """Phases of whole messages with their routes and channels; empty phases vanish.
 
     Args:
