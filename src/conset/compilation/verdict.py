@@ -335,6 +335,7 @@ def verdict_by_model(
     model_times[FORMULA] = ModelTimes(
         _predicted(best), None if posting is None else _predicted(posting)
     )
+    by = {trial.base.schedule.method: search.model_of(trial) for trial in search.finished}
     return Verdict(
         own,
         best,
@@ -344,15 +345,9 @@ def verdict_by_model(
         left_out=len(search.skipped),
         allowed_work=search.budget,
         is_fastest=best.time_s <= search.best_s * REL_TOL,
-        others_by=_others_by(search, own),
+        others_by=", ".join(f"{method} by {model}" for method, model in by.items() if model != own),
         drifts=user_limits and _drifts(best),
     )
-
-
-def _others_by(search: Search, model: str) -> str:
-    """Methods that were simulated by another model than `model`."""
-    by = {trial.base.schedule.method: search.model_of(trial) for trial in search.finished}
-    return ", ".join(f"{method} by {other}" for method, other in by.items() if other != model)
 
 
 def other_models(machine: Machine, model: str) -> tuple[str, ...]:

@@ -58,7 +58,12 @@ def share(
     sharing = _Sharing(schedules)
     following = Counter(
         (
-            _end_of(one, schedules[one.schedule]),
+            # a block that turns an odd number of times ends where it began
+            _slot(
+                one.schedule,
+                "first" if one.turns and one.repeat % 2 == 0 else "last",
+                schedules[one.schedule],
+            ),
             _slot(other.schedule, "first", schedules[other.schedule]),
         )
         for one, other in pairwise(block for block in blocks if schedules[block.schedule].phases)
@@ -77,11 +82,6 @@ def share(
 def _slot(schedule: int, end: Literal["first", "last"], plan: Schedule) -> Slot:
     """The slot; of a single phase both ends are one."""
     return Slot(schedule, "first" if plan.phases == 1 else end)
-
-
-def _end_of(block: Stage, plan: Schedule) -> Slot:
-    """Where a block ends: a block that turns an odd number of times ends where it began."""
-    return _slot(block.schedule, "first" if block.turns and block.repeat % 2 == 0 else "last", plan)
 
 
 class _Sharing:
