@@ -20,7 +20,7 @@ STATIC  = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && 
 # what clang-format keeps
 SOURCES = $$(git ls-files 'cpp/*.[ch]' 'cpp/*.[ch]pp' 'tests/*.[ch]' 'examples/*.c' 'examples/*.cpp')
 
-.PHONY: help demo check test test-all test-openmpi dist setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
+.PHONY: help demo check test test-all test-openmpi dist setup lint fuzz format core stubs nightly test-cpp test-cpp-sanitized \
         test-core-sanitized bench catalogue docs guide clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
@@ -67,7 +67,12 @@ test-openmpi: $(READY) $(WHEEL) ## jobs of several ranks once more, with Open MP
 	$(OPENMPI)/bin/python -m pytest -m openmpi
 
 fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
-	PYTHONPATH=tests $(BIN)/python -m support.fuzz_readers 28000 --seed 0
+	PYTHONPATH=tests $(BIN)/python -m support.fuzz_readers $(or $(MUTANTS),28000) --seed $(or $(SEED),0)
+
+nightly: $(READY) ## what .ci/run has no time for: C++ tests without sanitizers, more mutants, the guide's programs
+	$(MAKE) test-cpp
+	$(MAKE) fuzz MUTANTS=280000 SEED=$$(date +%j)
+	$(MAKE) guide
 
 setup: $(READY) ## the environment alone
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from conset.base.errors import InputError
 from conset.base.notebook import html_of
 
+# types of arrays in signatures; shapes and units are in the docstrings
 Array = NDArray[Any]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -245,15 +245,16 @@ class Parts:
         endpoints: the first nodes, which may hold ranks.
         wires: by kind, from the endpoints up.
         labels: a name for each node.
-        level: shape=(nodes): 0 for endpoints, 1 for switches next to them, and so on.
-        group: shape=(nodes): which pod, group, row or host; -1 for none.
+        level: shape=(nodes): 0 for endpoints, 1 for switches next to them, and so on; None: the
+            network has no levels.
+        group: shape=(nodes): which pod, group, row or host, -1 for none; None: it has no groups.
     """
 
     endpoints: int
     wires: tuple[Wires, ...]
     labels: tuple[str, ...]
-    level: Ints
-    group: Ints
+    level: Ints | None = None
+    group: Ints | None = None
 
     def to_topology(self, member: FamilyMember, rates: str, link_Bps: float) -> Topology:  # noqa: N803
         """The network.
@@ -286,8 +287,8 @@ class Parts:
             None if set(said) == {"1x"} else np.repeat(rate, count),
             labels=self.labels,
             family=member,
-            level=self.level.astype(np.int32),
-            group=self.group.astype(np.int32),
+            level=self.level,
+            group=self.group,
         )
 
 
