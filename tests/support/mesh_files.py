@@ -16,10 +16,12 @@ import numpy as np
 
 from conset.pattern.readers.mesh_text import MESHES
 
-SOLID = (".f3grid", ".node", ".ele")
+SOLID = (".node", ".ele")
 """Formats of tetrahedra: they have no triangles of their own."""
-WITHOUT_LIBRARIES = sorted(suffix for suffix, found in MESHES.items() if not found.library)
-_OTHERS = {".vtk": "vtk", ".vtu": "vtu", ".msh": "ansys", ".mesh": "medit"}
+WITHOUT_LIBRARIES = sorted(
+    suffix for suffix, found in MESHES.items() if not found.library and suffix != ".gz"
+)
+_OTHERS = {".msh": "ansys", ".mesh": "medit"}
 _CLOCK = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+|^\* \w{3} \w{3} .*\d\d:\d\d:\d\d.*$", re.MULTILINE)
 _XDMF = """<Xdmf Version="3.0"><Domain><Grid Name="Grid">
 <Geometry GeometryType="XYZ"><DataItem DataType="Float" Dimensions="{points} 3" Format="XML" \
@@ -63,7 +65,7 @@ def write_mesh(path: Path, points: Any, kind: str, cells: Any, **words: Any) -> 
         )
         return
     flat = points[:, :2] if suffix == ".su2" and kind == "triangle" else points
-    form = MESHES[suffix].name if suffix in MESHES else _OTHERS[suffix]
+    form = _OTHERS.get(suffix, MESHES[suffix].name)
     more = {"binary": False} if suffix == ".msh" else {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         meshio.Mesh(flat, [(kind, cells)]).write(path, file_format=form, **more, **words)

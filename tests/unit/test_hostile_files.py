@@ -787,7 +787,7 @@ def test_a_document_type_is_found_behind_any_comment(tmp_path: Path) -> None:
         f'<?xml version="1.0"?><!-- {"<VTKFile> " * 20_000}--><!DOCTYPE VTKFile [<!ENTITY a '
         '"x">]><VTKFile/>'
     )
-    assert "a document type declaration is not read" in refused(tmp_path, "a.vtu", text)
+    assert "a document type declaration is not read" in refused(tmp_path, "a.vtu", text, parts=2)
 
 
 # Fuzz

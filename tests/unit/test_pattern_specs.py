@@ -13,10 +13,8 @@ from conset.pattern.readers.table import READERS
 from conset.pattern.spec import DISTRIBUTIONS, Sizes, input_path, parse_pattern, parse_sizes
 
 MESHES = (
-    ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .xdmf .xmf .xml "
-    ".f3grid .mdpa .post"
-    " .dato .dat .tec .node .ele .ugrid .wkt .cgns .h5m .hmf .med .e .exo .ex2 .gz .mesh "
-    ".graph .mgraph"
+    ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .xdmf .xmf .node "
+    ".ele .ugrid .med .e .exo .ex2 .gz .mesh .graph .mgraph"
 )
 
 

@@ -32,7 +32,7 @@ TETRAHEDRA = np.column_stack([TRIANGLES, TRIANGLES[:, 0] + len(POINTS)])
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name",
-    [*(f"m{suffix}" for suffix in WITHOUT_LIBRARIES), "m.vtu", "m.msh", "m.mesh", "m.vol.gz"],
+    [*(f"m{suffix}" for suffix in WITHOUT_LIBRARIES), "m.vol.gz"],
 )
 def test_the_same_cells_have_the_same_halo_exchange(tmp_path: Path, name: str) -> None:
     solid = Path(name).suffix in SOLID
@@ -45,7 +45,7 @@ def test_the_same_cells_have_the_same_halo_exchange(tmp_path: Path, name: str) -
     assert found.size.tolist() == expected.size.tolist()
 
 
-@pytest.mark.parametrize("suffix", sorted({*MESHES} - {*WITHOUT_LIBRARIES}))
+@pytest.mark.parametrize("suffix", sorted({*MESHES} - {*WITHOUT_LIBRARIES} - {".gz"}))
 def test_what_another_library_reads(tmp_path: Path, suffix: str) -> None:
     library = MESHES[suffix].library
     if importlib.util.find_spec(library):
@@ -74,43 +74,12 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
         ),
         ("m.xdmf", ENTITIES + "<Xdmf/>", "a document type declaration is not read"),
         ("m.xmf", "<Xdmf Version='3.0'>", "no valid xdmf mesh, or truncated: no element found"),
-        ("m.xml", ENTITIES + "<dolfin/>", "a document type declaration is not read"),
-        (
-            "m.xml",
-            "<dolfin><mesh celltype='triangle' dim='2'><vertices size='3'/></mesh></dolfin>",
-            "3 vertices are promised, the file has 0 by number",
-        ),
-        (
-            "m.xml",
-            "<dolfin><mesh celltype='quadrilateral' dim='2'/></dolfin>",
-            "no valid dolfin-xml mesh",
-        ),
-        ("m.wkt", "TIN (((0 0 0, 1 0 0, 1 1 0, 0 0 1)))", "triangle 0: ((a, b, c, a)) required"),
-        (
-            "m.wkt",
-            "TIN (((0 0 0, 1 0 0, 0 0 0)))",
-            "four points of three numbers required, given 3",
-        ),
-        ("m.wkt", "TIN (((0 0 0, 1 0 0", "no WKT mesh: TIN ((( … ))) required"),
-        ("m.wkt", "POINT (1 2)", "no WKT mesh: TIN ((( … ))) required"),
-        ("m.wkt", "TIN (((" + "1" * 60 + " 0 0, 1 0 0, 1 1 x, 0 0 1)))", "no valid wkt mesh"),
         ("m.ele", "1 4 0\n", "no such file"),
         ("m.node", "# nothing\n\n", "no TetGen mesh, or truncated: no line of counts"),
         (
             "m.msh",
             '(2 3)\n(10 (0 1 9 0))\n(0 "',
             "no valid ansys mesh, or truncated: the file ends too early",
-        ),
-        (
-            "m.dat",
-            'VARIABLES = "X", "Y"\nZONE NODES=3, ELEMENTS=1, ZONETYPE=FETRIANGLE, '
-            "DATAPACKING=POINT\n0 0\n",
-            "no valid tecplot mesh, or truncated",
-        ),
-        (
-            "m.mdpa",
-            "Begin Nodes\n1 0 0 0\n",
-            "no valid mdpa mesh, or truncated: the file ends too early",
         ),
         ("m.gz", "x", "of compressed meshes only .vol.gz is read"),
         ("m.mesh", "MeshVersionFormatted 2\nDimension 3\nVertices\n9\n", "no valid medit mesh"),
@@ -137,19 +106,11 @@ def _refusal_of(folder: Path, name: str, content: str) -> str:
     return str(caught.value)
 
 
-def test_numbers_with_exponents_in_wkt(tmp_path: Path) -> None:
-    corners = ["0 0 0", "1e1 0 0", "1E1 1 0", "0 1 0"]
-    rows = [
-        f"(({', '.join(corners[k] for k in (*row, row[0]))}))" for row in ((0, 1, 2), (0, 2, 3))
-    ]
-    (tmp_path / "m.wkt").write_text(f"TIN ({', '.join(rows)})")
-    assert parse_pattern(str(tmp_path / "m.wkt"), parts=2).size.tolist() == [16, 16]
-
-
 def test_a_mesh_in_hdf5_beside_xdmf(tmp_path: Path) -> None:
     (tmp_path / "m.xdmf").write_text(XDMF.format(form="HDF"))
     if importlib.util.find_spec("h5py"):
-        assert "no valid xdmf mesh" in refused(tmp_path, "m.xdmf", XDMF.format(form="HDF"), parts=2)
+        given = refused(tmp_path, "m.xdmf", XDMF.format(form="HDF"), parts=2)
+        assert "m.h5: no such file" in given
         return
     with pytest.raises(MissingExtraError, match="h5py is not installed"):
         parse_pattern(str(tmp_path / "m.xdmf"), parts=2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,14 @@ import numpy as np
 
 from conset.base import ConsetError, InputError, MissingExtraError, UsageError
 from conset.pattern.layout import Partition
+from conset.pattern.readers.decks import CORNERS, read_gmsh, read_inp, read_nastran, read_ucd
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.mesh_text import (
     MESHES,
     check_before_reading,
     opened,
-    read_dolfin,
-    read_tin,
     read_xdmf,
     require_library,
-    require_no_doctype,
 )
 from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
 from conset.pattern.readers.partition import Cells, partition_cells, partition_rows
@@ -37,18 +36,17 @@ _CORNERS = {
     "pyramid": 5,
     "wedge": 6,
     "hexahedron": 8,
-    "polygon": 0,
-    "polyhedron": 0,
 }
-"""Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
-
-
+"""Kind of cell without its number of nodes → corners, which come first; of others all nodes are."""
 _HEAD = 4096
-"""Bytes in which a file has said what it is."""
-_OWN: dict[str, Callable[[Path], Any]] = {
-    "xdmf": read_xdmf,
-    "dolfin-xml": read_dolfin,
-    "wkt": read_tin,
+"""Bytes at the beginning of a file that decide its format."""
+_BINARY = re.compile(rb"\s*\$MeshFormat\s+\S+\s+1\s")
+_OWN: dict[str, Callable[[Path], Cells]] = {
+    "gmsh": read_gmsh,
+    "abaqus": read_inp,
+    "nastran": read_nastran,
+    "avsucd": read_ucd,
+    "metis": parse_metis_mesh,
 }
 """Formats that are not meshio's to read."""
 
@@ -62,74 +60,31 @@ def _parts(path: Path, options: ReadOptions) -> int:
     return options.parts
 
 
-def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a Gmsh or Ansys Fluent mesh.
-
-    Gmsh's versions are 2.2, 4.0, 4.1; text or binary.
+def partition_mesh(path: Path, options: ReadOptions) -> Partition:
+    """Return the halo exchange of a mesh whose suffix is one of `MESHES`.
 
     Raises:
         UsageError: no `parts`.
         InputError: no valid mesh, or fewer cells than parts.
         MissingExtraError: meshio or METIS is not installed.
     """
-    _parts(path, options)
-    if _head(path).lstrip().startswith(b"("):
-        return _read_cells(path, "ansys", options)
-    # A Gmsh file ends in `$End…`, text or binary
-    with path.open("rb") as handle:
-        handle.seek(max(0, path.stat().st_size - 200))
-        last = handle.read().rstrip().splitlines()[-1:]
-    if not last or not last[0].lstrip().startswith(b"$End"):
-        raise InputError(f"{path}: no Gmsh mesh, or truncated: its last line must be $End…")
-    return _read_cells(path, "gmsh", options)
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as handle:
-        return handle.read(_HEAD)
-
-
-def partition_vtk(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a VTK mesh; raises what `partition_gmsh` raises."""
-    return _read_cells(path, "vtk", options)
-
-
-def partition_vtu(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a VTK mesh in XML; raises what `partition_gmsh` raises."""
-    require_no_doctype(path)
-    return _read_cells(path, "vtu", options)
-
-
-def partition_mesh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a mesh of `MESHES`; raises what `partition_gmsh` raises."""
-    found = MESHES[path.suffix.lower()]
-    _parts(path, options)
-    require_library(found.library)
-    check_before_reading(path, found)
-    return _read_cells(path, found.name, options)
-
-
-def partition_packed(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a Netgen mesh as `.vol.gz`; raises what `partition_gmsh` raises."""
-    if not path.name.lower().endswith(".vol.gz"):
-        raise InputError(f"{path}: of compressed meshes only .vol.gz is read")
-    return _read_cells(path, "netgen", options)
-
-
-def partition_metis_mesh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a METIS mesh, or of one of Medit, which says so.
-
-    Raises:
-        UsageError: no `parts`.
-        InputError: no valid mesh, or fewer elements than parts.
-        MissingExtraError: METIS is not installed.
-    """
     parts = _parts(path, options)
-    if b"MeshVersionFormatted" in _head(path):
-        return _read_cells(path, "medit", options)
-    return partition_cells(
-        parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name
-    )
+    found = MESHES[path.suffix.lower()]
+    require_library(found.library)
+    with path.open("rb") as handle:
+        head = handle.read(_HEAD)
+    name = found.name
+    if name == "gmsh" and head.lstrip().startswith(b"("):
+        name = "ansys"
+    if name == "metis" and b"MeshVersionFormatted" in head:
+        name = "medit"
+    if path.suffix.lower() == ".gz" and not path.name.lower().endswith(".vol.gz"):
+        raise InputError(f"{path}: of compressed meshes only .vol.gz is read")
+    if name in _OWN and not _BINARY.match(head):
+        cells = _OWN[name](path)
+    else:
+        cells = cells_of_blocks(_read_meshio(path, name), path)
+    return partition_cells(cells, parts, options.word, options.seed, str(path), path.name)
 
 
 def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
@@ -146,12 +101,6 @@ def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
     )
 
 
-def _read_cells(path: Path, file_format: str, options: ReadOptions) -> Partition:
-    parts = _parts(path, options)
-    cells = cells_of_blocks(_read_meshio(path, file_format), path)
-    return partition_cells(cells, parts, options.word, options.seed, str(path), path.name)
-
-
 def _read_meshio(path: Path, file_format: str) -> Any:
     """Meshio's mesh, quietly: it prints remarks, and ends the process on some errors."""
     try:
@@ -165,10 +114,14 @@ def _read_meshio(path: Path, file_format: str) -> Any:
             contextlib.redirect_stderr(said),
             np.errstate(all="ignore"),
         ):
-            if file_format in _OWN:
-                return _OWN[file_format](path)
+            check_before_reading(path, file_format)
+            if file_format == "xdmf":
+                return read_xdmf(path)
             with opened(path, file_format) as source:
-                return meshio.read(source, file_format=file_format)
+                mesh = meshio.read(source, file_format=file_format)
+            if "could not parse" in said.getvalue():
+                raise ValueError(said.getvalue().partition("could not parse")[2])
+            return mesh
     except ConsetError:
         raise
     except (Exception, SystemExit) as error:
@@ -194,13 +147,19 @@ def cells_of_blocks(mesh: Any, path: Path) -> Cells:
         raise InputError(f"{path}: the mesh has no cells (edges, triangles, tetrahedra …)")
     rows: list[tuple[Any, int]] = []
     for block in blocks:
-        known = _CORNERS.get(block.type.rstrip("0123456789"), 0)
-        rows.extend((row, known) for row in block.data)
+        kind = block.type.rstrip("0123456789")
+        known = _CORNERS.get(kind, 0)
+        allowed = [n for n, corners in CORNERS.get(block.dim, {}).items() if corners == known]
+        if known and block.type != kind:
+            allowed = [int(block.type.removeprefix(kind))]
+        for row in block.data:
+            if not len(row) or (known and len(row) not in allowed):
+                rule = f"must have {' or '.join(map(str, allowed)) or 'at least 1'}"
+                raise InputError(
+                    f"{path}: cell {len(rows)} ({block.type}) has {len(row)} nodes, {rule}"
+                )
+            rows.append((row, known))
     count = np.array([len(row) for row, _ in rows], np.int64)
-    if not count.all():
-        raise InputError(
-            f"{path}: cell {int(np.argmin(count))} has 0 nodes, at least 1 is required"
-        )
     corners = np.array([known for _, known in rows], np.int64)
     try:
         nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])

@@ -1,37 +1,28 @@
-"""Meshes in XML (XDMF, DOLFIN) and WKT whose texts are read here.
+"""Meshes that meshio reads: their suffixes, and what must hold before its parsers see a file.
 
-For XDMF meshio asks for h5py even where all data stand in the file. Its reader of DOLFIN opens
-other files of the folder, and its grammar of WKT takes years over a number that it does not know.
-
-Which suffix is read how, and what must hold before a third party's parser may see a file.
-
-Parsers of meshio look for the next line without end where a file is cut short, and trust counts;
-what they would trip over so that no error comes back is refused here.
+For XDMF meshio asks for h5py even where all data are in the file, so its reader is changed here.
+Parsers of meshio search for the next line without end where a file is cut short, and trust counts;
+files that they would not return from are refused here.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import io
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
-from conset.base import InputError, MissingExtraError, read_text, require_file
-
-_DOLFIN = {"interval": ("line", 2), "triangle": ("triangle", 3), "tetrahedron": ("tetra", 4)}
-"""Kind of cell → that of meshio, nodes."""
-_TIN = re.compile(r"[(),]|[^\s(),]+")
+from conset.base import InputError, MissingExtraError, require_file
 
 
 def read_xdmf(path: Path) -> Any:
-    """A meshio mesh of XDMF whose data stand in the file, or in HDF5 beside it.
+    """Read a meshio mesh of XDMF whose data are in the file, or in HDF5 beside it.
 
     Raises:
         InputError: data that are in other files. MissingExtraError: HDF5, and h5py is not
@@ -47,6 +38,7 @@ def read_xdmf(path: Path) -> Any:
             form = data_item.attrib.get("Format", "XML")
             if form == "HDF":
                 require_library("h5py")
+                require_file(path.parent / (data_item.text or "").strip().split(":")[0])
                 return super()._read_data_item(data_item, root)
             if form != "XML" or "Reference" in data_item.attrib:
                 raise InputError(
@@ -64,148 +56,50 @@ def read_xdmf(path: Path) -> Any:
     return Reader(str(path)).read()
 
 
-def read_dolfin(path: Path) -> Any:
-    """A meshio mesh of DOLFIN's XML: vertices and cells by their index.
-
-    Raises:
-        InputError: an index twice or none, or another number of them than is said.
-    """
-    import meshio
-
-    require_no_doctype(path)
-    with path.open("rb") as file:
-        kind, points, cells, said = _dolfin_entries(file)
-    for name, found in (("vertices", points), ("cells", cells)):
-        if sorted(found) != list(range(said.get(name, 0))):
-            raise InputError(
-                f"{path}: {said.get(name, 0)} {name} are promised, the file has "
-                f"{len(found)} by number"
-            )
-    return meshio.Mesh(
-        np.array([points[k] for k in range(len(points))]),
-        [(kind, np.array([cells[k] for k in range(len(cells))]))],
-    )
-
-
-def _dolfin_entries(
-    file: IO[bytes],
-) -> tuple[str, dict[int, list[float]], dict[int, list[int]], dict[str, int]]:
-    """(meshio's kind of cell, vertices and cells by index, how many of both there must be)."""
-    points: dict[int, list[float]] = {}
-    cells: dict[int, list[int]] = {}
-    said: dict[str, int] = {}
-    kind, tag, count = "", "", 0
-    for _, element in ElementTree.iterparse(file, events=("start",)):
-        attributes = element.attrib
-        if element.tag == "mesh":
-            tag = attributes["celltype"]
-            kind, count = _DOLFIN[tag]
-        elif element.tag in ("vertices", "cells"):
-            said[element.tag] = int(attributes["size"])
-        elif element.tag == "vertex":
-            points[int(attributes["index"])] = [float(attributes.get(axis, 0.0)) for axis in "xyz"]
-        elif tag and element.tag == tag:
-            cells[int(attributes["index"])] = [int(attributes[f"v{k}"]) for k in range(count)]
-        element.clear()
-    return kind, points, cells, said
-
-
-def read_tin(path: Path) -> Any:
-    """A meshio mesh of the triangles of a WKT text `TIN (((x y z, x y z, x y z, x y z)), …)`.
-
-    Raises:
-        InputError: another text, or a triangle that is not closed.
-    """
-    import meshio
-
-    words = _TIN.findall(read_text(path))
-    numbers: dict[tuple[float, ...], int] = {}
-    triangles: list[list[int]] = []
-    if [word.upper() for word in words[:2]] != ["TIN", "("] or words[-1] != ")":
-        raise InputError(f"{path}: no WKT mesh: TIN ((( … ))) required")
-    at = 2
-    while at < len(words) - 1:
-        end = words.index(")", at)
-        corners = _corners(words[at + 2 : end], path)
-        if (
-            words[at : at + 2] != ["(", "("]
-            or words[end : end + 2] != [")", ")"]
-            or corners[0] != corners[-1]
-        ):
-            raise InputError(f"{path}: triangle {len(triangles)}: ((a, b, c, a)) required")
-        triangles.append([numbers.setdefault(corner, len(numbers)) for corner in corners[:3]])
-        at = end + 2
-        at += words[at] == ","
-    return meshio.Mesh(np.array(list(numbers)), [("triangle", np.array(triangles).reshape(-1, 3))])
-
-
-def _corners(words: list[str], path: Path) -> list[tuple[float, ...]]:
-    """Four points of three or four numbers, commas between them."""
-    points: list[list[float]] = [[]]
-    for word in words:
-        if word == ",":
-            points.append([])
-        else:
-            points[-1].append(float(word))
-    if (
-        len(points) != 4
-        or len({len(point) for point in points}) != 1
-        or len(points[0]) not in (3, 4)
-    ):
-        raise InputError(f"{path}: four points of three numbers required, given {len(points)}")
-    return [tuple(point) for point in points]
-
-
 @dataclass(frozen=True)
 class MeshFormat:
     """How a mesh is read.
 
     Attributes:
         name: meshio's name of the format.
-        title: its name for people.
+        summary: what the file contains, one line.
         library: what must be installed beside meshio; empty: nothing.
     """
 
     name: str
-    title: str
+    summary: str
     library: str = ""
 
 
 MESHES = {
-    ".su2": MeshFormat("su2", "SU2"),
-    ".inp": MeshFormat("abaqus", "Abaqus"),
-    ".bdf": MeshFormat("nastran", "Nastran"),
-    ".nas": MeshFormat("nastran", "Nastran"),
-    ".fem": MeshFormat("nastran", "Nastran"),
-    ".vol": MeshFormat("netgen", "Netgen"),
-    ".meshb": MeshFormat("medit", "Medit"),
-    ".avs": MeshFormat("avsucd", "AVS-UCD"),
-    ".off": MeshFormat("off", "OFF"),
-    ".stl": MeshFormat("stl", "STL"),
-    ".ply": MeshFormat("ply", "PLY"),
-    ".obj": MeshFormat("obj", "Wavefront"),
-    ".xdmf": MeshFormat("xdmf", "XDMF"),
-    ".xmf": MeshFormat("xdmf", "XDMF"),
-    ".xml": MeshFormat("dolfin-xml", "DOLFIN"),
-    ".f3grid": MeshFormat("flac3d", "FLAC3D"),
-    ".mdpa": MeshFormat("mdpa", "Kratos"),
-    ".post": MeshFormat("permas", "PERMAS"),
-    ".dato": MeshFormat("permas", "PERMAS"),
-    ".dat": MeshFormat("tecplot", "Tecplot"),
-    ".tec": MeshFormat("tecplot", "Tecplot"),
-    ".node": MeshFormat("tetgen", "TetGen"),
-    ".ele": MeshFormat("tetgen", "TetGen"),
-    ".ugrid": MeshFormat("ugrid", "UGRID"),
-    ".wkt": MeshFormat("wkt", "WKT"),
-    ".cgns": MeshFormat("cgns", "CGNS", "h5py"),
-    ".h5m": MeshFormat("h5m", "MOAB", "h5py"),
-    ".hmf": MeshFormat("hmf", "HMF", "h5py"),
-    ".med": MeshFormat("med", "MED", "h5py"),
-    ".e": MeshFormat("exodus", "Exodus", "netCDF4"),
-    ".exo": MeshFormat("exodus", "Exodus", "netCDF4"),
-    ".ex2": MeshFormat("exodus", "Exodus", "netCDF4"),
+    ".msh": MeshFormat("gmsh", "Gmsh mesh; Ansys mesh"),
+    ".vtk": MeshFormat("vtk", "VTK mesh"),
+    ".vtu": MeshFormat("vtu", "VTK mesh, XML"),
+    ".su2": MeshFormat("su2", "SU2 mesh"),
+    ".inp": MeshFormat("abaqus", "Abaqus mesh; AVS-UCD mesh"),
+    ".bdf": MeshFormat("nastran", "Nastran mesh"),
+    ".nas": MeshFormat("nastran", "Nastran mesh"),
+    ".fem": MeshFormat("nastran", "Nastran mesh"),
+    ".vol": MeshFormat("netgen", "Netgen mesh"),
+    ".meshb": MeshFormat("medit", "Medit mesh"),
+    ".avs": MeshFormat("avsucd", "AVS-UCD mesh"),
+    ".off": MeshFormat("off", "OFF mesh"),
+    ".stl": MeshFormat("stl", "STL mesh"),
+    ".ply": MeshFormat("ply", "PLY mesh"),
+    ".obj": MeshFormat("obj", "Wavefront mesh"),
+    ".xdmf": MeshFormat("xdmf", "XDMF mesh"),
+    ".xmf": MeshFormat("xdmf", "XDMF mesh"),
+    ".node": MeshFormat("tetgen", "TetGen mesh"),
+    ".ele": MeshFormat("tetgen", "TetGen mesh"),
+    ".ugrid": MeshFormat("ugrid", "UGRID mesh"),
+    ".med": MeshFormat("med", "MED mesh", "h5py"),
+    ".e": MeshFormat("exodus", "Exodus mesh", "netCDF4"),
+    ".exo": MeshFormat("exodus", "Exodus mesh", "netCDF4"),
+    ".ex2": MeshFormat("exodus", "Exodus mesh", "netCDF4"),
+    ".gz": MeshFormat("netgen", "Netgen mesh, compressed: .vol.gz"),
+    ".mesh": MeshFormat("metis", "METIS mesh: elements by their nodes; Medit mesh"),
 }
-"""Suffix → format of what meshio reads, beside Gmsh and VTK."""
+"""Suffix → format."""
 
 _PREFIX = 1 << 16
 """Bytes in which a mesh in XML has begun, but for long comments."""
@@ -255,15 +149,17 @@ def require_line(path: Path, what: str, *, skip: int = 0) -> None:
             raise InputError(f"{path}: no {what}, or truncated: no line of counts")
 
 
-def check_before_reading(path: Path, mesh_format: MeshFormat) -> None:
-    """Refuses what meshio's parser of a format would not come back from.
+def check_before_reading(path: Path, name: str) -> None:
+    """Check that meshio's parser of a format would return.
 
     Raises:
-        InputError: such a file.
+        InputError: it would not.
     """
-    if mesh_format.name == "off":
+    if name == "vtu":
+        require_no_doctype(path)
+    if name == "off":
         require_line(path, "OFF mesh", skip=1)
-    if mesh_format.name == "tetgen":
+    if name == "tetgen":
         for suffix in (".node", ".ele"):
             require_line(require_file(path.with_suffix(suffix)), "TetGen mesh")
 
@@ -286,28 +182,14 @@ class _EndingBytes(io.BufferedReader):
         return got
 
 
-class _EndingText(io.TextIOWrapper):
-    """The same of text."""
-
-    at_end = 0
-
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
-        got = super().readline(size)
-        self.at_end += not got
-        if self.at_end > _AT_END:
-            raise EOFError("the file ends too early")
-        return got
-
-
-_ENDING = {"ansys": "rb", "mdpa": "rb", "tecplot": "r", "permas": "r"}
-"""Formats whose parsers look for what is not there without end → how they open a file."""
-
-
 @contextmanager
 def opened(path: Path, name: str) -> Iterator[Any]:
-    """What meshio is given to read: a path, or a file that ends."""
-    if name not in _ENDING:
+    """Yield what meshio is given to read: a path, or an Ansys file that ends.
+
+    Meshio's reader of Ansys files looks without end for what is not there.
+    """
+    if name != "ansys":
         yield path
         return
     with _EndingBytes(io.FileIO(path)) as binary:
-        yield binary if _ENDING[name] == "rb" else _EndingText(binary)
+        yield binary

@@ -12,15 +12,7 @@ from conset.pattern.readers.csv import read_csv
 from conset.pattern.readers.demands import read_demand_matrix
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
-from conset.pattern.readers.mesh import (
-    partition_gmsh,
-    partition_mesh,
-    partition_metis_graph,
-    partition_metis_mesh,
-    partition_packed,
-    partition_vtk,
-    partition_vtu,
-)
+from conset.pattern.readers.mesh import partition_mesh, partition_metis_graph
 from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.readers.npz import read_npz
 from conset.pattern.readers.spark98 import partition_spark98, read_spark98
@@ -74,12 +66,7 @@ READERS: Mapping[str, Reader] = {
         ("word",),
         partition_spark98,
     ),
-    ".msh": _parted(partition_gmsh, "Gmsh mesh; Ansys mesh"),
-    ".vtk": _parted(partition_vtk, "VTK mesh"),
-    ".vtu": _parted(partition_vtu, "VTK mesh, XML"),
-    **{suffix: _parted(partition_mesh, f"{found.title} mesh") for suffix, found in MESHES.items()},
-    ".gz": _parted(partition_packed, "Netgen mesh, compressed: .vol.gz"),
-    ".mesh": _parted(partition_metis_mesh, "METIS mesh: elements by their nodes; Medit mesh"),
+    **{suffix: _parted(partition_mesh, found.summary) for suffix, found in MESHES.items()},
     ".graph": _parted(partition_metis_graph, "METIS graph: vertices by their neighbours"),
     ".mgraph": _parted(partition_metis_graph, "METIS graph"),
 }
