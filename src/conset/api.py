@@ -580,6 +580,7 @@ def run_at_run_time(
     parts: int | None = None,
     rows_to: int | None = None,
     word: int = 8,
+    unit: str | None = None,
 ) -> RunTimeResult:
     """The cost of scheduling a pattern inside the program that uses it.
 
@@ -605,6 +606,7 @@ def run_at_run_time(
         parts: parts to cut a mesh or graph into; a prediction cuts it into its own number.
         rows_to: ranks to distribute a sparse matrix over; as `parts`.
         word: bytes of an entry or node where a file counts words [B].
+        unit: what a size without a unit counts in a file (`KiB`); None: bytes.
 
     Raises:
         UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that
@@ -622,7 +624,7 @@ def run_at_run_time(
             found = pattern
         else:
             cut: dict[str, Any] = {"parts": parts and count, "rows_to": rows_to and count}
-            found = load_pattern(pattern, on, ranks=count, seed=seed, word=word, **cut)
+            found = load_pattern(pattern, on, ranks=count, seed=seed, word=word, unit=unit, **cut)
         if found.ranks != count:
             raise UsageError(
                 f"{found.name} has {found.ranks} ranks: {count} were asked for", options=["ranks"]

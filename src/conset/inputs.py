@@ -59,8 +59,9 @@ def load_pattern(
     parts: int | None = None,
     rows_to: int | None = None,
     word: int = 8,
+    unit: str | None = None,
 ) -> Pattern:
-    """A pattern from a spec or a file.
+    """Return a pattern from a spec or a file.
 
     >>> load_pattern("random:degree=16", on="hypercube:6").messages
     1024
@@ -74,6 +75,7 @@ def load_pattern(
         parts: parts to cut a mesh or graph into.
         rows_to: ranks to distribute a sparse matrix over, by rows.
         word: bytes of an entry or node where a file counts words [B].
+        unit: what a size without a unit counts in a file (`KiB`); None: bytes.
 
     Raises:
         UsageError: an unknown pattern, option or value, or nothing that says how many ranks there
@@ -96,6 +98,7 @@ def load_pattern(
         parts=parts,
         rows_to=rows_to,
         word=word,
+        unit=unit,
     )
 
 

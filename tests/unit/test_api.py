@@ -253,7 +253,7 @@ def test_no_error_of_the_library_is_spelled_as_on_the_command_line() -> None:
         ([[0, np.nan], [0, 0]], "matrix[0, 1] = nan: must be whole bytes"),
         ([[0, 2.0**63], [0, 0]], "must be whole bytes from 0 to 2^62"),
         ([[0, 2**62], [2**62, 0]], "size: all messages together are 9.22e+18 B, at most 2^62 B"),
-        ([["a", "b"], ["c", "d"]], "matrix: whole numbers of bytes required, given <U1"),
+        ([["a", "b"], ["c", "d"]], "matrix[0, 0]: whole numbers of bytes required, given <U1"),
         (csr_matrix([[0, -1], [0, 0]]), "matrix[0, 1] = -1: must be whole bytes"),
     ],
 )

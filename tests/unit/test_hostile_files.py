@@ -229,7 +229,7 @@ def test_sizes_that_no_message_has(text: str) -> None:
         parse_size(text)
 
 
-@pytest.mark.parametrize("word", ["1_1", "\u0661", "9" * 5000, "1 1", "", "+", "0x1", "1.0"])
+@pytest.mark.parametrize("word", ["1_1", "\u0661", "9" * 5000, "1 1", "", "+", "0x1", "1.5"])
 def test_ranks_are_decimal_digits(tmp_path: Path, word: str) -> None:
     assert whole_number(word) is None
     assert "target = '" in refused(tmp_path, "a.csv", f"source,target,bytes\n0,{word},5\n")

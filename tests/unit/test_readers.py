@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from conset.base.errors import UsageError
+from conset.pattern.spec import parse_pattern
 from support.reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"
@@ -178,6 +181,142 @@ def test_csv_matrix(tmp_path: Path) -> None:
         assert (pattern.ranks, pattern.local_bytes) == (2, 5)
 
 
+TRIPLES = [(0, 1, 4096), (1, 2, 8192), (2, 0, 512), (3, 2, 7)]
+HEADERS = [
+    ("source", "target", "bytes"),
+    ("Source", "Target", "Weight"),
+    ("src", "dst", "size"),
+    ("from", "to", "volume"),
+    ("sender", "receiver", "msg_size"),
+    ("rankA", "rankB", "bytes"),
+    ("src_rank", "dest", "nbytes"),
+]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from([*HEADERS, None]),
+    st.sampled_from([",", ";", "\t", " ", ", "]),
+    st.permutations([0, 1, 2]),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+def test_csv_lists_as_people_write_them(
+    tmp_path: Path,
+    header: tuple[str, ...] | None,
+    separator: str,
+    order: list[int],
+    quoted: bool,
+    ending: str,
+) -> None:
+    """Any usual header in any order of columns, or none; any separator."""
+    order = [0, 1, 2] if header is None else order
+    rows: list[tuple[Any, ...]] = [*([] if header is None else [header]), *TRIPLES]
+    mark = '"' if quoted and separator != " " else ""
+    lines = [separator.join(f"{mark}{row[k]}{mark}" for k in order) for row in rows]
+    pattern = read(tmp_path, "a.csv", "\ufeff" + ending.join(lines) + ending)
+    assert messages(pattern) == TRIPLES
+    assert pattern.name == "a.csv"
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["none", "index", "columns", "both", "named", "pivot", "from1"]),
+    st.integers(2, 6),
+    st.integers(0, 2**32),
+)
+def test_csv_matrices_as_people_write_them(
+    tmp_path: Path, separator: str, labels: str, ranks: int, seed: int
+) -> None:
+    """With labels of rows, of columns, both (as `pandas.DataFrame.to_csv`) or none."""
+    matrix = np.random.default_rng(seed).integers(ranks, 10**6, (ranks, ranks))
+    if ranks == 3 and labels in ("none", "columns"):
+        ranks, matrix = 2, matrix[:2, :2]
+    words = [f"gpu{k}" if labels == "named" else str(k + (labels == "from1")) for k in range(ranks)]
+    rows = [[str(value) for value in row] for row in matrix]
+    if labels not in ("none", "columns"):
+        rows = [[word, *row] for word, row in zip(words, rows, strict=True)]
+    if labels not in ("none", "index"):
+        rows.insert(
+            0, [*({"columns": []}.get(labels, ["src" if labels == "pivot" else ""])), *words]
+        )
+    text = "".join(separator.join(row) + "\n" for row in rows)
+    pattern = read(tmp_path, "a.csv", text)
+    np.fill_diagonal(matrix, 0)
+    assert pattern.matrix().tolist() == matrix.tolist()
+
+
+@pytest.mark.parametrize("separator", [" ", ",", "\t"])
+def test_csv_of_savetxt(tmp_path: Path, separator: str) -> None:
+    """NumPy writes every number as a float."""
+    matrix = np.array([[0, 4096], [8192, 0]])
+    np.savetxt(tmp_path / "m.csv", matrix, delimiter=separator)
+    assert parse_pattern(str(tmp_path / "m.csv")).matrix().tolist() == matrix.tolist()
+    np.savetxt(tmp_path / "l.csv", TRIPLES, delimiter=separator, header="source target bytes")
+    assert messages(parse_pattern(str(tmp_path / "l.csv"))) == TRIPLES
+
+
+def test_units_of_sizes(tmp_path: Path) -> None:
+    """Of the option, of the header, or of each size; what is rounded is noted in the name."""
+    exact = [(0, 1, 1024), (1, 0, 1536)]
+    for text in (
+        "source,target,KiB\n0,1,1\n1,0,1.5\n",
+        "src,dst,size [KiB]\n0,1,1\n1,0,1.5\n",
+        "src;dst;volume_in_KiB\n0;1;1\n1;0;1536B\n",
+        "source,target,bytes\n0,1,1KiB\n1,0,1.5 KiB\n",
+    ):
+        pattern = read(tmp_path, "a.csv", text)
+        assert messages(pattern) == exact
+        assert pattern.name == "a.csv"
+    pattern = read(tmp_path, "a.csv", "0,326.9KiB\n0.3KiB,0\n")
+    assert messages(pattern) == [(0, 1, 334746), (1, 0, 307)]
+    assert pattern.name == "a.csv (2 sizes rounded to whole bytes)"
+    (tmp_path / "f.csv").write_text("0,326.9\n0.5,0\n")
+    pattern = parse_pattern(str(tmp_path / "f.csv"), unit="KiB")
+    assert messages(pattern) == [(0, 1, 334746), (1, 0, 512)]
+    assert pattern.name == "f.csv (1 size rounded to whole bytes)"
+    np.savez(tmp_path / "f.npz", matrix=np.array([[0, 326.9], [0.5, 0]]))
+    assert messages(parse_pattern(str(tmp_path / "f.npz"), unit="KiB")) == messages(pattern)
+    np.savez(tmp_path / "h.npz", matrix=np.array([[0, 2048], [8, 0]], np.float16))
+    assert messages(parse_pattern(str(tmp_path / "h.npz"))) == [(0, 1, 2048), (1, 0, 8)]
+    (tmp_path / "f.mtx").write_text(f"{MTX} real general\n2 2 1\n1 2 0.5\n")
+    assert messages(parse_pattern(str(tmp_path / "f.mtx"), unit="kB")) == [(0, 1, 500)]
+    for unit, line in (("furlong", "unknown unit"), ("0", "at least 1 B")):
+        with pytest.raises(UsageError, match=line):
+            parse_pattern(str(tmp_path / "f.csv"), unit=unit)
+    (tmp_path / "k.csv").write_text("source,target,KiB\n0,1,1\n")
+    with pytest.raises(UsageError, match="unit 1000000 B, the header has 1024 B: must agree"):
+        parse_pattern(str(tmp_path / "k.csv"), unit="MB")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "0,1,4096\n1,2,8192\n2,0,512\n",
+            "ambiguous: 3 messages (the first from rank 0 to 1, 4096",
+        ),
+        ("a,b,c\n0,1,4096\n1,2,8192\n2,0,512\n", "ambiguous: 3 messages"),
+        ("0,1,2\n0,1,4096\n1,2,8192\n2,0,512\n", "ambiguous: 3 messages"),
+        (
+            "a,b,c\n0,1,4096\n1,2,8192\n2,0,512\n3,0,1\n",
+            "the header must be source,target,bytes or",
+        ),
+        ("source,target,bytes,count\n0,1,5,2\n", "the header must be source,target,bytes or"),
+        ("source,target,bytes,size\n0,1,5,2\n", "the header must be source,target,bytes or"),
+        ("source,target\n0,1\n", "the header must be source,target,bytes or"),
+        (",0,1\n1,5,6\n0,7,8\n", "labels of rows and of columns must agree"),
+        (",2,1\n2,5,6\n1,7,8\n", "labels that are numbers must be 0, 1, 2 … in order"),
+        ("source,target,bytes\n0,1,0.5\n", "must be whole bytes, is 0.5 B; unit U"),
+        (",a,b\na,0,1\nb,,0\n", "line 3, column 2: size ''"),
+        ("0,1,5\n1,2,6\n2,3,7\n3,16,8\n", "line 4: target = 16: must be a rank from 0 to 15"),
+    ],
+)
+def test_csv_is_not_guessed(tmp_path: Path, text: str, line: str) -> None:
+    assert line in refused(tmp_path, "a.csv", text, ranks=16)
+
+
 def test_csv_list(tmp_path: Path) -> None:
     text = "Target,source,bytes\n1,0,10\n0,2,1KiB\n1,0,5\n1,1,7\n2,1,0\n"
     pattern = read(tmp_path, "a.csv", text)
@@ -224,7 +363,11 @@ def test_csv_without_messages(tmp_path: Path) -> None:
             "a.csv, line 2, column 1: size '99999999999999999999': must be at most 2^62 "
             "B, is 1e+20 B",
         ),
-        ("0,1.5\n1,0\n", "a.csv, line 1, column 2: size '1.5': must be whole bytes, is 1.5 B"),
+        (
+            "0,1.5\n1,0\n",
+            "a.csv, line 1, column 2: size '1.5': must be whole bytes, is 1.5 B; "
+            "unit U (KiB …) if it counts other than bytes",
+        ),
         ("0,x\n1,0\n", "a.csv, line 1, column 2: size 'x': expected a number and a unit"),
         ("0,4e18\n4e18,0\n", "a.csv: size: all messages together are 8e+18 B, at most 2^62 B"),
         ("\n# nothing\n", "a.csv: holds no numbers"),

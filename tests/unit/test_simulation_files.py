@@ -48,9 +48,17 @@ def test_a_trace_without_deps_and_an_empty_one_are_read(tmp_path: Path) -> None:
     assert read_trace(trace_file(tmp_path, "id,time,src,dst,bytes,deps\n"), MACHINE).messages == 0
 
 
+def test_a_trace_has_the_names_of_columns_that_patterns_have(tmp_path: Path) -> None:
+    text = TRACE.replace("id,time,src,dst,bytes,deps", "ID,Time,source,dest,Size,after")
+    assert text != TRACE
+    found, expected = (read_trace(trace_file(tmp_path, each), MACHINE) for each in (text, TRACE))
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
+        ("id,time,src,dst,size KiB\n", "line 1: the header must be id,time,src,dst,bytes,deps, is"),
         ("a,b\n1,2\n", "line 1: the header must be id,time,src,dst,bytes,deps, is 'a,b'"),
         (TRACE.replace("0,0,3", "0,16,3"), "line 2: src = 16: must be a rank from 0 to 15"),
         (TRACE.replace("2.5,1,2", "2.5,1,-2"), "line 3: dst = -2: must be a rank from 0 to 15"),

@@ -151,8 +151,16 @@ def _likely(number: float, unit: str, steps: tuple[tuple[float, str], ...], *, i
     return _format(number, steps).replace(" ", "") if is_si else f"{number:g}{unit}"
 
 
-def parse_size(value: str | int | float, what: str = "size") -> int:
-    """A size [B], rounded to whole bytes: `"4KiB"` → 4096, `"1 MB"` → 10⁶, `512` → 512.
+def parse_size(
+    value: str | int | float, what: str = "size", *, unit_bytes: int = 1, rounds: bool = False
+) -> int:
+    """Return a size [B]: `"4KiB"` → 4096, `"1 MB"` → 10⁶, `512` → 512.
+
+    Args:
+        value: a number, with or without a unit.
+        what: name of the size in errors.
+        unit_bytes: unit of a number without one [B].
+        rounds: whether parts of bytes are rounded; else they are refused.
 
     Raises:
         UsageError: not a number with a size unit, negative, not finite, not whole, or above 2⁶²
@@ -164,14 +172,14 @@ def parse_size(value: str | int | float, what: str = "size") -> int:
         raise _unknown_unit(what, value, unit, _SIZE_UNITS, "B, kB, KiB, MB, MiB, GB, GiB …")
     # as `_split` has found
     exact = Decimal(re.match(_NUMBER, str(value))[1])  # type: ignore[index]
-    size = _EXACT.multiply(exact, _PREFIX[match[1]])
+    size = _EXACT.multiply(exact, _PREFIX[match[1]] if unit else unit_bytes)
     if size < 0:
         raise UsageError(f"{what} '{value}': must be at least 0 B, is {float(size):g} B")
     if size > MAX_SIZE_B:
         raise UsageError(f"{what} '{value}': must be at most 2^62 B, is {float(size):.3g} B")
-    if size != size.to_integral_value():
+    if size != size.to_integral_value() and not rounds:
         raise UsageError(f"{what} '{value}': must be whole bytes, is {float(size):g} B")
-    return int(size)
+    return int(size.to_integral_value())
 
 
 def parse_rate(value: str | int | float, what: str = "rate") -> float:

@@ -62,7 +62,7 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(
             ("methods", "sync", "contention", "channels", "limits"), (ROWS, MAP, STAGES)
         ),
-        **dict.fromkeys(("parts", "rows_to", "word"), (ROWS, CURVE, STAGES)),
+        **dict.fromkeys(("parts", "rows_to", "word", "unit"), (ROWS, CURVE, STAGES)),
         **dict.fromkeys(("simulate", "models", "measure"), (ROWS,)),
         "combine": (ROWS, STAGES),
         "reuse": (MAP,),

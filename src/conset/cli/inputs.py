@@ -44,11 +44,15 @@ class Reading:
         parts: parts of a mesh or graph.
         rows_to: ranks of a sparse matrix.
         word: bytes per entry or node.
+        unit: unit of sizes without one.
     """
 
     parts: int | None = option(None, "N", "Parts of a mesh or graph, by METIS; one rank each.")
     rows_to: int | None = option(None, "N", "Distribute a sparse matrix by rows over N ranks.")
     word: str = option("8", "SIZE", "Bytes per entry or node where a file counts words.")
+    unit: str | None = option(
+        None, "UNIT", "Unit of sizes in a file that have none (B, kB, KiB …)."
+    )
 
     def given(self) -> dict[str, Any]:
         """As a manifest lists it; defaults are None."""
@@ -102,7 +106,10 @@ def read_partition(
     pattern: str, on: str, reading: Reading, *, seed: int = 0
 ) -> tuple[Partition, Machine]:
     """The partition and the machine that are named: a mesh, graph, matrix or packfile."""
-    return partition(pattern, **reading.arguments(), seed=seed), load_machine(on)
+    how = reading.arguments()
+    if how.pop("unit") is not None:
+        raise UsageError(f"--unit {reading.unit}: a layout has words (--word), not sizes")
+    return partition(pattern, **how, seed=seed), load_machine(on)
 
 
 def read_verified(file: Path) -> Schedule | Program:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from conset.base import InputError, Ints, Ints32, require_file, shortened, whole_number
 from conset.machine import Machine
 from conset.models.workload import Workload
+from conset.pattern import columns_of
 
 HEADER = ("id", "time", "src", "dst", "bytes", "deps")
 _ROW = np.dtype([("id", "i8"), ("time", "f8"), ("src", "i8"), ("dst", "i8"), ("bytes", "i8")])
@@ -58,12 +59,14 @@ def read_trace(path: str | Path, machine: Machine) -> Workload:
 def _header(path: Path) -> tuple[str, ...]:
     with path.open(encoding="utf-8-sig") as file:
         first = file.readline().strip()
-    header = tuple(word.strip().lower() for word in first.split(","))
-    if header not in (HEADER, HEADER[:5]):
+    columns = ("id", "time", "source", "target", "bytes", "after")
+    names, unit_bytes = columns_of(first.split(","))
+    header = tuple(name.strip() for name in names)
+    if header not in (columns, columns[:5]) or unit_bytes is not None:
         raise InputError(
             f"{path}, line 1: the header must be {','.join(HEADER)}, is '{first[:80]}'"
         )
-    return header
+    return HEADER[: len(header)]
 
 
 _NO_DEPS = np.zeros(0, np.int32)

@@ -6,6 +6,7 @@ from .layout import read_layout as read_layout
 from .layout import require_layout_path as require_layout_path
 from .pattern import Pattern as Pattern
 from .pattern import find_cycle as find_cycle
+from .readers.columns import columns_of as columns_of
 from .readers.demands import read_bandwidths as read_bandwidths
 from .readers.demands import read_latencies as read_latencies
 from .readers.partition import Cells as Cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -256,22 +257,13 @@ class Pattern(ValueObject):
             raise InputError(
                 f"matrix has shape {entries.shape}: one row and one column for each rank required"
             )
-        if entries.dtype.kind not in "iubf":
-            raise InputError(f"matrix: whole numbers of bytes required, given {entries.dtype}")
         if isinstance(entries, np.ndarray):
             row, column = np.nonzero(entries)
             size = entries[row, column]
         else:
             row, column, size = entries.row, entries.col, entries.data
-        wrong = np.flatnonzero(~((size >= 0) & (size <= MAX_SIZE_B) & (size == np.floor(size))))
-        if wrong.size:
-            k = wrong[0]
-            raise InputError(
-                f"matrix[{row[k]}, {column[k]}] = {size[k]}: must be whole bytes from 0 to 2^62"
-            )
-        return Pattern.from_messages(
-            row, column, size.astype(np.int64), entries.shape[0], name=name
-        )
+        size = whole_bytes(size, lambda k: f"matrix[{row[k]}, {column[k]}]")
+        return Pattern.from_messages(row, column, size, entries.shape[0], name=name)
 
     @property
     def messages(self) -> int:
@@ -308,6 +300,32 @@ class Pattern(ValueObject):
             f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, "
             f"bytes={self.bytes})"
         )
+
+
+def whole_bytes(values: Array, place: Callable[[int], str]) -> Ints:
+    """Return values as whole bytes, shape and order kept.
+
+    Args:
+        values: shape=(entries) of any number type.
+        place: position of entry k, for errors: `x.mtx: entry (3, 5)`.
+
+    Raises:
+        InputError: no real number, NaN, infinite, negative, a fraction, or above 2⁶² bytes.
+    """
+    if not values.size:
+        return np.zeros(values.shape, np.int64)
+    if values.dtype.kind not in "iubf":
+        raise InputError(f"{place(0)}: whole numbers of bytes required, given {values.dtype}")
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64)  # a half float does not reach the limit
+    with np.errstate(invalid="ignore"):
+        wrong = ~((values >= 0) & (values <= MAX_SIZE_B))
+        if values.dtype.kind == "f":
+            wrong |= values != np.floor(values)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise InputError(f"{place(k)} = {values[k]}: must be whole bytes from 0 to 2^62")
+    return values.astype(np.int64)
 
 
 def _pairs(pairs: Array) -> Array:

@@ -31,6 +31,7 @@ from conset.pattern.generators.partners import Setting
 from conset.pattern.generators.table import COMMON, GENERATORS, Argument, Generator
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.columns import bytes_of_unit
 from conset.pattern.readers.entries import MAX_RANKS, ReadOptions
 from conset.pattern.readers.table import READERS, Reader
 
@@ -61,6 +62,7 @@ def parse_pattern(
     parts: int | None = None,
     rows_to: int | None = None,
     word: int = 8,
+    unit: str | None = None,
 ) -> Pattern:
     """A pattern from a spec (`random:degree=16,size=4KiB`) or a file (`halo.csv`).
 
@@ -73,6 +75,7 @@ def parse_pattern(
         parts: parts of a mesh or graph.
         rows_to: ranks to distribute a sparse matrix over.
         word: bytes of an entry or node where a file counts words [B].
+        unit: what a size without a unit counts in a file (`KiB`); None: bytes.
 
     Raises:
         UsageError: unknown pattern, option or distribution; a value that does not parse or is out
@@ -83,7 +86,8 @@ def parse_pattern(
     """
     if ranks is None and topology is not None:
         ranks = topology.endpoints
-    options = ReadOptions(ranks, parts, rows_to, word, seed)
+    unit_bytes = None if unit is None else bytes_of_unit(unit)
+    options = ReadOptions(ranks, parts, rows_to, word, seed, unit_bytes)
     path = input_path(text)
     if path is None:
         _refuse_options(f"pattern '{text}'", options)
@@ -143,7 +147,7 @@ def _head(text: str) -> str:
 
 
 def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...] = ()) -> None:
-    for name in ("parts", "rows_to", "word"):
+    for name in ("parts", "rows_to", "word", "unit"):
         if getattr(options, name) != getattr(ReadOptions, name) and name not in takes:
             files = " ".join(suffix for suffix, reader in READERS.items() if name in reader.takes)
             raise UsageError(f"{where}: {name} is for {files} only", options=[name])

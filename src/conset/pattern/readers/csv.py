@@ -1,20 +1,25 @@
-"""CSV (`.csv`): a square matrix of bytes, or a list of messages.
+"""CSV (`.csv`): a square matrix of sizes, with or without labels, or a list of messages.
 
-The list is under `source,target,bytes[,after]`.
+Words are separated by commas, semicolons, tabs or blanks (`columns.py`, which also has the names of
+columns). A list has a header such as `source,target,bytes[,after]`, or three columns that cannot be
+a matrix. What can be both is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
 import warnings
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from conset.base import (
+    Array,
     InputError,
-    Ints,
     UsageError,
     count_of,
     parse_size,
@@ -23,91 +28,176 @@ from conset.base import (
     whole_number,
 )
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.columns import columns_of, rows_of, separator_of
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
 
-_REQUIRED = ("source", "target", "bytes")
 _HEADER = "source,target,bytes or source,target,bytes,after"
+_LIST = ["source", "target", "bytes"]
+_INDEX = ("", "index", "unnamed: 0")
+"""Names of a column of row numbers, which is ignored."""
+Row = tuple[int, list[str]]
+"""Line number, words."""
 
 
 def read_csv(path: Path, options: ReadOptions) -> Pattern:
-    """A matrix, or a message list where the first line is a header.
+    """Read a matrix, or a message list.
 
-    Row r, column c of a matrix: what rank r sends to rank c [B].
+    Row r, column c of a matrix: what rank r sends to rank c. Labels of rows and columns are names
+    of the ranks in order.
 
-    Sizes may have units (`4KiB`). `after` names the entries, counted from 0 and separated by `;`,
-    that must end before this one starts. Empty lines and lines that start with `#` are skipped.
+    Sizes are bytes, or count the unit of `options`, of the header (`size [KiB]`) or of their own
+    (`4KiB`); what is then a part of a byte is rounded. `after` contains the entries, counted from 0
+    and separated by `;`, that must end before this one starts.
 
     Raises:
-        InputError: no text, not square, a value that is no size or rank, an order that cannot be
-            kept.
+        InputError: no text, neither a list nor a square matrix, or both; labels that contradict
+            each other, a value that is no size or rank, an order that cannot be kept.
     """
     text = read_text(path)
-    first = next(_lines(text), None)
+    rows = rows_of(io.StringIO(text))
+    first = next(rows, None)
     if first is None:
         raise InputError(f"{path}: holds no numbers")
-    if all(word[:1].isalpha() and word.lower() not in ("nan", "inf") for word in first[1]):
-        return _read_list(path, text, options)
-    return _read_matrix(path, text)
-
-
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(line number, words) of every line that holds something."""
-    for number, line in enumerate(io.StringIO(text), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield number, [word.strip() for word in line.split(",")]
-
-
-def _size(word: str, place: str) -> int:
-    whole = whole_number(word)
-    try:
-        return parse_size(word) if whole is None or whole < 0 else whole
-    except UsageError as error:
-        raise InputError(f"{place}: {error}") from None
-
-
-def _read_matrix(path: Path, text: str) -> Pattern:
-    matrix = _integers(text)
-    numbers = [number for number, _ in _lines(text)]
-    if matrix is None:
-        rows = []
-        for number, fields in _lines(text):
-            if len(fields) != len(numbers):
-                shape = (
-                    f"{count_of(len(numbers), 'line')} but {count_of(len(fields), 'column')} here"
-                )
-                raise InputError(f"{path}, line {number}: a square matrix required, given {shape}")
-            rows.append(
-                [
-                    _size(word, f"{path}, line {number}, column {c}")
-                    for c, word in enumerate(fields, 1)
-                ]
+    columns, unit = columns_of(first[1])
+    if {"source", "target"} <= {*columns}:
+        extra = {*columns} - {*_LIST, "after", *_INDEX}
+        if len({*columns}) != len(columns) or extra or "bytes" not in columns:
+            given = shortened(",".join(first[1]).lower())
+            raise InputError(f"{path}: the header must be {_HEADER}, given '{given}'")
+        if unit and options.unit not in (None, unit):
+            raise UsageError(
+                f"{path}: unit {options.unit} B, the header has {unit} B: must agree",
+                options=["unit"],
             )
-        matrix = np.array(rows, np.int64)
+        return _read_list(path, columns, [*rows], replace(options, unit=unit or options.unit))
+    table = _numbers(text, separator_of(text.splitlines()[first[0] - 1]), options.unit)
+    if table is not None and table.shape[0] == table.shape[1] != 3:
+        numbers = [first[0], *(number for number, _ in rows)]
+        return pattern_from_matrix(
+            table,
+            lambda row, column: f"{path}, line {numbers[row]}, column {column + 1}",
+            path,
+            options.unit,
+        )
+    return _read_words(path, [first, *rows], options)
+
+
+def _numbers(text: str, separator: str, unit: int | None) -> Array | None:
+    """Return the whole file as integers or floats by the fast parser.
+
+    None where it contains anything else, or floats that are no whole bytes or not exact, to be read
+    word by word.
+    """
+    how: dict[str, Any] = {"delimiter": separator.strip(" ") or None, "ndmin": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with contextlib.suppress(ValueError, OverflowError, Warning):
+            return np.loadtxt(io.StringIO(text), np.int64, **how)
+        with contextlib.suppress(ValueError, OverflowError, Warning):
+            table = np.loadtxt(io.StringIO(text), np.float64, **how)
+            exact = (table == np.floor(table)) | (unit is not None)
+            return table if (exact & (table >= 0) & (table < 2**53)).all() else None
+    return None
+
+
+def _is_number(word: str) -> bool:
+    return word[:1].isdigit() or word[:1] in ("+", "-", ".") or word.lower() in ("nan", "inf")
+
+
+def _read_words(path: Path, rows: list[Row], options: ReadOptions) -> Pattern:
+    """Read a matrix that has labels or sizes with units, or a list without a header."""
+    first = rows[0][1]
+    counted = _counts(len(first))
+    header: list[str] = []
+    if not any(map(_is_number, first)) or (
+        len(rows) == len(first) + 1
+        if first in counted
+        else not _is_number(first[0]) and len(rows) != len(first) - 1
+    ):
+        header = rows.pop(0)[1]
+    if not rows:
+        raise InputError(f"{path}: holds no numbers")
+    width = len(rows[0][1])
+    if any(len(words) != width for _, words in rows):
+        number, words = next(row for row in rows if len(row[1]) != len(rows))
+        shape = f"{count_of(len(rows), 'line')} but {count_of(len(words), 'column')} here"
+        raise InputError(f"{path}, line {number}: a square matrix required, given {shape}")
+    labels = [words[0] for _, words in rows]
+    if all(map(_is_number, labels)) and (
+        width != len(rows) + 1 or (labels not in _counts(len(rows)) and not header)
+    ):
+        labels = []
+    if (
+        not labels
+        and width == 3 <= len(rows)
+        and all(_whole(word) is not None for _, words in rows for word in words[:2])
+    ):
+        if len(rows) == 3 or header in counted:
+            source, target, size = rows[0][1]
+            raise InputError(
+                f"{path}: ambiguous: {len(rows)} messages (the first from rank {source} to "
+                f"{target}, {size} B) or a matrix of 3 ranks: a first line source,target,bytes "
+                "makes it a list, labels of rows and columns make it a matrix"
+            )
+        if header:
+            given = shortened(",".join(header).lower())
+            raise InputError(f"{path}: the header must be {_HEADER}, given '{given}'")
+        return _read_list(path, _LIST, rows, options)
+    columns = header[-len(rows) :]
+    if labels and columns and labels != columns:
+        raise InputError(f"{path}: labels of rows and of columns must agree, in the same order")
+    for names in (labels, columns):
+        if all(name.isdecimal() for name in names) and names not in ([], *_counts(len(names))):
+            raise InputError(f"{path}: labels that are numbers must be 0, 1, 2 … in order")
+    skipped = 1 if labels else 0
+    cells = [
+        [
+            _size(word, options.unit, f"{path}, line {number}, column {column}")
+            for column, word in enumerate(words[skipped:], skipped + 1)
+        ]
+        for number, words in rows
+    ]
     return pattern_from_matrix(
-        matrix,
-        lambda row, column: f"{path}, line {numbers[row]}, column {column + 1}",
-        str(path),
-        path.name,
+        np.array([[size for size, _ in row] for row in cells], np.int64).reshape(len(rows), -1),
+        lambda row, column: f"{path}, line {rows[row][0]}, column {column + skipped + 1}",
+        path,
+        rounded=sum(is_rounded for row in cells for _, is_rounded in row),
     )
 
 
-def _integers(text: str) -> Ints | None:
-    """The whole file as integers by the fast parser.
+def _counts(count: int) -> list[list[str]]:
+    """Return the labels 0, 1, 2 … and 1, 2, 3 …."""
+    return [[*map(str, range(begin, begin + count))] for begin in (0, 1)]
 
-    None where it holds anything else, to be read word by word.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+
+def _whole(word: str) -> int | None:
+    """Return the whole number in a word, which a float may state: `2.0e+00`."""
+    number = whole_number(word)
+    if number is None and word.isascii() and word[-1:].isdigit():
+        with contextlib.suppress(UsageError):
+            return parse_size(word)
+    return number
+
+
+def _size(word: str, unit: int | None, place: str) -> tuple[int, bool]:
+    """Return a size [B], and whether it is rounded: only sizes with a unit are."""
+    whole = whole_number(word) if unit is None else None
+    if whole is not None and whole >= 0:
+        return whole, False
+    try:
+        return parse_size(word, unit_bytes=unit or 1), False
+    except UsageError as error:
         try:
-            return np.loadtxt(
-                io.StringIO(text), dtype=np.int64, delimiter=",", comments="#", ndmin=2
-            )
-        except (ValueError, OverflowError, Warning):
-            return None
+            if unit is not None or word[-1:].isalpha():
+                return parse_size(word, unit_bytes=unit or 1, rounds=True), True
+        except UsageError:
+            pass
+        hint = "; unit U (KiB …) if it counts other than bytes" if "whole" in str(error) else ""
+        raise InputError(f"{place}: {error}{hint}", options=["unit"]) from None
 
 
 def _rank(word: str, what: str, place: str) -> int:
-    rank = whole_number(word)
+    rank = _whole(word)
     if rank is None:
         raise InputError(f"{place}: {what} = '{shortened(word)}': a whole number required")
     if abs(rank) >= 2**31:
@@ -115,29 +205,28 @@ def _rank(word: str, what: str, place: str) -> int:
     return rank
 
 
-def _read_list(path: Path, text: str, options: ReadOptions) -> Pattern:
-    lines = _lines(text)
-    header = [word.lower() for word in next(lines)[1]]
-    column = {"bytes" if word == "size" else word: k for k, word in enumerate(header)}
-    if len(column) != len(header) or not set(_REQUIRED) <= set(column) <= {*_REQUIRED, "after"}:
-        raise InputError(f"{path}: the header must be {_HEADER}, given '{','.join(header)}'")
+def _read_list(path: Path, columns: list[str], rows: list[Row], options: ReadOptions) -> Pattern:
+    at = {column: k for k, column in enumerate(columns)}
     entries: list[tuple[int, int, int]] = []
     numbers: list[int] = []
     before: list[tuple[int, int]] = []
-    for number, fields in lines:
+    rounded = 0
+    for number, fields in rows:
         place = f"{path}, line {number}"
         # an empty last column may be left out
-        if len(fields) != len(header) and not (
-            "after" in column and header[-1] == "after" and len(fields) == len(header) - 1
-        ):
-            raise InputError(f"{place}: {len(header)} columns required, given {len(fields)}")
-        source, target = (_rank(fields[column[end]], end, place) for end in ("source", "target"))
-        entries.append((source, target, _size(fields[column["bytes"]], place)))
-        after = fields[column["after"]] if "after" in column and len(fields) == len(header) else ""
+        if columns[-1] == "after" and len(fields) == len(columns) - 1:
+            fields = [*fields, ""]
+        if len(fields) != len(columns):
+            raise InputError(f"{place}: {len(columns)} columns required, given {len(fields)}")
+        source, target = (_rank(fields[at[end]], end, place) for end in ("source", "target"))
+        size, is_rounded = _size(fields[at["bytes"]], options.unit, place)
+        rounded += is_rounded
+        entries.append((source, target, size))
+        after = fields[at["after"]] if "after" in at else ""
         before.extend(
-            (_rank(word.strip(), "after", place), len(numbers))
-            for word in after.split(";")
-            if word.strip()
+            (_rank(word, "after", place), len(numbers))
+            for word in re.split(r"[;\s]+", after)
+            if word
         )
         numbers.append(number)
     table = np.array(entries, np.int64).reshape(-1, 3)
@@ -147,7 +236,7 @@ def _read_list(path: Path, text: str, options: ReadOptions) -> Pattern:
         table[:, 2],
         before,
         lambda k: f"{path}, line {numbers[k]}",
-        str(path),
-        path.name,
+        path,
         options.ranks,
+        rounded=rounded,
     )

@@ -29,6 +29,7 @@ from conset.base import (
 )
 from conset.machine.network.graph_files import read_demands
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.columns import columns_of, rows_of
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, require_ranks
 
 Parse = Callable[[str, str], float]
@@ -74,21 +75,18 @@ def _read(
         except UsageError as error:
             raise UsageError(error, options=[option]) from None
     demand = np.full(pattern.messages, nothing)
-    source, header, names = pattern.source, False, f"source,target,{column}"
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        fields = [word.strip() for word in line.split(",")]
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
+    names = ["source", "target", column]
+    rows = rows_of(read_text(path).split("\n"))
+    number, header = next(rows, (1, [""]))
+    if columns_of(header)[0] != names:
+        raise InputError(
+            f"{path}, line {number}: the header must be {','.join(names)}, given "
+            f"'{shortened(','.join(header))}'"
+        )
+    for number, fields in rows:
         place = f"{path}, line {number}"
-        if not header:
-            if [word.lower() for word in fields] != names.split(","):
-                raise InputError(
-                    f"{place}: the header must be {names}, given '{shortened(line.strip())}'"
-                )
-            header = True
-            continue
         ends, value = _row(fields, place, column, parse)
-        joined = np.flatnonzero((source == ends[0]) & (pattern.target == ends[1]))
+        joined = np.flatnonzero((pattern.source == ends[0]) & (pattern.target == ends[1]))
         if not joined.size:
             raise InputError(
                 f"{place}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}"
@@ -138,7 +136,6 @@ def read_demand_matrix(path: Path, options: ReadOptions) -> Pattern:
         np.array(sizes, np.int64),
         [],
         lambda k: rows[k][3],
-        str(path),
-        path.name,
+        path,
         endpoints,
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError
-from conset.pattern.pattern import Pattern, find_cycle
+from conset.base import MAX_SIZE_B, Array, InputError, Ints, UsageError, count_of
+from conset.pattern.pattern import Pattern, find_cycle, whole_bytes
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class ReadOptions:
         rows_to: ranks to distribute a sparse matrix over, by rows; None: not asked for.
         word: bytes of an entry or node, where a file counts words [B].
         seed: of METIS.
+        unit: what a size without a unit counts [B]; None: bytes.
     """
 
     ranks: int | None = None
@@ -39,6 +41,7 @@ class ReadOptions:
     rows_to: int | None = None
     word: int = 8
     seed: int = 0
+    unit: int | None = None
 
     def __post_init__(self) -> None:
         for name, options in (
@@ -54,28 +57,30 @@ class ReadOptions:
             raise UsageError(f"seed = {self.seed}: must be at least 0")
 
 
-def whole_bytes(values: Array, place: Callable[[int], str]) -> Ints:
-    """`values` as whole bytes, shape and order kept.
+def in_bytes(values: Array, place: Callable[[int], str], unit: int | None) -> tuple[Ints, int]:
+    """Return values as bytes, and how many of them were rounded.
 
     Args:
         values: shape=(entries) of any number type.
-        place: where entry k stands, in words: `x.mtx: entry (3, 5)`.
+        place: position of entry k in the file: `x.mtx: entry (3, 5)`.
+        unit: what they count [B], parts of a byte are rounded; None: bytes, which must be whole.
 
     Raises:
-        InputError: no real number, NaN, infinite, negative, a fraction, or above 2⁶² bytes.
+        InputError: as `whole_bytes`.
     """
-    if not values.size:
-        return np.zeros(values.shape, np.int64)
-    if values.dtype.kind not in "iubf":
-        raise InputError(f"{place(0)}: whole numbers of bytes required, given {values.dtype}")
-    with np.errstate(invalid="ignore"):
-        wrong = ~((values >= 0) & (values <= MAX_SIZE_B))
-        if values.dtype.kind == "f":
-            wrong |= values != np.floor(values)
-    if wrong.any():
-        k = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"{place(k)} = {values[k]}: must be whole bytes from 0 to 2^62")
-    return values.astype(np.int64)
+    if unit is None or values.dtype.kind not in "iuf":
+        return whole_bytes(values, place), 0
+    exact = values.astype(np.float64) * unit
+    if values.dtype.kind != "f" and (abs(exact) <= MAX_SIZE_B).all():
+        return whole_bytes(values.astype(np.int64) * unit, place), 0
+    sizes = np.rint(exact)
+    return whole_bytes(sizes, place), int((sizes != exact).sum())
+
+
+def _name(path: Path, rounded: int) -> str:
+    """Return the name of the pattern in a file, with what was rounded."""
+    note = f" ({count_of(rounded, 'size')} rounded to whole bytes)" if rounded else ""
+    return f"{path.name}{note}"
 
 
 def require_square(shape: tuple[int, ...], where: str) -> int:
@@ -106,19 +111,31 @@ def require_ranks(ranks: int, where: str, *, options: Iterable[str] = ()) -> int
 
 
 def pattern_from_matrix(
-    matrix: Array, place: Callable[[int, int], str], where: str, name: str
+    matrix: Array,
+    place: Callable[[int, int], str],
+    path: Path,
+    unit: int | None = None,
+    *,
+    rounded: int = 0,
 ) -> Pattern:
-    """A pattern from a dense matrix: row r, column c is what rank r sends to rank c [B].
+    """Return the pattern of a dense matrix: row r, column c is what rank r sends to rank c.
+
+    Args:
+        matrix: shape=(ranks, ranks).
+        place: position of a row and column in the file.
+        path: the file.
+        unit: as in `in_bytes`.
+        rounded: how many sizes were rounded before.
 
     Raises:
-        InputError: not square, or an entry that is no whole number of bytes; `place(row, column)`
-            names it.
+        InputError: not square, or an entry that is no size; `place` names it.
     """
-    ranks = require_square(matrix.shape, where)
-    size = whole_bytes(matrix.ravel(), lambda k: place(k // ranks, k % ranks))
+    ranks = require_square(matrix.shape, str(path))
+    size, more = in_bytes(matrix.ravel(), lambda k: place(k // ranks, k % ranks), unit)
     sent = np.flatnonzero(size)
+    name = _name(path, rounded + more)
     return located(
-        where,
+        str(path),
         lambda: Pattern.from_messages(sent // ranks, sent % ranks, size[sent], ranks, name=name),
     )
 
@@ -137,27 +154,29 @@ def pattern_from_list(
     size: Ints,
     before: list[tuple[int, int]],
     place: Callable[[int], str],
-    where: str,
-    name: str,
+    path: Path,
     ranks: int | None,
+    *,
+    rounded: int = 0,
 ) -> Pattern:
-    """A pattern from a list of messages: entry k goes from `source[k]` to `target[k]`.
+    """Return the pattern of a list of messages: entry k goes from `source[k]` to `target[k]`.
 
     Args:
         source: shape=(entries).
         target: shape=(entries).
         size: shape=(entries), whole bytes [B].
         before: pairs of entries: the first ends before the second starts.
-        place: where entry k stands, in words.
-        where: the file.
-        name: of the pattern.
+        place: position of entry k in the file.
+        path: the file.
         ranks: number of ranks; None: 1 + the largest named.
+        rounded: how many sizes were rounded.
 
     Raises:
         InputError: a rank out of range, or an order that names no message, joins messages without a
             common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
+    where, name = str(path), _name(path, rounded)
     known = require_ranks(max(named, 1) if ranks is None else ranks, where)
     for what, rank in (("source", source), ("target", target)):
         wrong = np.flatnonzero((rank < 0) | (rank >= known))

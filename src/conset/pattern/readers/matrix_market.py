@@ -22,10 +22,10 @@ from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,
+    in_bytes,
     located,
     require_ranks,
     require_square,
-    whole_bytes,
 )
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.partition import Graph, partition_rows
@@ -80,7 +80,9 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
         size = np.full(rows.size, options.word, np.int64)
     else:
         try:
-            size = whole_bytes(values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})")
+            size, _ = in_bytes(
+                values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})", options.unit
+            )
         except InputError as error:
             way = "rows_to N or parts N distributes a matrix over N ranks"
             raise InputError(

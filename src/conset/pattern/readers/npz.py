@@ -10,9 +10,9 @@ from conset.base import Array, InputError, Ints, count_of, frozen_ints, read_arc
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,
+    in_bytes,
     pattern_from_list,
     pattern_from_matrix,
-    whole_bytes,
 )
 
 
@@ -32,8 +32,8 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
         return pattern_from_matrix(
             arrays["matrix"],
             lambda row, column: f"{path}: matrix[{row}, {column}]",
-            str(path),
-            path.name,
+            path,
+            options.unit,
         )
     if "bytes" not in arrays and "size" in arrays:
         arrays["bytes"] = arrays["size"]
@@ -43,11 +43,7 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
             f"{path}: arrays matrix, or source, target and bytes required, found: {found}"
         )
     source, target = (_integers(path, arrays, key) for key in ("source", "target"))
-    size = (
-        whole_bytes(arrays["bytes"].ravel(), lambda k: f"{path}: bytes[{k}]")
-        if arrays["bytes"].size
-        else source[:0]
-    )
+    size, rounded = in_bytes(arrays["bytes"].ravel(), lambda k: f"{path}: bytes[{k}]", options.unit)
     if not source.shape == target.shape == size.shape:
         raise InputError(
             f"{path}: source, target and bytes have {source.size}, {target.size} and {size.size} "
@@ -61,7 +57,14 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
             raise InputError(f"{path}: ranks = {stated.tolist()}: must be one number of at least 1")
         ranks = int(stated[0])
     return pattern_from_list(
-        source, target, size, before, lambda k: f"{path}: entry {k}", str(path), path.name, ranks
+        source,
+        target,
+        size,
+        before,
+        lambda k: f"{path}: entry {k}",
+        path,
+        ranks,
+        rounded=rounded,
     )
 
 

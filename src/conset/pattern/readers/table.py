@@ -50,11 +50,13 @@ READERS: Mapping[str, Reader] = {
     ".mtx": Reader(
         read_matrix_market,
         "Matrix Market: entries are bytes, or a matrix that is distributed",
-        ("rows_to", "parts", "word"),
+        ("rows_to", "parts", "word", "unit"),
         partition_matrix,
     ),
-    ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes"),
-    ".csv": Reader(read_csv, "a square matrix, or messages under source,target,bytes[,after]"),
+    ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes", ("unit",)),
+    ".csv": Reader(
+        read_csv, "a square matrix, or messages under source,target,bytes[,after]", ("unit",)
+    ),
     ".json": Reader(
         read_demand_matrix,
         "node-link JSON of TopoHub and SNDlib: the demands, in units of `word` bytes",
