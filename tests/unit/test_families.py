@@ -444,7 +444,7 @@ def test_a_name_alone_is_a_machine(name: str) -> None:
     assert machine_of_topology(machine.topology) == machine
     assert parse_family(machine.name) == machine.topology.family
     if not FAMILIES[name].is_regular:
-        assert machine.topology.level.min() == 0
+        assert machine.topology.level is None or machine.topology.level.min() == 0
         assert len(set(machine.topology.labels)) == machine.topology.nodes
 
 
