@@ -21,16 +21,19 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import bench_update
 import numpy as np
 
 import conset
+from conset.base import count_of, format_size
 from conset.execution.stopping import Ratio
 from conset.report import style
 from conset.report.markdown import section_markdown, table_markdown
-from conset.report.sweeps import format_ms, picture_overhead, run_time_section
+from conset.report.sweeps import COMPUTED, format_ms, run_time_section
 from conset.studies.run_time.costs import RunTimeCosts, RunTimeRow
 from conset.studies.run_time.job import COMPARED, CoreScheduler, RunTimeResult, predict_costs
 
@@ -208,6 +211,57 @@ def draw(path: Path) -> None:
         for size in SIZES
     ]
     style.save(lambda: picture_overhead(points, method, sync=sync), path)
+
+
+def picture_overhead(
+    found: Sequence[tuple[int, int, RunTimeCosts]],
+    method: str,
+    *,
+    sync: str = "none",
+    compute: str = "all",
+) -> style.Figure:
+    """Draw rows and scheduling over one execution, over the size of messages, and when it pays.
+
+    As Figures 10 and 11 of Wang and Ranka, a line for each density; beside it the uses after which
+    the schedule has paid against posting everything.
+
+    Args:
+        found: (messages of a rank, size [B], costs) of each point.
+        method: as it was asked for.
+        sync: as it was asked for.
+        compute: `all` or `one`.
+    """
+    first = found[0][2]
+    how = f"executions by {first.by}, scheduling measured here"
+    if first.is_measured:
+        how = f"measured, {first.by}"
+    title = f"{method} at run time: what it costs, and when it has paid"
+    of = f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {COMPUTED[compute]}"
+    figure = style.new_figure(11, 5.0, title, of)
+    over, pays = figure.subplots(1, 2)
+    degrees, sizes = sorted({each[0] for each in found}), sorted({each[1] for each in found})
+    for k, degree in enumerate(degrees):
+        points = sorted((size, costs) for each, size, costs in found if each == degree)
+        rows = [(size, costs, costs.find(method, sync, compute)) for size, costs in points]
+        look: Any = {"color": style.amount_map()(k / max(len(degrees) - 1, 1))}
+        own, ratios = [size for size, *_ in rows], [row.overhead for *_, row in rows]
+        over.plot(own, ratios, "o-", label=f"{degree} messages a rank", **look)
+        uses = [(size, row.pays_against(costs.posting).uses) for size, costs, row in rows]
+        known = [(size, count) for size, count in uses if count]
+        pays.plot([size for size, _ in known], [count for _, count in known], "o-", **look)
+    for axes, name, unit in (
+        (over, "rows and scheduling over one execution", "ratio"),
+        (pays, "uses until it pays (no mark: never)", "uses"),
+    ):
+        style.log_axis(axes, "x", "size of a message", base=2)
+        style.log_axis(axes, "y", unit)
+        axes.set_xticks(sizes, [format_size(size) for size in sizes])
+        axes.set_xlim(sizes[0] / 1.5, sizes[-1] * 1.5)
+        axes.minorticks_off()
+        axes.set_title(name)
+        axes.grid(axis="both")
+    over.legend()
+    return figure
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from conset.machine.costs import Costs, Limits, Steps, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.models.formula import predict
+from conset.models import predict
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload

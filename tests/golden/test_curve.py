@@ -15,7 +15,7 @@ from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine, with_settings
 from conset.machine.times import synchronization_s
 from conset.pattern.spec import parse_pattern
-from conset.studies.compare import serial_steps, trace_curve
+from conset.studies import serial_steps, trace_curve
 
 SIZE = 15232
 ROWS = [

@@ -11,7 +11,7 @@ import pytest
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine, with_settings
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 

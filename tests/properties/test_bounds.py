@@ -21,7 +21,7 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links, route_nodes
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.policy import parse_sync

@@ -19,7 +19,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.table import find_method, table
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads

@@ -69,6 +69,8 @@ def test_packages_export_what_their_stubs_name() -> None:
         }
         assert named == set(module.__all__) - {"__version__"}, package
         assert all(hasattr(module, name) for name in named), package
+        modules = {path.stem for path in stub.parent.iterdir()}
+        assert not named & modules, package  # a module of the package would hide the name
     assert (ROOT / "py.typed").is_file()
 
 

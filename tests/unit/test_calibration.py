@@ -19,8 +19,8 @@ import conset
 from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.inputs import load_machine
-from conset.studies.calibrate import Calibration, calibrate
-from conset.studies.calibrate.calibrate import structure_of
+from conset.studies import Calibration
+from conset.studies.calibrate.calibrate import calibrate, structure_of
 from conset.studies.calibrate.fitted import FittedParameter
 from conset.studies.calibrate.measurements import Measurements, answer, emulate, read_measurements
 from conset.studies.calibrate.probes import Places, Scale, make_probes, make_schedule

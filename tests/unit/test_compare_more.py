@@ -16,10 +16,11 @@ from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.studies.compare import chart_regions, compare, parse_policies, trace_curve, trace_curves
+from conset.studies import chart_regions, parse_policies, trace_curve, trace_curves
+from conset.studies.compare.comparison import compare
 from conset.studies.compare.regions import SIZES, degrees_of
 
 

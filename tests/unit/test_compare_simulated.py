@@ -34,7 +34,7 @@ from conset.report.comparison import (
 )
 from conset.report.markdown import section_markdown
 from conset.report.sections import Part, Section
-from conset.studies.compare import compare
+from conset.studies.compare.comparison import compare
 from conset.studies.times import (
     LARGEST,
     LARGEST_FLITS,

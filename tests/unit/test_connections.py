@@ -435,7 +435,7 @@ def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> No
 
 
 def test_a_score_is_what_the_prediction_says() -> None:
-    from conset.models.formula import predict
+    from conset.models import predict
 
     # latencies keep nothing busy: the search does not count them
     given = problem("alltoall", "iwarp:4x4,hop=0,per_transfer=0")

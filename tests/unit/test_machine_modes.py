@@ -15,7 +15,7 @@ from conset.base.errors import InputError, UsageError
 from conset.cli.simulate import read_workload
 from conset.machine.machine import Machine, with_computation, with_mode
 from conset.machine.spec import parse_machine, with_settings
-from conset.models.formula import predict
+from conset.models import predict
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload

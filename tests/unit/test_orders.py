@@ -18,7 +18,7 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.methods.phases.naive import schedule_naive
 from conset.methods.phases.problem import Problem, SearchOptions
-from conset.models.formula import predict
+from conset.models import predict
 from conset.models.formula.terms import chain_busy
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of

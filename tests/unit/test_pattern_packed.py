@@ -16,8 +16,8 @@ import pytest
 from conset.base.errors import InputError
 from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
+from conset.models import predict
 from conset.models.flow import simulate_flow
-from conset.models.formula import predict
 from conset.models.settings import Settings
 from conset.models.timeline_file import read_record, write_timeline
 from conset.models.workload import Workload

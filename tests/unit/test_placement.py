@@ -9,7 +9,7 @@ import pytest
 
 from conset.base.errors import InputError, UsageError
 from conset.machine.network.topology import Topology
-from conset.methods.placements import place as place_pattern
+from conset.methods import place as place_pattern
 from conset.pattern.pattern import Pattern
 
 MESH = Topology.mesh(4, 4)

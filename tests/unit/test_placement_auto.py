@@ -14,7 +14,7 @@ from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern, placement_of
 from conset.machine.spec import parse_machine
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.verification import verify

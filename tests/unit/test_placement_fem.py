@@ -16,7 +16,7 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize
 from conset.machine.spec import parse_machine
-from conset.methods.placements import PLACEMENTS
+from conset.methods import PLACEMENTS
 from conset.methods.placements.site import PlacementProblem
 from conset.pattern.pattern import Pattern
 

@@ -16,7 +16,7 @@ from conset.base.errors import UsageError
 from conset.machine.network.routes import route_nodes
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.methods.placements import PLACEMENTS, candidates, place
+from conset.methods import PLACEMENTS, candidates, place
 from conset.methods.placements.site import PlacementProblem, cut_network
 from conset.pattern.pattern import Pattern
 

@@ -16,9 +16,9 @@ import pytest
 from conset import api
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
-from conset.models.formula import predict
+from conset.models import predict
 from conset.schedule.schedule import Schedule
-from conset.studies.compare import time_schedule
+from conset.studies import time_schedule
 
 
 def schedule_of(on: str, pattern: str = "alltoall:size=9KiB", **options: Any) -> Schedule:

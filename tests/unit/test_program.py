@@ -23,7 +23,7 @@ from conset.compilation.programs.share import reorder
 from conset.compilation.programs.spec import BlockSpec, read_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.models.formula import predict
+from conset.models import predict
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

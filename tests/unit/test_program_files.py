@@ -22,7 +22,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
-from conset.models.formula import predict
+from conset.models import predict
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

@@ -21,8 +21,7 @@ from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.models import phases_over_time
-from conset.models.formula import predict
+from conset.models import phases_over_time, predict
 from conset.models.formula.evaluate import predict_program
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import program_guarantees

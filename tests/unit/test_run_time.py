@@ -19,7 +19,7 @@ from conset.execution.planner import plan_direct
 from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
 from conset.report.markdown import section_markdown
-from conset.report.sweeps import format_ms, picture_overhead, run_time_section
+from conset.report.sweeps import format_ms, run_time_section
 from conset.schedule.schedule import Schedule
 from conset.studies.run_time.costs import (
     MIN_REPEATS,
@@ -262,19 +262,6 @@ def test_the_report_says_when_it_pays() -> None:
         "500",
         "4,660",
     ]
-
-
-def test_the_picture_has_a_line_for_each_density(predicted: RunTimeCosts) -> None:
-    pytest.importorskip("matplotlib")
-    points = [(degree, size, predicted) for degree in (4, 8) for size in (64, 1024)]
-    figure = picture_overhead(points, "rs-nl", sync="ready")
-    over, pays = figure.axes
-    assert len(over.lines) == len(pays.lines) == 2
-    row = predicted.find("rs-nl", "ready", "all")
-    assert over.lines[0].get_ydata() == pytest.approx([row.overhead] * 2)
-    assert pays.lines[0].get_ydata() == pytest.approx(
-        [row.pays_against(predicted.posting).uses] * 2
-    )
 
 
 @pytest.mark.parametrize(

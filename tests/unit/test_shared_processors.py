@@ -13,8 +13,7 @@ from conset.base.errors import UsageError
 from conset.bounds import bound_for_model, bound_schedule
 from conset.machine.costs import Limits
 from conset.methods.paths.evaluate import evaluate
-from conset.models import Workload
-from conset.models.formula import predict
+from conset.models import Workload, predict
 from conset.models.settings import Settings
 from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern

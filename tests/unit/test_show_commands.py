@@ -23,7 +23,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.phases.table import table
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import write_compiled
-from conset.studies.compare import compare as compare_methods
+from conset.studies.compare.comparison import compare as compare_methods
 
 COMMANDS = {"show": show, "compare": compare, "methods": methods, "doctor": doctor}
 

@@ -27,7 +27,7 @@ from conset.methods.phases.event_list import (
     time_event_list,
 )
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
-from conset.models.formula import predict
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.policy import order_of_transfers

@@ -34,8 +34,7 @@ import numpy as np
 import conset
 from conset.base import Ints, Ints32
 from conset.machine import Machine
-from conset.methods import Phases
-from conset.methods.placements import place
+from conset.methods import Phases, place
 from conset.models import Workload
 from conset.pattern import Pattern
 from conset.schedule import Schedule, order_messages

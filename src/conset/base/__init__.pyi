@@ -39,7 +39,6 @@ from .flat import FlatValue as FlatValue
 from .flat import read_flat as read_flat
 from .flat import write_flat as write_flat
 from .json_text import header_entry as header_entry
-from .json_text import json_text as json_text
 from .json_text import parse_header as parse_header
 from .json_text import parse_json as parse_json
 from .json_text import shown as shown

@@ -19,7 +19,8 @@ from conset.inputs import load_machine
 from conset.machine import Machine
 from conset.report import calibration_section, check_page_path, write_calibration_page
 from conset.schedule import Manifest, sha256_of
-from conset.studies import Calibration, Measurements, calibrate, read_measurements
+from conset.studies import Calibration, Measurements, read_measurements
+from conset.studies.calibrate.calibrate import calibrate
 
 SCHEMA = "conset/calibrate@1"
 

@@ -19,7 +19,6 @@ from conset.execution import (
     SUFFIX,
     ConnectionEntries,
     CProgramHead,
-    connection_entries,
     keeps_order,
     plan_items,
     require_c_path,
@@ -27,6 +26,7 @@ from conset.execution import (
     write_c_program,
     write_plan_file,
 )
+from conset.execution.connection_entries import connection_entries
 from conset.models import parse_count
 from conset.pattern import read_layout
 from conset.report import plan_section, summarize_connections, summarize_plan

@@ -33,9 +33,9 @@ from conset.methods import (
     candidates,
     find_method,
     folded,
+    place,
     schedule_over_planes,
 )
-from conset.methods.placements import place
 from conset.models import predict
 from conset.pattern import Pattern, read_bandwidths, read_latencies
 from conset.schedule import CompileReport, Manifest, Schedule, phase_loads

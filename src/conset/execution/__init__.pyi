@@ -6,7 +6,6 @@ from .c_program import CProgramHead as CProgramHead
 from .c_program import require_c_path as require_c_path
 from .c_program import write_c_program as write_c_program
 from .connection_entries import ConnectionEntries as ConnectionEntries
-from .connection_entries import connection_entries as connection_entries
 from .connection_entries import keeps_order as keeps_order
 from .exchange import CommPlan as CommPlan
 from .exchange import Exchange as Exchange

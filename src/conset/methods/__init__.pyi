@@ -48,6 +48,8 @@ from .phases.table import find_method as find_method
 from .phases.table import load_method as load_method
 from .phases.table import table as table
 from .phases.table import whose_fault as whose_fault
-from .placements import candidates as candidates
+from .placements.place import AUTO as AUTO
 from .placements.place import PLACEMENTS as PLACEMENTS
+from .placements.place import candidates as candidates
+from .placements.place import place as place
 from .placements.place import require_placement as require_placement

@@ -37,8 +37,7 @@ import numpy as np
 
 from conset.base import Bools, Floats, InputError, Ints32, ValueObject
 from conset.machine import Costs, Machine, synchronization_s, without_switches
-from conset.models.formula import predict
-from conset.models.formula.evaluate import ProgramPrediction, predict_program
+from conset.models.formula.evaluate import ProgramPrediction, predict, predict_program
 from conset.models.timeline import Timeline
 from conset.schedule import Guarantees, Program, Schedule, program_guarantees
 

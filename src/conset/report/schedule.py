@@ -52,11 +52,11 @@ from conset.schedule import (
     Schedule,
     guarantees,
     largest_sizes,
-    linkage,
     loads_list,
     phase_loads,
     program_guarantees,
 )
+from conset.schedule.linkage import linkage
 
 LINKS = 5
 """Links with the largest loads that are listed of a phase."""

@@ -23,7 +23,6 @@ from .linkage import Ids as Ids
 from .linkage import LinkageTable as LinkageTable
 from .linkage import guarantees as guarantees
 from .linkage import link_channels as link_channels
-from .linkage import linkage as linkage
 from .linkage import number_channels as number_channels
 from .linkage import program_guarantees as program_guarantees
 from .loads import chosen_links as chosen_links

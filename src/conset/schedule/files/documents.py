@@ -34,7 +34,6 @@ from conset.base import (
     InputError,
     UsageError,
     header_entry,
-    json_text,
     parse_header,
     parse_json,
     read_archive,
@@ -42,6 +41,7 @@ from conset.base import (
     require_file,
     write_archive,
 )
+from conset.base.json_text import json_text
 from conset.schedule.document import (
     AnyDocument,
     BundlesDocument,

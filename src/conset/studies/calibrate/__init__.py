@@ -2,9 +2,3 @@
 
 Derived in `docs/calibrate.md`.
 """
-
-from __future__ import annotations
-
-from conset.studies.calibrate.calibrate import Calibration, calibrate
-
-__all__ = ["Calibration", "calibrate"]
