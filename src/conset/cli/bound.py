@@ -59,8 +59,10 @@ def command(
     """Compute what no schedule can beat under the limits of a method, with the proof."""
     free = None if routes == FIXED else routes
     if stages is not None:
-        given = {name: getattr(options, name) for name in OF_LIMITS}
-        given["method"] = None if options.method == BOUNDED_BY else options.method
+        given = {
+            **{name: getattr(options, name) for name in OF_LIMITS},
+            "method": None if options.method == BOUNDED_BY else options.method,
+        }
         rule = f"--stages {stages} is about any schedules of the stages, under any policy"
         refuse(given | {"sync": sync, "lp": lp, "routes": free}, rule)
         most, maxima = parse_stages(stages)
@@ -87,8 +89,13 @@ def command(
     if json:
         given = options.given() | {"stages": stages, "lp": lp} | reading.given() | {"routes": free}
         own = bounds.to_object()
-        body = {**own, "bound": own, **of_schedules, "machine": machine.name}
-        body["candidates"] = candidates_object(bounds)
+        body = {
+            **own,
+            "bound": own,
+            **of_schedules,
+            "machine": machine.name,
+            "candidates": candidates_object(bounds),
+        }
         print_json("conset/bound@1", body, manifest_of("bound", pattern, on, seed, given))
     print_outcome(bound_section(traffic.name, machine.name, bounds), 7, json)
 

@@ -200,11 +200,20 @@ def command(
     kind = kinds[0] if kinds else ROWS
     rank_by = options.rank_by
     options = replace(options, rank_by=None)
-    given: dict[str, Any] = {"methods": methods, "sync": sync}
-    given |= {name: value for name, value in options.given().items() if name != "method"}
-    given |= {**reading.given(), "reuse": None if reuse == "inf" else reuse, "sizes": sizes}
-    given |= {"by": by, "rank_by": rank_by, "simulate": simulate, "models": models}
-    given |= {"measure": measure, "combine": combine}
+    given: dict[str, Any] = {
+        "methods": methods,
+        "sync": sync,
+        **{name: value for name, value in options.given().items() if name != "method"},
+        **reading.given(),
+        "reuse": None if reuse == "inf" else reuse,
+        "sizes": sizes,
+        "by": by,
+        "rank_by": rank_by,
+        "simulate": simulate,
+        "models": models,
+        "measure": measure,
+        "combine": combine,
+    }
     allow(given, TAKEN_BY, kind, f"does not go with {kind}" if kind else "goes with {takers}")
     named = None if methods is None else methods.split(",")
     names = method_names(
@@ -278,8 +287,12 @@ def _compared_rows(
         sections.append(comparison_section(found, traffic, machine, shown))
         completed.append(found)
     whole = merged(completed)
-    body: dict[str, Any] = {"rows": whole.rows, "skipped": whole.skipped, "by": whole.by}
-    body["stands_in"] = whole.stands_in or None
+    body: dict[str, Any] = {
+        "rows": whole.rows,
+        "skipped": whole.skipped,
+        "by": whole.by,
+        "stands_in": whole.stands_in or None,
+    }
     if timed:
         body["errors_against"] = whole.reference or None
     return Compared(body, list(whole.rows), sections)

@@ -128,8 +128,13 @@ def compare_regions(
     generator, uses = parse_generator(generator_spec), parse_reuse(reuse)
     machine = parse_machine(on)
     names = methods if methods is not None else tried_methods(generator, machine, options)
-    how: dict[str, Any] = {"policies": policies.spread(names), "rank_by": by, "reuse": uses}
-    how |= {"sizes": sizes or SIZES, "watch": progress}
+    how: dict[str, Any] = {
+        "policies": policies.spread(names),
+        "rank_by": by,
+        "reuse": uses,
+        "sizes": sizes or SIZES,
+        "watch": progress,
+    }
     if generator == COMPLETE:
         with progress("reading"):
             machines = smaller_machines(on)

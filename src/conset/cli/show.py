@@ -167,8 +167,12 @@ def command(
     """Draw a machine, pattern, schedule, program or timeline in the terminal or as a picture."""
     kind = kind_of(thing, of_pattern=on is not None)
     asked = {"phase": phase, "partners": partners, "linkage": linkage, "guarantees": guarantees}
-    of_patterns = {"on": on, **reading.given(), "seed": seed or None}
-    of_patterns["ranks_per_node"] = None if ranks_per_node == 1 else ranks_per_node
+    of_patterns = {
+        "on": on,
+        **reading.given(),
+        "seed": seed or None,
+        "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node,
+    }
     given = {**asked, "message": message, **of_patterns}
     allow(given, TAKEN_BY, kind, f"is for a {{takers}}, '{thing}' is a {kind}")
     if output is not None:
@@ -354,8 +358,12 @@ def _shown_program(path: Path, views: Views, message: int | None) -> _Shown:
     verified = verify(read_document(path)).ok  # with the figures that it states
     section = program_section(program, prediction, verified=verified)
     text = section_text(section, 10, quiet=False)
-    body = {"name": path.name, **program_object(program, prediction), "verified": verified}
-    body |= program_views_object(program, views)
+    body = {
+        "name": path.name,
+        **program_object(program, prediction),
+        "verified": verified,
+        **program_views_object(program, views),
+    }
 
     def draw(output: Path) -> None:
         if program.paths is None and message is None:

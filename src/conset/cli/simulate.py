@@ -196,8 +196,15 @@ def command(
     if output is not None:
         _check_curve(output)
     lanes = execution.lanes
-    given = {"model": model, "load": load, "lanes": lanes, "packet": packet, "cycles": cycles}
-    given |= {"set": settings, "seed": seed or None}
+    given = {
+        "model": model,
+        "load": load,
+        "lanes": lanes,
+        "packet": packet,
+        "cycles": cycles,
+        "set": settings,
+        "seed": seed or None,
+    }
     with progress("reading"):
         machine = parse_machine(on)
         machine = machine if settings is None else with_settings(machine, settings)
@@ -234,8 +241,14 @@ def _simulate_file(
     with interruptible(), progress(f"simulating {count:,} messages by {model}", messages=count):
         timeline = simulate(workload, machine, stated)
     asked = execution.given() | {"sync": sync}
-    options = {"model": None if model == "flow" else model, "fairness": asked.pop("fairness")}
-    options |= {"on": on, **asked, "packet": packet, "set": settings}
+    options = {
+        "model": None if model == "flow" else model,
+        "fairness": asked.pop("fairness"),
+        "on": on,
+        **asked,
+        "packet": packet,
+        "set": settings,
+    }
     manifest = manifest_of_file("simulate", file, given.seed, options)
     record = Record(timeline, machine, stated, manifest)
     if output is not None:

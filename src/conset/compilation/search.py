@@ -377,9 +377,9 @@ def refined_trials(
         return []
     near = sorted(search.finished, key=lambda trial: trial.time_s)[:REFINED]
     kinds: dict[tuple[Base, str], tuple[int, ...]] = {
-        (trial.base, trial.sync): IN_FLIGHT_LIMITS for trial in near
+        **{(trial.base, trial.sync): IN_FLIGHT_LIMITS for trial in near},
+        **{(base, sync or "none"): IN_FLIGHT_LIMITS for base in orders},
     }
-    kinds |= {(base, sync or "none"): IN_FLIGHT_LIMITS for base in orders}
     if sync in (None, "none"):
         for base in bases:
             if "none" in allowed_policies(base.schedule):

@@ -46,8 +46,11 @@ def write_machine(path: str | Path, machine: Machine) -> None:
 def machine_entries(machine: Machine) -> dict[str, FlatValue]:
     """What a flat file says of a machine, by name."""
     limits = machine.limits
-    entries: dict[str, FlatValue] = {"name": machine.name, "network": machine.topology.kind}
-    entries |= _network_entries(machine.topology, machine.routing)
+    entries: dict[str, FlatValue] = {
+        "name": machine.name,
+        "network": machine.topology.kind,
+        **_network_entries(machine.topology, machine.routing),
+    }
     for name in ("send", "receive", "link", "channels"):
         entries[f"limit_{name}"] = int(getattr(limits, name) or 0)
     entries["limit_exchange"] = int(limits.duplex == "exchange")

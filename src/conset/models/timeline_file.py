@@ -141,9 +141,12 @@ def write_timeline(
     """
     path = Path(path)
     check_timeline_path(path)
-    head = {"schema": TIMELINE, **{name: getattr(timeline, name) for name in HEADER}}
-    head["figures"] = dict(timeline.figures)
-    head["nodes"] = timeline.out_bytes.size
+    head = {
+        "schema": TIMELINE,
+        **{name: getattr(timeline, name) for name in HEADER},
+        "figures": dict(timeline.figures),
+        "nodes": timeline.out_bytes.size,
+    }
     if timeline.workload is not None:
         head |= {"name": timeline.workload.name, "method": timeline.workload.method}
     if machine is not None:
@@ -163,8 +166,10 @@ def write_timeline(
 
 
 def _columns(timeline: Timeline) -> dict[str, Array]:
-    columns = {name: getattr(timeline, name) for name in RESULTS}
-    columns |= {name: getattr(timeline, name) for name in TIMES if getattr(timeline, name).size}
+    columns = {
+        **{name: getattr(timeline, name) for name in RESULTS},
+        **{name: getattr(timeline, name) for name in TIMES if getattr(timeline, name).size},
+    }
     work, rates = timeline.workload, timeline.rates
     if work is not None:
         columns |= {name: getattr(work, name) for name in MESSAGES}
@@ -243,8 +248,10 @@ def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
     rates = (
         Rates(*(getattr(file, name) for name in RATES)) if file.rate_time_s is not None else None
     )
-    fields: dict[str, Any] = {name: found[name] for name in HEADER}
-    fields |= {name: getattr(file, name) for name in (*RESULTS, *TIMES) if name in found}
+    fields: dict[str, Any] = {
+        **{name: found[name] for name in HEADER},
+        **{name: getattr(file, name) for name in (*RESULTS, *TIMES) if name in found},
+    }
     return Timeline(**fields, rates=rates, workload=work)
 
 

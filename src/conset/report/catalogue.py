@@ -284,8 +284,10 @@ def structure_rows(own: Preset, machine: Machine) -> list[tuple[str, str, str, s
     Of another size or routing than the preset's, as given.
     """
     values = {} if machine.topology.family is None else machine.topology.family.values
-    actual = {word: str(values[word]) for word in own.sizes if word in values}
-    actual["routing"] = machine.routing.rule
+    actual = {
+        **{word: str(values[word]) for word in own.sizes if word in values},
+        "routing": machine.routing.rule,
+    }
     rows: list[tuple[str, str, str, str]] = []
     for word, fact in own.structure.items():
         now = actual.get(word, str(fact.value))

@@ -116,10 +116,12 @@ def figures(schedule: Schedule) -> dict[str, Any]:
     """
     loads = phase_loads(schedule)
     load = {
-        name: as_figure(getattr(loads, name).max(initial=0))
-        for name in ("send", "receive", "link", "channels")
+        **{
+            name: as_figure(getattr(loads, name).max(initial=0))
+            for name in ("send", "receive", "link", "channels")
+        },
+        "sum": loads.total,
     }
-    load["sum"] = loads.total
     return {
         "phases": schedule.phases,
         "load": load,

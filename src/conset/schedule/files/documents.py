@@ -198,8 +198,9 @@ def optional_keys(document: Document) -> dict[str, Any]:
 
     In the order of the file.
     """
-    words: dict[str, Any] = {"in_flight": document.in_flight, "posting": document.posting}
-    words |= {
+    words: dict[str, Any] = {
+        "in_flight": document.in_flight,
+        "posting": document.posting,
         "min_bandwidth_Bps": document.min_bandwidth_Bps,
         "max_latency_s": document.max_latency_s,
     }
@@ -254,8 +255,11 @@ def document_of_object(found: Any) -> Document:
 
 
 def _npz_entries(document: Document) -> Iterator[tuple[str, Array]]:
-    head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
-    head |= {"pattern_name": document.pattern_name, **optional_keys(document)}
+    head = {
+        **{key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER},
+        "pattern_name": document.pattern_name,
+        **optional_keys(document),
+    }
     yield "header", header_entry(head)
     for name in (*_ALWAYS, *_SOMETIMES):
         values = getattr(document, name)
@@ -287,8 +291,10 @@ def read_npz(path: Path) -> Document:
     found = parse_header({"header": entries.header})
     head = checked(ScheduleHeader, found)
     _check_sizes(entries)
-    fields: dict[str, Any] = {key: found[key] for key in _HEADER if key != "schema"}
-    fields |= {name: getattr(entries, name) for name in (*_ALWAYS, *_SOMETIMES)}
+    fields: dict[str, Any] = {
+        **{key: found[key] for key in _HEADER if key != "schema"},
+        **{name: getattr(entries, name) for name in (*_ALWAYS, *_SOMETIMES)},
+    }
     return Document(**fields, pattern_name=head.pattern_name, **head.optional())
 
 

@@ -132,13 +132,13 @@ class Parameters:
             "hop_by_size": hop if len(hop.seconds) > 1 else None,
             "processors": self.processors,
             "in_flight": self.in_flight,
-        }
-        fields |= dict.fromkeys((name for names in RATES.values() for name in names), inf)
-        fields |= {
-            name: self.values[word]
-            for word, names in RATES.items()
-            if word in self.values
-            for name in names
+            **dict.fromkeys((name for names in RATES.values() for name in names), inf),
+            **{
+                name: self.values[word]
+                for word, names in RATES.items()
+                if word in self.values
+                for name in names
+            },
         }
         return replace(base, **fields)
 
@@ -302,8 +302,11 @@ class Fitter:
         if len(hops) > 1:
             hop = max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0)
         share = min(1.0, 0.98 * unit / max(send + receive, 1e-12))
-        values = {"send_overhead": send * share, "receive_overhead": receive * share}
-        values["inject"] = max(unit - (send + receive) * share - hops[0] * hop, 0.02 * unit)
+        values = {
+            "send_overhead": send * share,
+            "receive_overhead": receive * share,
+            "inject": max(unit - (send + receive) * share - hops[0] * hop, 0.02 * unit),
+        }
         if len(hops) > 1 and hops[-1] > 0:
             values["hop"] = max(hop, 1e-3 * unit)
         values |= self.first_rates()

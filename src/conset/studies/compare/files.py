@@ -183,8 +183,8 @@ def _schedule(path: Path, schedule: Schedule, verdict: Verification) -> FileFind
         **_verdict(verdict.violations),
         **_timed(timing),
         "switch": None,
+        "guaranteed": guarantees(schedule).to_object(),
     }
-    facts["guaranteed"] = guarantees(schedule).to_object()
     return FileFindings(path, "schedule", schedule, facts, timing)
 
 
@@ -224,8 +224,8 @@ def _program(path: Path, program: Program, verdict: Verification) -> FileFinding
         "terms": dict(prediction.terms),
         "formula_s": prediction.time_s,
         "by_model": None if timing is None else _timed(timing),
+        "stages": [_stage(program, prediction, k) for k in range(len(program.stages))],
     }
-    facts["stages"] = [_stage(program, prediction, k) for k in range(len(program.stages))]
     over_time = switching(program) if own is None else None
     given = None if over_time is None else program_guarantees(program)
     if given is not None and over_time is not None:
