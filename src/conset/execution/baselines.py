@@ -87,8 +87,10 @@ def _naive(
 
     def exchange() -> None:
         waiter.begin()
-        requests = [own.Irecv([view, MPI.BYTE], peer) for peer, view in into]
-        requests += [own.Isend([view, MPI.BYTE], peer) for peer, view in out]
+        requests = [
+            *[own.Irecv([view, MPI.BYTE], peer) for peer, view in into],
+            *[own.Isend([view, MPI.BYTE], peer) for peer, view in out],
+        ]
         for request in requests:
             waiter.wait(request, lambda: f"rank {own.rank}: naive exchange: messages are missing")
 

@@ -137,8 +137,7 @@ def generators_text(
         common: argument of every pattern → what it is.
         files: `suffix`, `summary` and `options` of each format.
     """
-    texts = [generator_text(row) for row in rows]
-    texts.append(_listed("every pattern takes", common.items()))
+    texts = [*[generator_text(row) for row in rows], _listed("every pattern takes", common.items())]
     if files:
         options = ((row["suffix"], ", ".join([row["summary"], *row["options"]])) for row in files)
         texts.append(_listed("files", options))

@@ -231,8 +231,10 @@ def picture_charts(
     rows = ceil(len(panels) / columns)
     figure = style.new_figure(max(width * columns, 7.0), height * rows + 0.8, title, subtitle)
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    counts = [len(panel.series) for panel in panels if isinstance(panel, Bars)]
-    counts += [1 + max(colours_of(p.lines), default=0) for p in panels if isinstance(p, Panel)]
+    counts = [
+        *[len(panel.series) for panel in panels if isinstance(panel, Bars)],
+        *[1 + max(colours_of(p.lines), default=0) for p in panels if isinstance(p, Panel)],
+    ]
     shown: set[str] = set()
     for panel, axes in zip(panels, grid, strict=False):
         panel.draw(axes, max(counts, default=1), shown)

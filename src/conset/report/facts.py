@@ -100,8 +100,10 @@ def combined_section(found: Combination, summary: Mapping[str, Any]) -> Section:
         stages = [Fact("combined", f"no, {found.why}" if found.why else "no")]
     else:
         count = count_of(found.program.paths.stages, "stage")
-        stages = [Fact("combined", f"{found.combine}, {count}")]
-        stages += [Fact("chosen", found.why)] if found.why else []
+        stages = [
+            Fact("combined", f"{found.combine}, {count}"),
+            *([Fact("chosen", found.why)] if found.why else []),
+        ]
         for name, stage in zip(found.program.stages, summary["stages"], strict=True):
             sent = count_of(stage["pattern"]["messages"], "bundle")
             most = f"at most {format_load(stage['load']['sum'], grouped=True)} at a port or link"

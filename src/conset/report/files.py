@@ -238,8 +238,10 @@ def _durations(found: FileFindings) -> Part:
         "formula": said.get("formula"),
         "busiest": said.get("witness"),
     }
-    notes = [Fact(label, value) for label, value in found_of.items() if value]
-    notes += [Fact("warning", line) for line in said.get("warnings", ())]
+    notes = [
+        *[Fact(label, value) for label, value in found_of.items() if value],
+        *[Fact("warning", line) for line in said.get("warnings", ())],
+    ]
     if said.get("stands_in"):
         notes.append(Fact("instead of the model", said["stands_in"]))
     columns = ("by", "time", *(TERM_LABELS[term] for term in TERMS))

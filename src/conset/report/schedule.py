@@ -262,9 +262,11 @@ def partners_of(
 def cell(targets: list[int], sources: list[int]) -> str:
     """Return `↔p` for an exchange, `→t` and `←s` for what goes one way, `·` for nothing."""
     both = set(targets) & set(sources)
-    entries = [f"↔{rank}" for rank in targets if rank in both]
-    entries += [f"→{rank}" for rank in targets if rank not in both]
-    entries += [f"←{rank}" for rank in sources if rank not in both]
+    entries = [
+        *[f"↔{rank}" for rank in targets if rank in both],
+        *[f"→{rank}" for rank in targets if rank not in both],
+        *[f"←{rank}" for rank in sources if rank not in both],
+    ]
     if len(entries) > 4:
         return f"{' '.join(entries[:3])} +{len(entries) - 3}"
     return " ".join(entries) or "·"

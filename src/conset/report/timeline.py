@@ -318,8 +318,13 @@ def timeline_text(view: TimelineView, width: int) -> str:
     by = f"by [bold]{timeline.model}[/], sync {timeline.sync}"
     columns = int(np.clip(width - MARGIN - 2, *COLUMNS))
     facts = section_text(Section("", parts=[Part(facts=timeline_facts(view))]), width=20)
-    lines = [f"[bold]{format_time(timeline.time_s)}[/] {by}", "", facts, ""]
-    lines += _rank_lines(view, columns)
+    lines = [
+        f"[bold]{format_time(timeline.time_s)}[/] {by}",
+        "",
+        facts,
+        "",
+        *_rank_lines(view, columns),
+    ]
     if view.usage is not None:
         what = "links" if view.usage.of_links else "ports"
         lines += ["", f"  [dim]share of their capacity that {what} use: █ all of it[/]"]

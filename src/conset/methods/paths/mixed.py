@@ -354,8 +354,10 @@ class _Search:
         """Merging with other limits on turns, and in other orders of ranks."""
         stages = start.paths.stages
         mean_s = plain.estimate.work_s / self.pattern.ranks / stages
-        tried = [(share * mean_s, self.seed) for share in TURNS]
-        tried += [(0.0, self.seed + 1 + number) for number in range(ORDERS * self.effort)]
+        tried = [
+            *[(share * mean_s, self.seed) for share in TURNS],
+            *[(0.0, self.seed + 1 + number) for number in range(ORDERS * self.effort)],
+        ]
         for turn_s, seed in tried:
             if self._affords_merging(stages):
                 yield self._candidate(

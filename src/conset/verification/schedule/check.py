@@ -192,24 +192,28 @@ def _check_kept(document: Document, machine: Machine) -> list[Violation]:
     if machine.routing.is_known or not machine.topology.link_slots:
         return []
     stated = [
-        f"limit {name} is {document.limits[name]}"
-        for name in ("link", "channels")
-        if document.limits.get(name)
+        *[
+            f"limit {name} is {document.limits[name]}"
+            for name in ("link", "channels")
+            if document.limits.get(name)
+        ],
+        *(["routes are stated"] if document.route_offsets is not None else []),
+        *(["a timetable orders links"] if document.timetable is not None else []),
     ]
-    stated += ["routes are stated"] if document.route_offsets is not None else []
-    stated += ["a timetable orders links"] if document.timetable is not None else []
     rule = f"{machine.name} has routing {machine.routing.rule}, by which only ports can be ordered"
     return [Violation(None, None, "limits", f"{what}, {rule}") for what in stated]
 
 
 def _check_figures(stated: Mapping[str, Any], true: Mapping[str, Any]) -> list[Violation]:
     """Rule `figures`: every stated one is the true one."""
-    pairs = [("phases", stated.get("phases"), true["phases"])]
-    pairs += [
-        (f"load.{name}", stated.get("load", {}).get(name), value)
-        for name, value in true["load"].items()
+    pairs = [
+        ("phases", stated.get("phases"), true["phases"]),
+        *[
+            (f"load.{name}", stated.get("load", {}).get(name), value)
+            for name, value in true["load"].items()
+        ],
+        ("phase_bytes", stated.get("phase_bytes"), true["phase_bytes"]),
     ]
-    pairs.append(("phase_bytes", stated.get("phase_bytes"), true["phase_bytes"]))
     texts = [
         f"{name}: file says {said}, recount gives {value}"
         for name, said, value in pairs

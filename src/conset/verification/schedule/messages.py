@@ -39,13 +39,15 @@ def check_pattern(document: Document) -> list[Violation]:
     outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
     own, empty = source == target, size <= 0
     found = [
-        f"{_ends(document, m)}: ranks are 0 to {ranks - 1}"
-        for m in np.flatnonzero(outside).tolist()
-    ]
-    found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
-    found += [
-        f"{_ends(document, m)}: has {size[m]} B, must be above 0 B"
-        for m in np.flatnonzero(empty).tolist()
+        *[
+            f"{_ends(document, m)}: ranks are 0 to {ranks - 1}"
+            for m in np.flatnonzero(outside).tolist()
+        ],
+        *[f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()],
+        *[
+            f"{_ends(document, m)}: has {size[m]} B, must be above 0 B"
+            for m in np.flatnonzero(empty).tolist()
+        ],
     ]
     total = exact_sum(size)
     found += (

@@ -107,10 +107,12 @@ class Orbits:
         topology, classes = self.task.topology, self.classes
         offsets, nodes = self.routes
         item = np.repeat(self.item, np.diff(offsets))
-        kinds = [_largest(item, nodes, topology.nodes, self.items, self.class_of, classes)]
-        kinds += [
-            _largest(self.item, ends, topology.nodes, self.items, self.class_of, classes)
-            for ends in (self.task.source, self.task.target)
+        kinds = [
+            _largest(item, nodes, topology.nodes, self.items, self.class_of, classes),
+            *[
+                _largest(self.item, ends, topology.nodes, self.items, self.class_of, classes)
+                for ends in (self.task.source, self.task.target)
+            ],
         ]
         cut, links = links_of_nodes(topology, self._routing, offsets, nodes)
         per_node = topology.link_slots // topology.nodes

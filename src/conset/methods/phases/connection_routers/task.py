@@ -112,10 +112,12 @@ class Task:
         receives = int(np.bincount(self.target[self.leaves], minlength=nodes).max())
         ends = np.bincount(self.source[self.leaves], minlength=nodes)
         ends += np.bincount(self.target[self.leaves], minlength=nodes)
-        counts = [(int((self.hops + 1)[self.leaves].sum(dtype=np.int64)), nodes * self.channels)]
-        counts += [(int(ends.max()), self.channels)]
-        counts += [(sends, limits.send)] if limits.send else []
-        counts += [(receives, limits.receive)] if limits.receive else []
+        counts = [
+            (int((self.hops + 1)[self.leaves].sum(dtype=np.int64)), nodes * self.channels),
+            (int(ends.max()), self.channels),
+            *([(sends, limits.send)] if limits.send else []),
+            *([(receives, limits.receive)] if limits.receive else []),
+        ]
         if limits.link and self.topology.kind != "crossbar":
             usable = self.links[0] != self.links[1]
             width = int(self.topology.widths()[usable].sum(dtype=np.int64))
