@@ -19,7 +19,7 @@ from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs.compile import compile_program
 from conset.compilation.programs.spec import BlockSpec
-from conset.execution.c_program import CProgramHead, c_program_text, require_c_path
+from conset.execution.c_program import CProgramHead, c_program_text, write_c_program
 from conset.execution.connection_entries import connection_entries
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
@@ -278,8 +278,9 @@ def test_what_nobody_reads_is_not_written(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_only_c_sources_are_written() -> None:
+    entries = connection_entries(conset.compile("shift:by=1", "mesh:2x2"))
     with pytest.raises(UsageError, match=r"x\.h: a C source ends in \.c"):
-        require_c_path("x.h")
+        write_c_program(entries, HEAD, "x.h")
 
 
 def test_an_order_between_messages_is_kept_by_using_one_connection_after_the_other(

@@ -264,7 +264,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong, code, rule in (
         (["--ranks", "1"], 2, "from 2 to the"),
         (["--on", "crossbar:3", "--ranks", "4"], 2, "from 2 to the"),
-        (["-o", "x.json"], 2, "must end in .toml"),
+        (["-o", "x.json"], 2, "a machine file ends in .toml"),
         (["--emulate", "crossbar:2", "--mpiexec", "false"], 2, "nothing is executed"),
         (["--mpiexec", "mpiexec -n 4"], 2, "leave out -n"),
         (["--time", "0s", "--on", "crossbar:2"], 2, "above 0 s"),

@@ -636,7 +636,7 @@ def test_ctrl_c_keeps_what_is_done(
     [
         (["--executor", "mip"], 2, "unknown --executor 'mip': did you mean 'mpi'"),
         (["--only", "thrid"], 2, "unknown case 'thrid'"),
-        (["--markdown", "x.txt"], 2, "must end in .md"),
+        (["--markdown", "x.txt"], 2, "a table ends in .md"),
         (["--stop-after", "5"], 2, "a unit is required"),
     ],
 )

@@ -279,7 +279,7 @@ def test_a_column_is_of_one_kind_and_no_structure() -> None:
         ),
         (
             ["compare", "alltoall", "--on", "mesh:2x2", "-o", "x.xlsx"],
-            "must end in .md, .csv, .parquet, .svg or .png",
+            "ends in .md, .csv, .parquet, .svg or .png",
         ),
         (
             ["compare", "alltoall", "--on", "mesh:2x2", "--curve", "--methods", "lp"],

@@ -244,7 +244,7 @@ def test_a_few_files_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
         (
             ["s.npz", "-o", "x.pdf"],
             2,
-            "x.pdf: a report is a page and must end in .html, given '.pdf'",
+            "x.pdf: a page ends in .html, given '.pdf'",
         ),
         (["app.toml"], 3, "a schedule, a program or a timeline of conset required"),
         (["absent.json"], 3, "absent.json: no such file"),

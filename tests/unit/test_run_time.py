@@ -277,7 +277,7 @@ def test_the_report_says_when_it_pays() -> None:
             ["alltoall", "--at-run-time", "--on", "ring:4", "--predict", "8,x"],
             "'x': a number of ranks is required",
         ),
-        (["alltoall", "--at-run-time", "--on", "ring:4", "-o", "x.png"], "must end in .md"),
+        (["alltoall", "--at-run-time", "--on", "ring:4", "-o", "x.png"], "a report ends in .md"),
         (
             ["alltoall", "--at-run-time", "--on", "ring:4", "--methods", "pex"],
             "unknown method at run time 'pex'",

@@ -275,7 +275,7 @@ def test_command_writes_one_machine(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (
         _core.MachineData.read(str(tmp_path / "cube.machine")).costs_for("")["model"] == "circuit"
     )
-    with pytest.raises(UsageError, match=r"must end in \.machine, is '\.json'"):
+    with pytest.raises(UsageError, match=r"ends in \.machine, given '\.json'"):
         command("ipsc860:16", False, tmp_path / "cube.json")
     with pytest.raises(UsageError, match="a file holds one machine"):
         command(None, False, tmp_path / "all.machine")

@@ -358,7 +358,7 @@ def test_paths_that_are_no_schedule_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a directory"):
         read_document(tmp_path)
     (tmp_path / "a.txt").write_text("{}")
-    with pytest.raises(UsageError, match=r"ends in .json or .npz, not in '.txt'"):
+    with pytest.raises(UsageError, match=r"ends in .json or .npz, given '.txt'"):
         read_document(tmp_path / "a.txt")
     with pytest.raises(UsageError, match="a schedule file ends in"):
         write_compiled(small(), tmp_path / "b.yaml")

@@ -126,7 +126,7 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
         (
             "compare alltoall --on mesh:2x2 -o x.pdf",
             2,
-            "x.pdf: must end in .md, .csv, .parquet, .svg or .png",
+            "x.pdf: a comparison ends in .md, .csv, .parquet, .svg or .png",
         ),
         ("compare alltoall --on mesh:2x2 --sync often", 2, "unknown sync 'often'"),
         (

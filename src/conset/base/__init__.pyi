@@ -30,6 +30,7 @@ from .files import read_text as read_text
 from .files import replacing as replacing
 from .files import require_file as require_file
 from .files import require_replaceable as require_replaceable
+from .files import require_suffix as require_suffix
 from .files import whole_number as whole_number
 from .files import write_archive as write_archive
 from .files import written as written

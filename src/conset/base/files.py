@@ -23,7 +23,7 @@ from math import prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from conset.base.errors import InputError, shortened
+from conset.base.errors import InputError, UsageError, shortened
 
 if TYPE_CHECKING:  # the command line begins with this module
     from numpy.typing import NDArray
@@ -70,6 +70,21 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
+
+
+def require_suffix(path: str | Path, what: str, *suffixes: str) -> Path:
+    """Return `path` as a Path; raise UsageError unless it ends in one of `suffixes`.
+
+    Args:
+        path: of a file that is read or written.
+        what: the kind of file, with its article: `a plan file`.
+        suffixes: in lower case, each with its dot.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        known = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
+        raise UsageError(f"{path}: {what} ends in {known}, given '{path.suffix}'")
+    return path
 
 
 def require_replaceable(path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from conset.base import UsageError, parse_time, require_replaceable
+from conset.base import UsageError, parse_time, require_replaceable, require_suffix
 from conset.cli.inputs import one_speaks, refuse_ranks
 from conset.cli.options import JsonOption, MpiexecOption, SeedOption, opt, spelled
 from conset.cli.output import print_json, print_sections, progress
@@ -76,8 +76,8 @@ def command(
     refuse_ranks(mpiexec)
     for path in filter(None, (output, page, data)):
         require_replaceable(path)
-    if output is not None and output.suffix.lower() != ".toml":
-        raise UsageError(f"-o {output}: a machine file must end in .toml, given '{output.suffix}'")
+    if output is not None:
+        require_suffix(output, "a machine file", ".toml")
     if page is not None:
         check_page_path(page)
     known = read_measurements(data) if data is not None and data.exists() else None

@@ -20,6 +20,7 @@ from conset.base import (
     parse_time,
     replacing,
     require_replaceable,
+    require_suffix,
     unknown_name,
 )
 from conset.cli.options import JsonOption, opt, refuse
@@ -177,9 +178,7 @@ def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
             raise UsageError(f"-o {folder}: must be a folder, is a file")
         require_matplotlib()
     if markdown is not None:
-        if markdown.suffix.lower() != ".md":
-            raise UsageError(f"--markdown {markdown}: must end in .md, given '{markdown.suffix}'")
-        require_replaceable(markdown)
+        require_replaceable(require_suffix(markdown, "a table", ".md"))
 
 
 def _done_so_far(

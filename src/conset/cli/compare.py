@@ -38,7 +38,7 @@ from conset.cli.output import print_json, print_sections, progress
 from conset.compilation import AUTO, FORMULA, POLICIES, CompileOptions, method_names
 from conset.machine import Machine
 from conset.pattern import Pattern
-from conset.report import FORMATS, check_report_path, comparison_section, write_report
+from conset.report import FORMATS, check_output, comparison_section, write_report
 from conset.report import SUFFIX as MARKDOWN
 from conset.schedule import Program, Schedule
 from conset.studies import (
@@ -307,19 +307,14 @@ def _check_output(output: Path | None, *, several: bool) -> None:
     """
     if output is None:
         return
-    suffix = output.suffix.lower()
-    if suffix not in (MARKDOWN, *SUFFIXES, *FORMATS):
-        known = f"{', '.join((MARKDOWN, *SUFFIXES, FORMATS[0]))} or {FORMATS[-1]}"
-        raise UsageError(f"{output}: must end in {known}, given '{output.suffix}'")
-    if several and suffix in FORMATS:
+    check_output(output, "a comparison", MARKDOWN, *SUFFIXES)
+    if several and output.suffix.lower() in FORMATS:
         raise UsageError(
             f"-o {output}: a picture has one pattern on one machine; {MARKDOWN} and "
             f"{SUFFIXES[0]} have all"
         )
-    if suffix in SUFFIXES:
+    if output.suffix.lower() in SUFFIXES:
         check_table_path(output)
-    else:
-        check_report_path(output)
     require_replaceable(output)
 
 

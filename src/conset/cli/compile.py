@@ -10,7 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from conset.base import STOPPED, UsageError, VerificationError, interruptible, require_replaceable
+from conset.base import (
+    STOPPED,
+    UsageError,
+    VerificationError,
+    interruptible,
+    require_replaceable,
+    require_suffix,
+)
 from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
 from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded, opt
 from conset.cli.output import console, print_json, progress
@@ -29,7 +36,7 @@ from conset.inputs import load_machine
 from conset.machine import Machine
 from conset.methods import whose_fault
 from conset.models import predict_program
-from conset.pattern import Pattern, require_layout_path
+from conset.pattern import LAYOUT_SUFFIX, Pattern
 from conset.report import (
     combined_section,
     compile_section,
@@ -96,7 +103,7 @@ def command(
     if output is not None:
         require_writable(output, program=of_blocks or forwards)
     if layout is not None:
-        require_replaceable(require_layout_path(layout))
+        require_replaceable(require_suffix(layout, "a layout file", LAYOUT_SUFFIX))
     if of_blocks:
         _refuse_of_programs(pattern, options, reading, layout)
     with progress("reading"):

@@ -11,18 +11,24 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import plan
-from conset.base import VERSION, FlatValue, InputError, UsageError
+from conset.base import (
+    VERSION,
+    FlatValue,
+    InputError,
+    UsageError,
+    require_replaceable,
+    require_suffix,
+)
 from conset.cli.inputs import SyncOption, read_verified
 from conset.cli.options import InFlightOption, JsonOption, manifest_of_file, opt, refuse
 from conset.cli.output import print_json, print_outcome, progress
 from conset.execution import (
+    PLAN,
     SUFFIX,
     ConnectionEntries,
     CProgramHead,
     keeps_order,
     plan_items,
-    require_c_path,
-    require_plan_path,
     write_c_program,
     write_plan_file,
 )
@@ -123,9 +129,9 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
             raise UsageError("--c: -o x.c says where to write")
         return False
     if c_text or output.suffix == SUFFIX:
-        require_c_path(output)
+        require_replaceable(require_suffix(output, "a C source", SUFFIX))
         return True
-    require_plan_path(output)
+    require_replaceable(require_suffix(output, *PLAN))
     return False
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import run, run_at_run_time
-from conset.base import UsageError, VerificationError, count_of
+from conset.base import UsageError, VerificationError, count_of, require_suffix
 from conset.cli.inputs import (
     Reading,
     SyncOption,
@@ -106,7 +106,8 @@ def command(
         if on is None:
             mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
         else:
-            _check_output(output)
+            if output is not None:
+                require_suffix(output, "a report", ".md")
             how = {**given, "predict": parse_ranks(predict), "repeat": repeat, "seed": seed or 0}
             with progress("measuring run-time scheduling"):
                 result = run_at_run_time(file, on, mpiexec=mpiexec, **how, **reading.arguments())
@@ -177,8 +178,3 @@ def parse_ranks(text: str | None) -> tuple[int, ...]:
             )
         found.append(int(word))
     return tuple(found)
-
-
-def _check_output(output: Path | None) -> None:
-    if output is not None and output.suffix.lower() != ".md":
-        raise UsageError(f"{output}: must end in .md, given '{output.suffix}'", options=["output"])

@@ -34,8 +34,8 @@ from conset.pattern import GENERATORS, input_path
 from conset.report import (
     TimelineView,
     Views,
+    check_output,
     check_phase,
-    check_picture_path,
     is_page,
     machine_html,
     machine_object,
@@ -178,7 +178,7 @@ def command(
     if output is not None:
         refuse({name: asked[name] for name in TEXTS}, f"is text only; -o {output} draws the {kind}")
         if not is_page(output):
-            check_picture_path(output)
+            check_output(output, "a picture")
         require_matplotlib()
     elif message is not None:
         raise UsageError("--message: says what -o draws, which is not given")

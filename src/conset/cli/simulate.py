@@ -56,6 +56,7 @@ from conset.models import (
 from conset.report import (
     TimelineView,
     check_object,
+    check_output,
     check_text,
     latency_section,
     pattern_label,
@@ -194,7 +195,7 @@ def command(
         raise UsageError(f"--model {model}: --load is for --model flit")
     loads = parse_loads(load)
     if output is not None:
-        _check_curve(output)
+        check_output(output, "latency over load", MARKDOWN, JSON)
     lanes = execution.lanes
     given = {
         "model": model,
@@ -230,7 +231,7 @@ def _simulate_file(
     """When every message is delivered."""
     sync = None if execution.sync is None else str(parse_sync(execution.sync))
     if output is not None:
-        check_output(output)
+        check_output(output, "a timeline", *SUFFIXES)
     with progress("reading"):
         given = read_workload(file, on, sync, settings)
     workload, machine, count = given.workload, given.machine, given.workload.messages
@@ -272,22 +273,6 @@ def _simulate_file(
     if check:
         print_violations(violations, f"{file} by {model}", as_json)
         out.print(f"  checked   {check_text(record)}", markup=False)
-
-
-def check_output(path: Path) -> None:
-    """Whether a timeline can be written so.
-
-    Raises:
-        UsageError: an unknown suffix.
-        MissingExtraError: a picture without matplotlib.
-    """
-    if path.suffix.lower() in style.FORMATS:
-        style.require_matplotlib()
-    elif path.suffix not in SUFFIXES:
-        known = ", ".join((*SUFFIXES, *style.FORMATS))
-        raise UsageError(
-            f"-o {path}: a timeline's suffix must be one of {known}, is '{path.suffix}'"
-        )
 
 
 def _write(record: Record, output: Path, changed: str | None) -> None:
@@ -376,17 +361,6 @@ def parse_loads(text: str) -> tuple[float, float]:
         raise UsageError(f"--load '{text}': two loads as in 0.05:0.9 required, or one")
     check_loads(ends[0], ends[-1])
     return ends[0], ends[-1]
-
-
-def _check_curve(output: Path) -> None:
-    if output.suffix.lower() in (MARKDOWN, JSON):
-        return
-    if output.suffix.lower() not in style.FORMATS:
-        known = ", ".join((*style.FORMATS, MARKDOWN, JSON))
-        raise UsageError(
-            f"{output}: latency over load is written as {known}, given '{output.suffix}'"
-        )
-    style.require_matplotlib()
 
 
 def _give_curve(curve: LoadCurve, manifest: Manifest, output: Path | None, as_json: bool) -> None:

@@ -3,7 +3,6 @@ from .agreement import Waiter as Waiter
 from .agreement import cores_and_ranks as cores_and_ranks
 from .c_program import SUFFIX as SUFFIX
 from .c_program import CProgramHead as CProgramHead
-from .c_program import require_c_path as require_c_path
 from .c_program import write_c_program as write_c_program
 from .connection_entries import ConnectionEntries as ConnectionEntries
 from .connection_entries import keeps_order as keeps_order
@@ -30,9 +29,9 @@ from .measure import Tamper as Tamper
 from .measure import library_name as library_name
 from .measure import times_over_ranks as times_over_ranks
 from .plan import MAX_BYTES as MAX_BYTES
+from .plan import PLAN as PLAN
 from .plan import Plan as Plan
 from .plan import plan_items as plan_items
-from .plan import require_plan_path as require_plan_path
 from .plan import write_plan_file as write_plan_file
 from .planner import make_plan as make_plan
 from .planner import plan_direct as plan_direct

@@ -20,13 +20,12 @@ import numpy as np
 
 from conset.base import (
     InputError,
-    UsageError,
     count_of,
     format_rate,
     format_size,
     format_time,
     replacing,
-    require_replaceable,
+    require_suffix,
 )
 from conset.execution.connection_entries import ConnectionEntries
 
@@ -64,19 +63,6 @@ class CProgramHead:
     ordered: bool = False
 
 
-def require_c_path(path: str | Path) -> Path:
-    """`path`, if its name is that of a C source and it may be written.
-
-    Raises:
-        UsageError: another suffix. InputError: a directory or a device.
-    """
-    path = Path(path)
-    if path.suffix != SUFFIX:
-        raise UsageError(f"{path}: a C source ends in {SUFFIX}, not in '{path.suffix}'")
-    require_replaceable(path)
-    return path
-
-
 def write_c_program(entries: ConnectionEntries, head: CProgramHead, path: str | Path) -> None:
     """Writes the text; its names begin with that of the file.
 
@@ -84,7 +70,7 @@ def write_c_program(entries: ConnectionEntries, head: CProgramHead, path: str | 
         UsageError: another suffix than `.c`.
         InputError: the file cannot be written.
     """
-    path = require_c_path(path)
+    path = require_suffix(path, "a C source", SUFFIX)
     text = c_program_text(entries, head, path.name)
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")

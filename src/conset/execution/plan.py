@@ -49,7 +49,7 @@ from conset.base import (
     frozen,
     frozen_ints,
     read_flat,
-    require_replaceable,
+    require_suffix,
     unknown_name,
     write_flat,
 )
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from conset.execution.connection_entries import ConnectionEntries
     from conset.pattern import Layout, Pattern
 
+PLAN = ("a plan file", ".plan")
+"""Kind of file and suffix."""
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`.
 
@@ -583,19 +585,6 @@ _PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
 """Fields of a plan that are objects of their own, as a file keeps them."""
 
 
-def require_plan_path(path: str | Path) -> Path:
-    """`path`, if its name is that of a plan file and it may be written.
-
-    Raises:
-        UsageError: another suffix. InputError: a directory or a device.
-    """
-    path = Path(path)
-    if path.suffix.lower() != ".plan":
-        raise UsageError(f"{path}: a plan file ends in .plan, not in '{path.suffix}'")
-    require_replaceable(path)
-    return path
-
-
 def write_plan_file(
     plan: Plan | None,
     path: str | Path,
@@ -615,7 +604,7 @@ def write_plan_file(
         InputError: the file cannot be written.
         ValueError: neither a plan nor connections: a bug of the caller.
     """
-    require_plan_path(path)
+    require_suffix(path, *PLAN)
     if plan is not None:
         entries = _plan_entries(plan)
     elif connections is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.base import MACHINE_FILE, FlatValue, UsageError, write_flat
+from conset.base import MACHINE_FILE, FlatValue, require_suffix, write_flat
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_widths, next_links, stored_routes
@@ -35,11 +35,7 @@ def write_machine(path: str | Path, machine: Machine) -> None:
         InputError: the file cannot be written, or the table of next links of a graph is beyond any
             memory.
     """
-    if (suffix := Path(path).suffix) != SUFFIX:
-        raise UsageError(
-            f"{path}: a machine's file for programs without Python must end in {SUFFIX}, "
-            f"is '{suffix}'"
-        )
+    require_suffix(path, "a machine's file for programs without Python", SUFFIX)
     write_flat(path, MACHINE_FILE, machine_entries(machine))
 
 

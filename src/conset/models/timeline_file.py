@@ -25,13 +25,13 @@ from conset.base import (
     Array,
     ConsetError,
     InputError,
-    UsageError,
     header_entry,
     parse_header,
     parse_json,
     read_archive,
     replacing,
     require_file,
+    require_suffix,
     write_archive,
 )
 from conset.machine import Machine, machine_of_record, with_settings
@@ -99,18 +99,6 @@ class Record:
     manifest: Manifest = field(default_factory=Manifest)
 
 
-def check_timeline_path(path: Path) -> None:
-    """Whether the suffix is one of a timeline file.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if path.suffix not in SUFFIXES:
-        raise UsageError(
-            f"-o {path}: a timeline's suffix must be {' or '.join(SUFFIXES)}, is '{path.suffix}'"
-        )
-
-
 def worth_recording(model: str, messages: int) -> bool:
     """Whether a model's rates fit into memory and are worth it for a file or a picture."""
     return messages <= MAX_RECORDED.get(model, 0)
@@ -140,7 +128,7 @@ def write_timeline(
         InputError: the path cannot be written.
     """
     path = Path(path)
-    check_timeline_path(path)
+    require_suffix(path, "a timeline", *SUFFIXES)
     head = {
         "schema": TIMELINE,
         **{name: getattr(timeline, name) for name in HEADER},

@@ -1,9 +1,9 @@
 from .generators.table import COMMON as COMMON
 from .generators.table import GENERATORS as GENERATORS
+from .layout import LAYOUT_SUFFIX as LAYOUT_SUFFIX
 from .layout import Layout as Layout
 from .layout import Partition as Partition
 from .layout import read_layout as read_layout
-from .layout import require_layout_path as require_layout_path
 from .pattern import Pattern as Pattern
 from .pattern import find_cycle as find_cycle
 from .readers.columns import columns_of as columns_of

@@ -33,10 +33,12 @@ from conset.base import (
     read_archive,
     replacing,
     require_file,
+    require_suffix,
     write_archive,
 )
 from conset.pattern.pattern import Pattern
 
+LAYOUT_SUFFIX = ".npz"
 Kind = Literal["ghost", "shared"]
 
 
@@ -310,7 +312,7 @@ class Layout(ValueObject):
             UsageError: another suffix.
             InputError: the file cannot be written.
         """
-        path = require_layout_path(path)
+        path = require_suffix(path, "a layout file", LAYOUT_SUFFIX)
         own = ("owned", "ghost") if self.kind == "ghost" else ("nodes",)
         entries: list[tuple[str, Array]] = [
             ("kind", np.array(self.kind)),
@@ -355,14 +357,6 @@ def _rise(offsets: Ints, numbers: Ints) -> bool:
     return not (follows & (np.diff(numbers) <= 0)).any()
 
 
-def require_layout_path(path: str | Path) -> Path:
-    """`path`, if its name is that of a layout file; raises UsageError."""
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise UsageError(f"{path}: a layout file ends in .npz, not in '{path.suffix}'")
-    return path
-
-
 def read_layout(path: str | Path) -> Layout:
     """The layout in a file that `Layout.write` or `compile --layout` wrote.
 
@@ -371,7 +365,7 @@ def read_layout(path: str | Path) -> Layout:
         InputError: no such archive, an entry that is missing, or entries that contradict each
             other; names it.
     """
-    path = require_file(require_layout_path(path))
+    path = require_file(require_suffix(path, "a layout file", LAYOUT_SUFFIX))
     arrays = read_archive(path)
     try:
         kind: Any = str(_entry(arrays, "kind", 0))

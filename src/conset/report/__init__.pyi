@@ -50,7 +50,6 @@ from .machine import machine_table as machine_table
 from .machine import machine_text as machine_text
 from .machine import picture_machine as picture_machine
 from .markdown import SUFFIX as SUFFIX
-from .markdown import check_report_path as check_report_path
 from .markdown import plain as plain
 from .markdown import section_markdown as section_markdown
 from .markdown import table_markdown as table_markdown
@@ -78,7 +77,7 @@ from .sections import Part as Part
 from .sections import Section as Section
 from .sections import Table as Table
 from .style import FORMATS as FORMATS
-from .style import check_picture_path as check_picture_path
+from .style import check_output as check_output
 from .style import require_matplotlib as require_matplotlib
 from .style import save as save
 from .sweeps import curves_section as curves_section

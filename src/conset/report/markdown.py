@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from conset.base import UsageError, replacing
+from conset.base import replacing
 from conset.report import style
 from conset.report.sections import Section, Table
 
@@ -50,19 +50,6 @@ def section_markdown(section: Section) -> str:
         blocks += [] if part.table is None else [table_lines(part.table)]
         blocks += [[f"- {plain(note)}" for note in part.notes]] if part.notes else []
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
-
-
-def check_report_path(path: Path | None) -> None:
-    """Raise UsageError unless a report can be written so.
-
-    And MissingExtraError for a picture without matplotlib.
-    """
-    if path is None or path.suffix.lower() == SUFFIX:
-        return
-    if path.suffix.lower() not in style.FORMATS:
-        known = f"{SUFFIX}, {' or '.join(style.FORMATS)}"
-        raise UsageError(f"{path}: must end in {known}, given '{path.suffix}'")
-    style.require_matplotlib()
 
 
 def write_report(path: Path, sections: Sequence[Section]) -> None:

@@ -21,12 +21,12 @@ from rich.text import Text
 
 from conset.base import (
     Floats,
-    UsageError,
     count_of,
     format_size,
     format_time,
     register_form,
     replacing,
+    require_suffix,
 )
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
@@ -75,9 +75,7 @@ def is_page(path: Path | None) -> bool:
 
 def check_page_path(path: Path) -> None:
     """Raise UsageError unless a page ends so, MissingExtraError without matplotlib."""
-    if not is_page(path):
-        rule = f"a report is a page and must end in {SUFFIX}"
-        raise UsageError(f"-o {path}: {rule}, given '{path.suffix}'")
+    require_suffix(path, "a page", SUFFIX)
     style.require_matplotlib()
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.base import Floats, MissingExtraError, UsageError, replacing
+from conset.base import Floats, MissingExtraError, replacing, require_suffix
 
 if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
     from matplotlib.axes import Axes as Axes
@@ -166,10 +166,16 @@ def require_matplotlib() -> None:
         raise MissingExtraError("matplotlib", "draw") from None
 
 
-def check_picture_path(path: Path) -> None:
-    """Raises `UsageError` unless the suffix is one a picture can have."""
-    if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"{path}: a picture ends in {' or '.join(FORMATS)}, given '{path.suffix}'")
+def check_output(path: Path, what: str, *texts: str) -> None:
+    """Check an output that is a picture, or text with one of the suffixes `texts`.
+
+    Raises:
+        UsageError: another suffix.
+        MissingExtraError: a picture without matplotlib.
+    """
+    require_suffix(path, what, *texts, *FORMATS)
+    if path.suffix.lower() in FORMATS:
+        require_matplotlib()
 
 
 def new_figure(width: float, height: float, title: str = "", subtitle: str = "") -> Figure:
@@ -343,8 +349,7 @@ def save(draw: Callable[[], Figure], path: str | Path) -> None:
         MissingExtraError: matplotlib is not installed.
         InputError: `path` cannot be written.
     """
-    path = Path(path)
-    check_picture_path(path)
+    path = require_suffix(path, "a picture", *FORMATS)
     picture = _drawn(draw, "svg" if path.suffix.lower() == ".svg" else "png")
     with replacing(path) as temporary:
         temporary.write_bytes(picture)

@@ -41,7 +41,7 @@ from conset.schedule.document import (
     machine_of,
 )
 from conset.schedule.files.arrays import check_within
-from conset.schedule.files.documents import named, read_document, require_suffix, write_document
+from conset.schedule.files.documents import check_suffix, named, read_document, write_document
 from conset.schedule.loads import chosen_links, figures
 from conset.schedule.manifest import Manifest
 from conset.schedule.paths import MAX_STAGES, Bundles, Paths
@@ -248,7 +248,7 @@ def require_writable(path: str | Path, *, program: bool = False) -> None:
         InputError: the folder is missing, or `path` is a directory.
     """
     path = Path(path)
-    require_suffix(path, program)
+    check_suffix(path, program)
     require_replaceable(path)
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist")
@@ -264,7 +264,7 @@ def write_compiled(what: Schedule | Program | AnyDocument, path: str | Path) -> 
         InputError: the folder is missing or not writable.
     """
     path = Path(path)
-    require_suffix(path, isinstance(what, Program | ProgramDocument))
+    check_suffix(path, isinstance(what, Program | ProgramDocument))
     write_document(document_of(what) if isinstance(what, Schedule | Program) else what, path)
 
 

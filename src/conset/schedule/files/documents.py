@@ -32,13 +32,13 @@ from conset.base import (
     Array,
     ConsetError,
     InputError,
-    UsageError,
     header_entry,
     parse_header,
     parse_json,
     read_archive,
     replacing,
     require_file,
+    require_suffix,
     write_archive,
 )
 from conset.base.json_text import json_text
@@ -319,12 +319,12 @@ def _check_sizes(entries: ScheduleEntries) -> None:
         check_length("channels", entries.channels, entries.route_nodes.size)
 
 
-def require_suffix(path: Path, program: bool) -> None:
-    """Raises `UsageError` where the suffix is not one of a schedule's file, or of a program's."""
-    if program and path.suffix != ".json":
-        raise UsageError(f"{path}: a program file ends in .json, not in '{path.suffix}'")
-    if path.suffix not in (".json", ".npz"):
-        raise UsageError(f"{path}: a schedule file ends in .json or .npz, not in '{path.suffix}'")
+def check_suffix(path: Path, program: bool) -> None:
+    """Raise UsageError unless the suffix is one of a schedule's file, or of a program's."""
+    if program:
+        require_suffix(path, "a program file", ".json")
+    else:
+        require_suffix(path, "a schedule file", ".json", ".npz")
 
 
 def read_document(path: str | Path) -> AnyDocument:
@@ -338,7 +338,7 @@ def read_document(path: str | Path) -> AnyDocument:
     program = sniff(path).form == "program"
     if not program:
         require_form(path, "schedule")
-        require_suffix(path, program)
+        check_suffix(path, program)
     try:
         if program:
             return _document(parse_json(path))
@@ -461,7 +461,7 @@ def _schedule(place: str, found: Any) -> Document:
 
 def write_document(document: AnyDocument, path: Path) -> None:
     """Writes what `document` says, true or not, whole or not at all; raises as `write_compiled`."""
-    require_suffix(path, isinstance(document, ProgramDocument))
+    check_suffix(path, isinstance(document, ProgramDocument))
     with replacing(path) as temporary, temporary.open("wb") as file:
         if isinstance(document, ProgramDocument):
             file.writelines(piece.encode() for piece in _pieces(document))

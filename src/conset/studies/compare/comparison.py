@@ -34,6 +34,7 @@ from conset.base import (
     UsageError,
     counted,
     replacing,
+    require_suffix,
 )
 from conset.compilation import (
     AUTO,
@@ -137,10 +138,8 @@ def check_table_path(path: Path) -> None:
 
     Raises UsageError for another suffix, MissingExtraError for a missing library.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path}: a table ends in {' or '.join(SUFFIXES)}, given '{path.suffix}'")
-    for library in ("pandas", "pyarrow") if suffix == PARQUET else ():
+    require_suffix(path, "a table", *SUFFIXES)
+    for library in ("pandas", "pyarrow") if path.suffix.lower() == PARQUET else ():
         try:
             import_module(library)
         except ImportError:
