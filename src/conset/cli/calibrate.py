@@ -86,13 +86,8 @@ def command(
     if job is not None and ranks is None and known is None:
         ranks = job[1]
     machine = load_machine(on or f"crossbar:{ranks or max(2, len(os.sched_getaffinity(0)))}")
-    how: dict[str, Any] = {
-        "ranks": ranks,
-        "mpiexec": mpiexec,
-        "quick": quick,
-        "seed": seed,
-        "budget_s": None if time is None else parse_time(time, "--time"),
-    }
+    how: dict[str, Any] = {"ranks": ranks, "mpiexec": mpiexec, "quick": quick, "seed": seed}
+    how["budget_s"] = None if time is None else parse_time(time, "--time")
     with one_speaks(speaks):
         how["emulated"] = None if emulate is None else load_machine(emulate)
         found = _calibrated(machine, known, data if speaks else None, how)

@@ -167,12 +167,8 @@ def command(
     """Draw a machine, pattern, schedule, program or timeline in the terminal or as a picture."""
     kind = kind_of(thing, of_pattern=on is not None)
     asked = {"phase": phase, "partners": partners, "linkage": linkage, "guarantees": guarantees}
-    of_patterns = {
-        "on": on,
-        **reading.given(),
-        "seed": seed or None,
-        "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node,
-    }
+    of_patterns = {"on": on, **reading.given(), "seed": seed or None}
+    of_patterns["ranks_per_node"] = None if ranks_per_node == 1 else ranks_per_node
     given = {**asked, "message": message, **of_patterns}
     allow(given, TAKEN_BY, kind, f"is for a {{takers}}, '{thing}' is a {kind}")
     if output is not None:
