@@ -10,12 +10,14 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from conset.base.errors import InputError, UsageError
 from conset.base.files import is_file, read_archive, require_file, whole_number
+from conset.base.json_text import parse_text
 from conset.base.units import parse_size
 from conset.cli.main import run
 from conset.compilation.programs.spec import read_program
@@ -431,7 +433,7 @@ BROKEN_ARCHIVES: dict[str, tuple[bytes, str]] = {
         "numbers or a text required, given datetime64",
     ),
     "letter": (
-        archive(matrix=member(np.array("abc")).replace(b"b\0\0\0", b"b\0\0\x7f")),
+        archive(source=member(np.array(["abc"])).replace(b"b\0\0\0", b"b\0\0\x7f")),
         "a letter above 1114111",
     ),
     "no zip": (b"PK\x03\x04 half of it", "no .npz archive, or truncated"),
@@ -788,6 +790,53 @@ def test_a_document_type_is_found_behind_any_comment(tmp_path: Path) -> None:
         '"x">]><VTKFile/>'
     )
     assert "a document type declaration is not read" in refused(tmp_path, "a.vtu", text, parts=2)
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF\\ud800", "\ud800"])
+def test_half_a_surrogate_pair_is_no_text(half: str) -> None:
+    """It can neither be printed nor drawn."""
+    text = f'{{"method": "{half}"}}'
+    for given in (text, text.encode(errors="surrogatepass")):
+        with pytest.raises(InputError, match="surrogates not allowed"):
+            parse_text(given)
+    assert parse_text('{"method": "\\ud83d\\ude00"}') == {"method": "\U0001f600"}
+
+
+def test_members_of_an_archive_are_read_by_name(tmp_path: Path) -> None:
+    """Unknown ones are not opened: 60,000 of them took 19 s; nor is what cannot be a matrix."""
+    array = io.BytesIO()
+    np.save(array, np.zeros(1))
+    with zipfile.ZipFile(tmp_path / "many.npz", "w") as archive:
+        for k in range(3000):
+            archive.writestr(f"x{k}.npy", array.getvalue())
+        archive.writestr("matrix.npy", b"\x93NUMPY no array")
+    opened: list[str] = []
+    original = zipfile.ZipFile.open
+
+    def counting(self: Any, name: Any, *words: Any, **more: Any) -> Any:
+        opened.append(getattr(name, "filename", name))
+        return original(self, name, *words, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "open", counting)
+        with pytest.raises(InputError, match="no header of an array"):
+            parse_pattern(str(tmp_path / "many.npz"))
+        assert opened == ["matrix.npy"]
+        with pytest.raises(InputError, match="unknown entry 'x0'"):
+            read_compiled(tmp_path / "many.npz")
+        assert opened.count("x1.npy") == 0
+        np.savez_compressed(tmp_path / "wide.npz", matrix=np.zeros((1, 1000)))
+        opened.clear()
+        with pytest.raises(InputError, match="a square matrix required"):
+            parse_pattern(str(tmp_path / "wide.npz"))
+        assert opened == ["matrix.npy"], "its header, not its data"
+
+
+def test_an_archive_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "a.npz", matrix=np.zeros((500, 500)))
+    monkeypatch.setattr("conset.base.units.os.sysconf", lambda _: 1000)
+    with pytest.raises(InputError, match=r"a.npz: requires 1.907 MiB of memory, the limit is 976"):
+        parse_pattern(str(tmp_path / "a.npz"))
 
 
 # Fuzz

@@ -335,3 +335,44 @@ def test_ghosts_are_the_foreign_neighbours(parts: str) -> None:
         assert (
             pattern.bytes < parse_pattern("partition:vertices=200,degree=6", ranks=5, seed=2).bytes
         )
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("data-parallel:gradients=4611686018427387904", "sums: requires at most 2^62 B together"),
+        ("tensor:group=4,tokens=2147483647,hidden=1TiB", "sums: requires at most 2^62 B together"),
+        ("pipeline:hidden=4611686018427387904", "pipeline: requires at most 2^62 B together"),
+        ("pipeline:chunks=2147483647,hidden=1GiB", "pipeline: requires at most 2^62 B together"),
+        ("amr:word=999999999999999999", "amr: requires at most 2^62 B together"),
+        ("amr:cells=2147483646,ghosts=1073741823", "amr: requires at most 2^62 B together"),
+        ("fft:word=4611686018427387904", "fft: requires at most 2^62 B together"),
+        ("fft:shape=2147483647x2147483647x2147483647", "fft: requires at most 2^62 B together"),
+        ("moe:hidden=4611686018427387904", "moe: requires at most 2^62 B together"),
+        ("partition:word=4611686018427387904", "sizes: requires at most 2^62 B together"),
+    ],
+)
+def test_sizes_beyond_any_index_are_refused_before_they_are_computed(spec: str, line: str) -> None:
+    """In 64 bits they are 0, negative, or anything."""
+    with pytest.raises(InputError) as caught:
+        parse_pattern(spec, ranks=16)
+    assert line in str(caught.value)
+
+
+def test_memory_is_checked_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conset.base.units.os.sysconf", lambda _: 2**15)
+    for spec in ("moe:tokens=2147483647", "moe:experts=2147483647,top=1", "alltoall:ranks=40000"):
+        with pytest.raises(InputError, match="GiB of memory, the limit is 1 GiB"):
+            parse_pattern(spec, ranks=16)
+
+
+def test_a_capacity_above_all_tokens_drops_none() -> None:
+    one, other = (
+        parse_pattern(f"moe:tokens=64{more}", ranks=8, seed=3) for more in ("", ",capacity=1e300")
+    )
+    assert one.matrix().tolist() == other.matrix().tolist()
+
+
+def test_more_ranks_than_a_pattern_has() -> None:
+    with pytest.raises(UsageError, match="ranks = 2147483644: must be at most 16777216"):
+        parse_pattern("shift", ranks=2147483644)

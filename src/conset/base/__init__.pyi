@@ -82,5 +82,6 @@ from .units import format_time as format_time
 from .units import parse_rate as parse_rate
 from .units import parse_size as parse_size
 from .units import parse_time as parse_time
+from .units import require_memory as require_memory
 
 VERSION: str

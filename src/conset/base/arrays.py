@@ -42,6 +42,8 @@ def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str
         return frozen(np.zeros(array.shape, dtype))
     if array.dtype.kind not in "iubf":
         raise InputError(f"{what}: integers required, given {array.dtype}")
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # a half float does not reach the limits
     info = np.iinfo(dtype)
     with np.errstate(invalid="ignore"):
         limit = float(info.max) if array.dtype.kind != "f" else np.nextafter(float(info.max), 0)

@@ -17,13 +17,14 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from conset.base.errors import InputError, UsageError, shortened
+from conset.base.units import require_memory
 
 if TYPE_CHECKING:  # the command line begins with this module
     from numpy.typing import NDArray
@@ -226,8 +227,17 @@ def _deflates(values: NDArray[Any]) -> bool:
     )
 
 
-def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays of an archive by their names; `only`: one of them, where it is there.
+def read_archive(
+    path: str | Path,
+    only: Collection[str] = (),
+    check_shape: Callable[[str, tuple[int, ...]], object] = lambda name, shape: None,
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive by their names.
+
+    Args:
+        path: the file.
+        only: names of arrays, of which those that are there are read; (): all.
+        check_shape: called with name and shape of each before any of them is read.
 
     Raises:
         InputError: missing, no archive, truncated or damaged, a member that is no plain array, or
@@ -239,13 +249,15 @@ def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray
             members = archive.infolist()
             if len({member.filename for member in members}) < len(members):
                 raise InputError(f"{path}: no valid .npz archive: two members have one name")
-            wanted = [
-                member for member in members if only is None or member.filename == f"{only}.npy"
-            ]
-            return {
-                member.filename.removesuffix(".npy"): _array(archive, member, path)
-                for member in wanted
+            wanted = {
+                member.filename.removesuffix(".npy"): member
+                for member in members
+                if not only or member.filename.removesuffix(".npy") in only
             }
+            for name, member in wanted.items():
+                check_shape(name, _shape(archive, member, path))
+            require_memory(sum(member.file_size for member in wanted.values()), str(path))
+            return {name: _array(archive, member, path) for name, member in wanted.items()}
     except InputError:
         raise
     except MemoryError as error:
@@ -257,10 +269,13 @@ def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray
         raise InputError(f"{path}: {reason}") from None
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
-    import numpy as np
+def _where(member: zipfile.ZipInfo, path: Path) -> str:
+    return f"{path}: no valid .npz archive: member {shortened(member.filename)!r}"
 
-    where = f"{path}: no valid .npz archive: member {shortened(member.filename)!r}"
+
+def _shape(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> tuple[int, ...]:
+    """Return the shape in the header of an array, whose size must be that of its member."""
+    where = _where(member, path)
     if not member.filename.endswith(".npy"):
         raise InputError(f"{where} is no array")
     if member.flag_bits & 1:
@@ -275,22 +290,28 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
     ):
         raise InputError(f"{where} promises {member.file_size} bytes out of {member.compress_size}")
     with archive.open(member) as file:
-        promised = _promised(file, where)
+        promised, shape = _promised(file, where)
     if promised != member.file_size:
         raise InputError(
             f"{where}: its header promises {promised} bytes, it has {member.file_size}"
         )
+    return shape
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
+    import numpy as np
+
     with archive.open(member) as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     if array.dtype.kind == "U":  # NumPy does not look at the code points
         native = array.astype(array.dtype.newbyteorder("="))
         if np.frombuffer(native.tobytes(), np.uint32).max(initial=0) > sys.maxunicode:
-            raise InputError(f"{where}: a letter above {sys.maxunicode}")
+            raise InputError(f"{_where(member, path)}: a letter above {sys.maxunicode}")
     return array
 
 
-def _promised(file: IO[bytes], where: str) -> int:
-    """Bytes of a member by the header of its array, the header included."""
+def _promised(file: IO[bytes], where: str) -> tuple[int, tuple[int, ...]]:
+    """Return the bytes of a member by the header of its array, header included, and its shape."""
     import numpy as np
 
     try:
@@ -311,4 +332,4 @@ def _promised(file: IO[bytes], where: str) -> int:
         raise InputError(f"{where}: numbers or a text required, given {dtype}")
     if any(type(side) is not int or side < 0 for side in shape):
         raise InputError(f"{where}: shape {shape}: whole numbers of at least 0 required")
-    return file.tell() + prod(shape) * dtype.itemsize
+    return file.tell() + prod(shape) * dtype.itemsize, shape

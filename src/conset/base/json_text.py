@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 
 from conset.base.arrays import Array
 from conset.base.errors import InputError, shortened
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""A surrogate in JSON, escaped or not."""
 
 
 def json_text(value: Any) -> str:
@@ -36,14 +40,18 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
     """The JSON that a text is, no key twice; NaN and Infinity only where `constants`.
 
     Raises:
-        InputError: no JSON (names line and column), nested too deeply, or a number of thousands of
-            digits.
+        InputError: no JSON (names line and column), nested too deeply, a number of thousands of
+            digits, or half of a surrogate pair.
     """
     try:
         with _no_collection():
-            return json.loads(
+            found = json.loads(
                 text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant
             )
+        raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+        if _SURROGATE.search(raw):
+            json_text(found).encode()  # fails where a surrogate is alone
+        return found
     except json.JSONDecodeError as error:
         raise InputError(
             f"line {error.lineno} column {error.colno}: not valid JSON: {error.msg}"

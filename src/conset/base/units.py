@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
+import resource
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from numbers import Integral
 from typing import SupportsFloat
 
-from conset.base.errors import UsageError
+from conset.base.errors import InputError, UsageError
 
 _PREFIX = {
     "": 1,
@@ -250,6 +252,22 @@ def count_of(count: int, noun: str, plural: str = "") -> str:
 def format_size(size: float) -> str:
     """A size for people: `4096` → `4 KiB`; powers of 1024."""
     return _format(size, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))
+
+
+def require_memory(size_B: float, what: str) -> None:  # noqa: N803
+    """Check, before anything is allocated, that the machine has memory of that size.
+
+    Raises:
+        InputError: it has less, or the process may use less; names `what`.
+    """
+    limit_B = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # noqa: N806
+    allowed_B, _ = resource.getrlimit(resource.RLIMIT_AS)  # noqa: N806
+    if allowed_B != resource.RLIM_INFINITY:
+        limit_B = min(limit_B, allowed_B)  # noqa: N806
+    if size_B > limit_B:
+        raise InputError(
+            f"{what}: requires {format_size(size_B)} of memory, the limit is {format_size(limit_B)}"
+        )
 
 
 def format_rate(rate_Bps: float) -> str:  # noqa: N803

@@ -18,7 +18,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from conset.base import VERSION, ConsetError, UsageError, unknown_name, written
+from conset.base import VERSION, ConsetError, InputError, UsageError, unknown_name, written
 from conset.cli.examples import examples_text
 from conset.cli.output import close_streams, error_object, open_streams
 
@@ -165,6 +165,8 @@ def run(arguments: Sequence[str]) -> int:
     except (Exception, MemoryError) as error:
         if os.environ.get("CONSET_DEBUG"):
             raise
+        if isinstance(error, MemoryError):
+            return _report(f"not enough memory: {error}", InputError.exit_code, as_json)
         what = f"{type(error).__name__}: {error}"
         return _report(f"internal error: {what} (CONSET_DEBUG=1 shows where)", 1, as_json)
     if code == INTERRUPTED:

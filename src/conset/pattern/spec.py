@@ -86,6 +86,8 @@ def parse_pattern(
     """
     if ranks is None and topology is not None:
         ranks = topology.endpoints
+    if ranks is not None and ranks > MAX_RANKS:
+        raise UsageError(f"ranks = {ranks}: must be at most {MAX_RANKS}", options=["ranks"])
     unit_bytes = None if unit is None else bytes_of_unit(unit)
     options = ReadOptions(ranks, parts, rows_to, word, seed, unit_bytes)
     path = input_path(text)

@@ -23,7 +23,7 @@ def generate_alltoall(setting: Setting) -> Partners:
     need three times that.
     """
     ranks = setting.ranks
-    require_messages(ranks * (ranks - 1), "alltoall")
+    require_messages(ranks * (ranks - 1), "alltoall", bytes_each=4)
     everybody = np.arange(ranks, dtype=np.int32)
     target = np.empty((ranks, ranks - 1), np.int32)
     for rank in range(ranks):

@@ -27,12 +27,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.base import Floats, Ints
+from conset.base import Floats, Ints, require_memory
 from conset.pattern.generators.partners import (
     Partners,
     Setting,
     partners_of_volumes,
     require,
+    require_bytes,
     require_messages,
 )
 
@@ -68,10 +69,12 @@ def generate_moe(
     require(top <= experts, "moe", f"top of at most {experts} experts", f"{top}")
     require(step <= MAX_STEP, "moe", f"a step of at most {MAX_STEP}", f"{step}")
     require_messages(ranks * min(ranks - 1, experts, tokens * top), "moe")
+    require_bytes(float(ranks) * tokens * top * hidden, "moe")
+    require_memory(24.0 * tokens * top + 24.0 * experts, "moe")
     base = int(setting.random.integers(2**62))
     weight = _popularity(experts, skew, step, np.random.default_rng([base, 0]))
     random = np.random.default_rng([base, 1, step])
-    limit = int(np.ceil(capacity * tokens * top / experts)) if capacity else tokens
+    limit = int(min(np.ceil(capacity * tokens * top / experts), tokens)) if capacity else tokens
     home = np.arange(experts) * ranks // experts
     rows = []
     for _ in range(ranks):
@@ -139,6 +142,7 @@ def generate_pipeline(
     width = ranks // stages
     first = np.arange(ranks)
     after = (first + width) % ranks
+    require_bytes(2.0 * ranks * chunks * tokens * hidden, "pipeline")
     times = np.where(first + width >= ranks, chunks - 1, chunks)
     size = times * tokens * hidden
     pairs = {"forward": [(first, after)], "backward": [(after, first)]}
@@ -199,8 +203,11 @@ def _summed(ranks: int, members: Ints, total: int, way: str) -> Partners:
     in the all-gather; directly it sends each other rank that one's block, and its own block when it
     is summed.
     """
+    require_bytes(2.0 * ranks * total, "sums")
     group = members.shape[1]
-    block = np.diff(np.arange(group + 1) * total // group)
+    block = np.array(
+        [(k + 1) * total // group - k * total // group for k in range(group)], np.int64
+    )
     place = np.arange(group)
     if way == "ring":
         sender, receiver = place, (place + 1) % group

@@ -27,7 +27,13 @@ from math import ceil, prod, sqrt
 import numpy as np
 
 from conset.base import Floats, Ints
-from conset.pattern.generators.partners import Partners, Setting, partners_of_volumes, require
+from conset.pattern.generators.partners import (
+    Partners,
+    Setting,
+    partners_of_volumes,
+    require,
+    require_bytes,
+)
 from conset.pattern.generators.random import generate_power_law
 
 MAX_BLOCKS = 2**18
@@ -69,6 +75,7 @@ def generate_amr(
     curve = sorted(blocks, key=lambda block: _morton(block, levels))
     rank = {block: k * ranks // len(curve) for k, block in enumerate(curve)}
     same = cells ** (len(sides) - 1) * ghosts * word
+    require_bytes(same, "amr")
     half = (cells // 2) ** (len(sides) - 1) * ghosts * word
     rows = []
     for block in curve:

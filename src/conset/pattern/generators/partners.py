@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError, Ints, Ints32
+from conset.base import MAX_SIZE_B, InputError, Ints, Ints32, require_memory
 from conset.machine.network.topology import Topology
 
 MAX_MESSAGES = int(np.iinfo(np.int32).max)
@@ -62,14 +62,24 @@ def require(holds: bool, name: str, required: str, given: str) -> None:
         raise InputError(f"{name}: requires {required}, given {given}")
 
 
-def require_messages(messages: int, name: str) -> None:
-    """Refuses, before anything is allocated, more messages than an index can name.
+def require_messages(messages: int, name: str, bytes_each: int = 24) -> None:
+    """Refuse, before anything is allocated, messages that no index or no memory holds.
 
     Raises:
-        InputError: `messages` is above 2³¹ - 1.
+        InputError: `messages` is above 2³¹ - 1, or they need more memory than there is.
     """
     if messages > MAX_MESSAGES:
         raise InputError(f"{name}: requires at most {MAX_MESSAGES} messages, given {messages}")
+    require_memory(messages * bytes_each, name)
+
+
+def require_bytes(total: float, name: str) -> None:
+    """Refuse, before they are computed, sizes that together no index of bytes holds.
+
+    Raises:
+        InputError: `total` is above 2⁶² bytes.
+    """
+    require(total <= MAX_SIZE_B, name, "at most 2^62 B together", f"{total:.3g} B")
 
 
 def partners_of_pairs(
@@ -96,8 +106,7 @@ def partners_of_volumes(
     Raises:
         InputError: sizes that no index of bytes holds.
     """
-    total = size.sum(dtype=np.float64)
-    require(total <= MAX_SIZE_B, "sizes", "at most 2^62 B together", f"{total:.3g} B")
+    require_bytes(size.sum(dtype=np.float64), "sizes")
     key, where = np.unique(source.astype(np.int64) * ranks + target, return_inverse=True)
     volume = np.zeros(key.size, np.int64)
     np.add.at(volume, where.ravel(), size.astype(np.int64))

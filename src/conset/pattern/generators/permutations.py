@@ -28,6 +28,7 @@ from conset.pattern.generators.partners import (
     partners_of_map,
     partners_of_volumes,
     require,
+    require_bytes,
     require_messages,
 )
 
@@ -119,6 +120,7 @@ def generate_fft(
     """
     ranks = setting.ranks
     require(len(shape) == 3, "fft", "a shape of three axes", "x".join(map(str, shape)))
+    require_bytes(float(prod(shape)) * word, "fft")
     grid = sides or _square(ranks)
     given = "x".join(map(str, grid))
     require(

@@ -13,6 +13,7 @@ from conset.pattern.readers.entries import (
     in_bytes,
     pattern_from_list,
     pattern_from_matrix,
+    require_square,
 )
 
 
@@ -27,7 +28,11 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
         InputError: no archive, truncated, other arrays, shapes that do not agree, values that are
             no ranks or sizes.
     """
-    arrays = read_archive(path)
+    arrays = read_archive(
+        path,
+        ("matrix", "source", "target", "bytes", "size", "ranks", "before", "after"),
+        lambda name, shape: name != "matrix" or require_square(shape, str(path)),
+    )
     if "matrix" in arrays:
         return pattern_from_matrix(
             arrays["matrix"],

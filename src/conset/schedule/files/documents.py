@@ -39,6 +39,7 @@ from conset.base import (
     replacing,
     require_file,
     require_suffix,
+    shortened,
     write_archive,
 )
 from conset.base.json_text import json_text
@@ -287,7 +288,12 @@ def read_npz(path: Path) -> Document:
     """
     from conset.schedule.files.models import ScheduleEntries, ScheduleHeader, checked
 
-    entries = checked(ScheduleEntries, read_archive(path))
+    def require_known(name: str, shape: tuple[int, ...]) -> None:
+        known = ScheduleEntries.model_fields
+        if name not in known:
+            raise InputError(f"unknown entry '{shortened(name)}': known: {', '.join(known)}")
+
+    entries = checked(ScheduleEntries, read_archive(path, check_shape=require_known))
     found = parse_header({"header": entries.header})
     head = checked(ScheduleHeader, found)
     _check_sizes(entries)

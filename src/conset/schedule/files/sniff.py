@@ -104,7 +104,7 @@ def _named(schema: object, container: Container) -> Sniffed:
 
 
 def _archive(path: Path) -> Sniffed:
-    entries = read_archive(path, only="header")
+    entries = read_archive(path, only=("header",))
     if not entries:
         return Sniffed("pattern", "npz")
     try:
