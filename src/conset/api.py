@@ -582,16 +582,13 @@ def run_at_run_time(
     word: int = 8,
     unit: str | None = None,
 ) -> RunTimeResult:
-    """The cost of scheduling a pattern inside the program that uses it.
-
-    And the number of uses after which that has paid.
+    """Return the cost of scheduling at run time, and the uses after which that has paid.
 
     Starts a job in which every rank knows its own row only; inside a running MPI job every rank
     calls this and takes part. Every received byte is checked.
 
     Args:
-        pattern: what is sent; a spec where other numbers of ranks are to be predicted, or a file
-            that is cut.
+        pattern: a spec where other numbers of ranks are to be predicted, or a file that is cut.
         machine: what schedules are made for; rank r lives on node r.
         methods: beside posting everything: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`,
             `coloring`, `first-fit`.
@@ -603,8 +600,8 @@ def run_at_run_time(
         mpiexec: another launcher, as a shell would split it.
         timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and
             messages.
-        parts: parts to cut a mesh or graph into; a prediction cuts it into its own number.
-        rows_to: ranks to distribute a sparse matrix over; as `parts`.
+        parts: parts of a mesh or graph; a prediction cuts it into its own number.
+        rows_to: ranks of a sparse matrix; as `parts`.
         word: bytes of an entry or node where a file counts words [B].
         unit: what a size without a unit counts in a file (`KiB`); None: bytes.
 

@@ -240,7 +240,7 @@ def test_broken_files_are_refused_in_one_line(
     ("name", "options", "error", "line"),
     [
         ("alltoall", {}, InputError, "pattern 'alltoall': has no layout"),
-        ("a.csv", {}, InputError, "a.csv: has no layout: it says what is sent"),
+        ("a.csv", {}, InputError, "a.csv: has no layout: it contains messages"),
         ("ring.graph", {}, UsageError, "parts N required"),
         ("ring.graph", {"rows_to": 2}, UsageError, "rows_to is for .mtx only"),
         ("ring.graph", {"parts": 13}, InputError, "must be at most its 12"),

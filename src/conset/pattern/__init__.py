@@ -1,8 +1,8 @@
-"""Patterns: who sends how many bytes to whom.
+"""Patterns: messages between ranks, each with source, target and bytes.
 
-`pattern` holds the value type, `layout` who owns what of a partitioned mesh, graph or matrix,
-`generators` the named patterns by kind, `readers` the file formats, `spec` the text that names
-either.
+`pattern` contains the value type, `layout` the owners of the items of a partitioned mesh, graph or
+matrix, `generators` the named patterns by kind, `readers` the file formats, `spec` the parser of
+specs and names of files.
 """
 
 import lazy_loader

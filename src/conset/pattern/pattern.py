@@ -1,4 +1,4 @@
-"""Pattern: who sends how many bytes to whom."""
+"""Pattern: messages between ranks, each with source, target and bytes."""
 
 from __future__ import annotations
 
@@ -385,7 +385,7 @@ def find_cycle(before: NDArray[np.integer], messages: int) -> list[int]:
 
     [] where there is none.
 
-    Linear in the pairs; only what stands in a cycle is walked one by one.
+    Linear in the pairs; only pairs in cycles are visited one by one.
 
     Args:
         before: shape=(pairs, 2), indices below `messages`; pairs may repeat.

@@ -104,7 +104,7 @@ def parse_partition(
 
     Raises:
         UsageError: no `parts` or `rows_to` where the file needs one, or one that it does not take.
-        InputError: a spec, a file that says what is sent and not who owns what, or a missing or
+        InputError: a spec, a file with messages and without owners of items, or a missing or
             broken file.
     """
     options = ReadOptions(None, parts, rows_to, word, seed)
@@ -116,7 +116,7 @@ def parse_partition(
         )
     reader = _reader(path, options)
     if reader.partition is None:
-        raise InputError(f"{path}: has no layout: it says what is sent, and not who owns what")
+        raise InputError(f"{path}: has no layout: it contains messages, not the owners of items")
     return reader.partition(path, options)
 
 
@@ -156,9 +156,9 @@ def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...] = (
 
 
 def split_options(text: str) -> list[str]:
-    """The words of a list with commas, those inside parentheses kept.
+    """Split a list at its commas, except those inside parentheses.
 
-    `a=1,size=uniform(1,2)` has two.
+    `a=1,size=uniform(1,2)` has two entries.
     """
     tokens, depth = [""], 0
     for letter in text:

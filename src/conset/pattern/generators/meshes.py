@@ -1,4 +1,4 @@
-"""Meshes and graphs that nobody made.
+"""Synthetic meshes and graphs.
 
 Adaptively refined blocks, and graphs with power-law degrees, over ranks.
 

@@ -1,7 +1,4 @@
-"""Partners: who sends to whom, before anybody says how many bytes.
-
-And the setting a generator works in.
-"""
+"""Partners: the pairs of ranks that send, without sizes, and the setting of a generator."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """Who sends to whom, in the compressed rows of `Pattern`.
+    """The pairs of ranks that send, in the compressed rows of `Pattern`.
 
     Attributes:
         offsets: shape=(ranks + 1), int64.
@@ -56,7 +53,7 @@ def require(holds: bool, name: str, required: str, given: str) -> None:
     """Refuses a setting outside a generator's domain.
 
     Raises:
-        InputError: `holds` is false; says what was required and what was given.
+        InputError: `holds` is false; the line has what was required and what was given.
     """
     if not holds:
         raise InputError(f"{name}: requires {required}, given {given}")

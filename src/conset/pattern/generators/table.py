@@ -1,6 +1,6 @@
 """The table of all generators.
 
-The words of pattern specs, the help, the docs and the tests read it.
+The parser of pattern specs, the help, the docs and the tests read it.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Argument:
 
     Attributes:
         default: the value where a spec does not name it; () for sides: the network's; a float where
-            numbers need not be whole; a word where there are `choices`.
+            numbers need not be whole; a text where there are `choices`.
         help: one line for people.
         minimum: the least allowed value; None: any number.
-        choices: the words there are.
+        choices: the allowed values.
         in_bytes: whether it is a size, at least 1 byte, which may have a unit.
     """
 
@@ -75,7 +75,7 @@ class Generator:
         function: takes a `Setting` and the arguments by keyword.
         summary: what it sends, one line.
         arguments: name → argument.
-        requires: its domain in words; outside of it the function raises an `InputError`.
+        requires: its domain as a phrase; outside of it the function raises an `InputError`.
         random: whether the seed matters beyond sizes.
         sized: whether it computes sizes; `size=` draws them instead, for the same messages.
         example: a spec, where the arguments are not plain.

@@ -39,7 +39,7 @@ def rows_of(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             yield number, line.split()
         else:
             words = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
-            yield number, [word.strip() for word in words]
+            yield number, [*map(str.strip, words)]
 
 
 def separator_of(line: str) -> str:

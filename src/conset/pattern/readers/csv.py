@@ -130,7 +130,7 @@ def _read_words(path: Path, rows: list[Row], options: ReadOptions) -> Pattern:
     if (
         not labels
         and width == 3 <= len(rows)
-        and all(_whole(word) is not None for _, words in rows for word in words[:2])
+        and all(_whole(word) is not None for _, row in rows for word in row[:2])
     ):
         if len(rows) == 3 or header in counted:
             source, target, size = rows[0][1]

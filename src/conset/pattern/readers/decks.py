@@ -132,10 +132,10 @@ class _Deck:
             raise self.error(line, f"node {node[1]} is defined twice")
 
     def add_cell(
-        self, line: int, words: Sequence[str], dimension: int, corners: int, part: str = ""
+        self, line: int, fields: Sequence[str], dimension: int, corners: int, part: str = ""
     ) -> None:
         """Add a cell, given its number and its nodes; raises InputError where it is there."""
-        cell, *nodes = ((part, self.number(line, word)) for word in words)
+        cell, *nodes = ((part, self.number(line, word)) for word in fields)
         if cell in self._cells:
             raise self.error(line, f"cell {cell[1]} is defined twice")
         self._cells[cell] = line, dimension, corners, nodes

@@ -22,7 +22,7 @@ def ghost_layout(
     Rank q sends rank p the rows of q that occur as columns in the rows of p, once each.
 
     Args:
-        rows: shape=(entries): where entry k stands.
+        rows: shape=(entries): the row of entry k.
         columns: shape=(entries): the row that it refers to.
         part: shape=(rows): the rank of each.
         ranks: number of ranks.

@@ -96,8 +96,8 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
 def partition_matrix(path: Path, options: ReadOptions) -> Partition:
     """A sparse matrix whose rows are distributed: with `rows_to` in order, see `halo_of_rows`.
 
-    With `parts` the rows are the vertices of a graph, joined where an entry stands on either side
-    of the diagonal, which METIS partitions; see `partition_rows`.
+    With `parts` the rows are the vertices of a graph, joined where an entry is stored on either
+    side of the diagonal, which METIS partitions; see `partition_rows`.
 
     Raises:
         UsageError: both `rows_to` and `parts`, or none of them.

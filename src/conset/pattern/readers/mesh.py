@@ -127,9 +127,9 @@ def _read_meshio(path: Path, file_format: str) -> Any:
     except (Exception, SystemExit) as error:
         # whatever a third party's parser trips over is a broken file; before it ends the process it
         # says why
-        words = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())
+        text = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())
         reason = next(
-            (piece.strip() for piece in words.split("Error: ") if piece.strip()),
+            (piece.strip() for piece in text.split("Error: ") if piece.strip()),
             type(error).__name__,
         )
         raise InputError(f"{path}: no valid {file_format} mesh, or truncated: {reason}") from None

@@ -5,8 +5,8 @@ and message passing systems, CMU-CS-97-178): nodes, dimension; elements, corners
 processors; per subdomain nodes, mine and priv; per subdomain its nodes (global number,
 coordinates); elements per subdomain; per subdomain its elements (global number, corners); per
 subdomain two lengths of its matrix; per subdomain the (i, j) of its matrix, as many as the first
-length; per subdomain the words it sends; for each i, for each j a count and that many nodes of i
-shared with j.
+length; per subdomain the number of words that it sends; for each i, for each j a count and that
+many nodes of i shared with j.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Numbers are as `float` reads them, without its underscores, digits of other scri
 
 @dataclass(frozen=True, eq=False)
 class _Pack:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
         nodes: global numbers of each subdomain's nodes.
@@ -130,7 +130,7 @@ def _read_pack(path: Path) -> _Pack:
     own = tokens.numbers(tokens.take(parts, "numbers of elements"), int(1 + corners), "elements")
     lengths = tokens.take(2 * parts, "lengths of matrices").reshape(parts, 2)[:, 0]
     tokens.take(2 * int(lengths.sum()), "entries of matrices")
-    words = tokens.take(parts, "words of subdomains")
+    words = tokens.take(parts, "sent data of subdomains")
     shared = _shared_nodes(tokens, nodes)
     tokens.end()
     counts = np.array([local.size for local in shared.values()], np.int64).reshape(parts, parts)

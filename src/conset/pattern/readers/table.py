@@ -26,8 +26,8 @@ class Reader:
         function: file and options to pattern.
         summary: what the file holds, one line.
         takes: options of the command line that matter; others are refused.
-        partition: file and options to the pattern with who owns what; None: the file says what is
-            sent, nothing else.
+        partition: file and options to the pattern and its layout; None: the file contains messages
+            only.
     """
 
     function: Callable[[Path, ReadOptions], Pattern]
