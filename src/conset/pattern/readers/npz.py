@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from conset.base import Array, InputError, Ints, count_of, frozen_ints, read_archive
+from conset.base import Array, InputError, Ints, count_of, frozen_ints, read_archive, shortened
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import (
     ReadOptions,
@@ -43,7 +44,9 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
     if "bytes" not in arrays and "size" in arrays:
         arrays["bytes"] = arrays["size"]
     if not {"source", "target", "bytes"} <= set(arrays):
-        found = ", ".join(sorted(arrays)) or "none"
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(name.removesuffix(".npy") for name in archive.namelist())
+        found = shortened(", ".join(names) or "none")
         raise InputError(
             f"{path}: arrays matrix, or source, target and bytes required, found: {found}"
         )
