@@ -300,7 +300,6 @@ def _meshes(folder: Path) -> dict[str, bytes]:
         *(f"a{suffix}" for suffix in WITHOUT_LIBRARIES),
         "a.vol.gz",
         "medit.mesh",
-        "ansys.msh",
     ):
         solid = Path(name).suffix in (*SOLID, ".su2")
         write_mesh(folder / name, points, *(("tetra", quads) if solid else ("triangle", triangles)))

@@ -21,7 +21,7 @@ SOLID = (".node", ".ele")
 WITHOUT_LIBRARIES = sorted(
     suffix for suffix, found in MESHES.items() if not found.library and suffix != ".gz"
 )
-_OTHERS = {".msh": "ansys", ".mesh": "medit"}
+_OTHERS = {".msh": "gmsh22", ".mesh": "medit"}
 _CLOCK = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+|^\* \w{3} \w{3} .*\d\d:\d\d:\d\d.*$", re.MULTILINE)
 _XDMF = """<Xdmf Version="3.0"><Domain><Grid Name="Grid">
 <Geometry GeometryType="XYZ"><DataItem DataType="Float" Dimensions="{points} 3" Format="XML" \
@@ -36,7 +36,7 @@ Precision="8">
 
 
 def write_mesh(path: Path, points: Any, kind: str, cells: Any, **words: Any) -> None:
-    """Writes cells of one kind as the suffix says (`.msh`: Ansys, `.mesh`: Medit).
+    """Writes cells of one kind as the suffix says (`.msh`: Gmsh 2.2 in text, `.mesh`: Medit).
 
     No clock is in the file.
     """

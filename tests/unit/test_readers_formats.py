@@ -76,11 +76,7 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
         ("m.xmf", "<Xdmf Version='3.0'>", "no valid xdmf mesh, or truncated: no element found"),
         ("m.ele", "1 4 0\n", "no such file"),
         ("m.node", "# nothing\n\n", "no TetGen mesh, or truncated: no line of counts"),
-        (
-            "m.msh",
-            '(2 3)\n(10 (0 1 9 0))\n(0 "',
-            "no valid ansys mesh, or truncated: the file ends too early",
-        ),
+        ("m.msh", "(2 3)\n(10 (0 1 9 0))\n", "an Ansys mesh contains faces, not cells"),
         ("m.gz", "x", "of compressed meshes only .vol.gz is read"),
         ("m.mesh", "MeshVersionFormatted 2\nDimension 3\nVertices\n9\n", "no valid medit mesh"),
     ],

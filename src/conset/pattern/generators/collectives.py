@@ -32,32 +32,12 @@ def generate_alltoall(setting: Setting) -> Partners:
     return Partners(np.arange(ranks + 1, dtype=np.int64) * (ranks - 1), target.reshape(-1))
 
 
-def _require_rank(setting: Setting, name: str, argument: str, rank: int) -> None:
-    require(
-        rank < setting.ranks, name, f"{argument} = a rank from 0 to {setting.ranks - 1}", f"{rank}"
-    )
-
-
-def partners_into(setting: Setting, name: str, argument: str, rank: int) -> Partners:
-    """Every other rank sends to `rank`.
-
-    Raises:
-        InputError: there is no such rank.
-    """
-    _require_rank(setting, name, argument, rank)
+def _into(setting: Setting, name: str, argument: str, rank: int) -> Partners:
+    """Return the partners where every other rank sends to `rank`; raises where there is none."""
+    required = f"{argument} = a rank from 0 to {setting.ranks - 1}"
+    require(rank < setting.ranks, name, required, f"{rank}")
     into = partners_of_map(np.full(setting.ranks, rank))
     return Partners(into.offsets, into.target)
-
-
-def partners_out_of(setting: Setting, name: str, argument: str, rank: int) -> Partners:
-    """`rank` sends to every other one.
-
-    Raises:
-        InputError: there is no such rank.
-    """
-    _require_rank(setting, name, argument, rank)
-    offsets = np.where(np.arange(setting.ranks + 1) > rank, setting.ranks - 1, 0).astype(np.int64)
-    return Partners(offsets, np.delete(np.arange(setting.ranks, dtype=np.int32), rank))
 
 
 def generate_gather(setting: Setting, *, root: int) -> Partners:
@@ -66,7 +46,7 @@ def generate_gather(setting: Setting, *, root: int) -> Partners:
     Raises:
         InputError: there is no such rank.
     """
-    return partners_into(setting, "gather", "root", root)
+    return _into(setting, "gather", "root", root)
 
 
 def generate_scatter(setting: Setting, *, root: int) -> Partners:
@@ -75,7 +55,9 @@ def generate_scatter(setting: Setting, *, root: int) -> Partners:
     Raises:
         InputError: there is no such rank.
     """
-    return partners_out_of(setting, "scatter", "root", root)
+    _into(setting, "scatter", "root", root)  # checks the rank
+    offsets = np.where(np.arange(setting.ranks + 1) > root, setting.ranks - 1, 0).astype(np.int64)
+    return Partners(offsets, np.delete(np.arange(setting.ranks, dtype=np.int32), root))
 
 
 def generate_hotspot(setting: Setting, *, to: int) -> Partners:
@@ -84,7 +66,7 @@ def generate_hotspot(setting: Setting, *, to: int) -> Partners:
     Raises:
         InputError: there is no such rank.
     """
-    return partners_into(setting, "hotspot", "to", to)
+    return _into(setting, "hotspot", "to", to)
 
 
 def generate_tree(setting: Setting) -> Partners:

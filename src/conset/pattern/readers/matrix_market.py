@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -197,33 +196,23 @@ def _read_entries(
     """(rows, columns, values or None, shape) of all entries, from 0."""
     from scipy.io import mmread
 
-    text = checked_text(path)
+    content, field = checked_text(path)
     try:
-        matrix = mmread(io.BytesIO(text.content))
+        matrix = mmread(io.BytesIO(content))
     except (ValueError, OverflowError, TypeError, OSError, MemoryError) as error:
         raise InputError(f"{path}: no valid Matrix Market file: {error}") from None
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(matrix)
         return rows, columns, matrix[rows, columns], matrix.shape
-    values = None if text.field == "pattern" else matrix.data
+    values = None if field == "pattern" else matrix.data
     return matrix.row.astype(np.int64), matrix.col.astype(np.int64), values, matrix.shape
 
 
-@dataclass(frozen=True)
-class Text:
-    """A Matrix Market file whose lines are sound.
+def checked_text(path: Path) -> tuple[bytes, str]:
+    """Return the text of a file, every line checked, and the kind of its values in lower case.
 
-    Attributes:
-        content: the file, with a newline at its end and no plus in front of a number.
-        field: `real`, `integer`, `pattern` …, in lower case.
-    """
-
-    content: bytes
-    field: str
-
-
-def checked_text(path: Path) -> Text:
-    """The text of a file, every line checked, with as many entries as its header promises.
+    It has as many entries as its header promises, a newline at its end and no plus in front of a
+    number.
 
     Raises:
         InputError: names the line and what is required there.
@@ -254,7 +243,7 @@ def checked_text(path: Path) -> Text:
         raise InputError(f"{path}: {state}the header promises {entries}, the file has {found}")
     if content.find(b"+", begin) >= 0:  # SciPy does not read a plus in front of a number
         content = content[:begin] + _PLUS.sub(b"", content[begin:])
-    return Text(content, field)
+    return content, field
 
 
 def _read_banner(content: bytes, path: Path) -> tuple[str, str, str]:

@@ -21,7 +21,6 @@ from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.mesh_text import (
     MESHES,
     check_before_reading,
-    opened,
     read_xdmf,
     require_library,
 )
@@ -75,7 +74,7 @@ def partition_mesh(path: Path, options: ReadOptions) -> Partition:
         head = handle.read(_HEAD)
     name = found.name
     if name == "gmsh" and head.lstrip().startswith(b"("):
-        name = "ansys"
+        raise InputError(f"{path}: an Ansys mesh contains faces, not cells: a Gmsh mesh required")
     if name == "metis" and b"MeshVersionFormatted" in head:
         name = "medit"
     if path.suffix.lower() == ".gz" and not path.name.lower().endswith(".vol.gz"):
@@ -117,8 +116,7 @@ def _read_meshio(path: Path, file_format: str) -> Any:
             check_before_reading(path, file_format)
             if file_format == "xdmf":
                 return read_xdmf(path)
-            with opened(path, file_format) as source:
-                mesh = meshio.read(source, file_format=file_format)
+            mesh = meshio.read(path, file_format=file_format)
             if "could not parse" in said.getvalue():
                 raise ValueError(said.getvalue().partition("could not parse")[2])
             return mesh

@@ -1,16 +1,13 @@
 """Meshes that meshio reads: their suffixes, and what must hold before its parsers see a file.
 
 For XDMF meshio asks for h5py even where all data are in the file, so its reader is changed here.
-Parsers of meshio search for the next line without end where a file is cut short, and trust counts;
-files that they would not return from are refused here.
+Parsers of meshio search for the next line without end where a file is cut short; files that they
+would not return from are refused here.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +69,7 @@ class MeshFormat:
 
 
 MESHES = {
-    ".msh": MeshFormat("gmsh", "Gmsh mesh; Ansys mesh"),
+    ".msh": MeshFormat("gmsh", "Gmsh mesh"),
     ".vtk": MeshFormat("vtk", "VTK mesh"),
     ".vtu": MeshFormat("vtu", "VTK mesh, XML"),
     ".su2": MeshFormat("su2", "SU2 mesh"),
@@ -103,8 +100,6 @@ MESHES = {
 
 _PREFIX = 1 << 16
 """Bytes in which a mesh in XML has begun, but for long comments."""
-_AT_END = 1000
-"""Reads at the end of a file after which a parser would go on without end."""
 
 
 def require_library(name: str) -> None:
@@ -162,34 +157,3 @@ def check_before_reading(path: Path, name: str) -> None:
     if name == "tetgen":
         for suffix in (".node", ".ele"):
             require_line(require_file(path.with_suffix(suffix)), "TetGen mesh")
-
-
-class _EndingBytes(io.BufferedReader):
-    """A file that ends: who goes on reading behind its end is stopped."""
-
-    at_end = 0
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        return self._counted(super().read(size), size)
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        return self._counted(super().readline(size), size)
-
-    def _counted(self, got: bytes, size: int | None) -> bytes:
-        self.at_end += not got and size != 0
-        if self.at_end > _AT_END:
-            raise EOFError("the file ends too early")
-        return got
-
-
-@contextmanager
-def opened(path: Path, name: str) -> Iterator[Any]:
-    """Yield what meshio is given to read: a path, or an Ansys file that ends.
-
-    Meshio's reader of Ansys files looks without end for what is not there.
-    """
-    if name != "ansys":
-        yield path
-        return
-    with _EndingBytes(io.FileIO(path)) as binary:
-        yield binary
