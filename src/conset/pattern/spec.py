@@ -240,11 +240,9 @@ def _generate(text: str, topology: Topology | None, ranks: int | None, seed: int
         )
     random = np.random.default_rng(_whole("seed", options.pop("seed", str(seed)), 0))
     arguments: dict[str, object] = {
-        key: argument.default for key, argument in row.arguments.items()
+        key: _argument(key, options[key], argument) if key in options else argument.default
+        for key, argument in row.arguments.items()
     }
-    arguments.update(
-        {key: _argument(key, value, row.arguments[key]) for key, value in options.items()}
-    )
     partners = row.function(Setting(ranks, topology, random), **arguments)
     if partners.size is not None and given is None:
         return Pattern(

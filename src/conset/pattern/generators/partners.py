@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from conset.base import MAX_SIZE_B, InputError, Ints, Ints32, require_memory
 from conset.machine.network.topology import Topology
 
+SMALL_B = 2**28
+"""Memory of a pattern below which no limit is looked up [B]."""
 MAX_MESSAGES = int(np.iinfo(np.int32).max)
 """A message index is an int32."""
 
@@ -67,7 +69,8 @@ def require_messages(messages: int, name: str, bytes_each: int = 24) -> None:
     """
     if messages > MAX_MESSAGES:
         raise InputError(f"{name}: requires at most {MAX_MESSAGES} messages, given {messages}")
-    require_memory(messages * bytes_each, name)
+    if messages * bytes_each > SMALL_B:
+        require_memory(messages * bytes_each, name)
 
 
 def require_bytes(total: float, name: str) -> None:
