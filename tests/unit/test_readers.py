@@ -190,6 +190,7 @@ HEADERS = [
     ("sender", "receiver", "msg_size"),
     ("rankA", "rankB", "bytes"),
     ("src_rank", "dest", "nbytes"),
+    ("Source Rank", "Destination Node", "Message Size (bytes)"),
 ]
 
 
@@ -247,6 +248,13 @@ def test_csv_matrices_as_people_write_them(
     assert pattern.matrix().tolist() == matrix.tolist()
 
 
+def test_three_lines_with_a_number_that_is_no_rank(tmp_path: Path) -> None:
+    """On three ranks, 4096 in the first two columns can only be bytes."""
+    text = "0,4096,8\n1,0,2\n2,7,0\n"
+    assert read(tmp_path, "a.csv", text, ranks=3).matrix()[0].tolist() == [0, 4096, 8]
+    assert "ambiguous" in refused(tmp_path, "a.csv", text)
+
+
 @pytest.mark.parametrize("separator", [" ", ",", "\t"])
 def test_csv_of_savetxt(tmp_path: Path, separator: str) -> None:
     """NumPy writes every number as a float."""
@@ -264,6 +272,7 @@ def test_units_of_sizes(tmp_path: Path) -> None:
         "source,target,KiB\n0,1,1\n1,0,1.5\n",
         "src,dst,size [KiB]\n0,1,1\n1,0,1.5\n",
         "src;dst;volume_in_KiB\n0;1;1\n1;0;1536B\n",
+        "src\tdst\tsize_kib\n0\t1\t1\n1\t0\t1.5\n",
         "source,target,bytes\n0,1,1KiB\n1,0,1.5 KiB\n",
     ):
         pattern = read(tmp_path, "a.csv", text)

@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator
 from conset.base import UsageError, parse_size
 
 _NAMES = {
-    "source": "source src from origin sender sourcerank srcrank fromrank senderrank ranka i row",
-    "target": "target dst dest destination to receiver recv targetrank dstrank destrank torank "
-    "receiverrank rankb j col column",
-    "bytes": "bytes size weight volume sizes msgsize messagesize nbytes numbytes bytessent data "
-    "traffic length",
+    "source": "source src from origin sender send ranka i row",
+    "target": "target dst dest destination to receiver recv rankb j col column",
+    "bytes": "bytes size weight volume sizes nbytes bytessent data traffic length",
     "after": "after deps",
 }
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
 """Name in a header, letters only and in lower case → column."""
-_UNIT = re.compile(r"(?:^|[^A-Za-z])([kKMGT]?i?(?:B|[Bb]ytes?))\W*$")
+_BESIDE = re.compile(r"(?<=.)(?:rank|node|proc|process|id|index)$|^(?:message|msg|num|total)(?=.)")
+"""What may be written around a name: `src_rank`, `msg_size`."""
+_UNIT = re.compile(r"(?:^|[^A-Za-z])([kKMGT]?i?(?:B|[Bb]ytes?)|[kmgt]ib)\W*$")
 
 
 def rows_of(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -58,9 +58,14 @@ def columns_of(header: list[str]) -> tuple[list[str], int | None]:
         unit = _UNIT.search(name)
         letters = re.sub(r"[^a-z]", "", (name[: unit.start()] if unit else name).lower())
         letters = letters.removesuffix("in") or ("bytes" if unit else "")
-        columns.append(_COLUMNS.get(letters, name.lower()))
-        if unit and columns[-1] == "bytes" and bytes_of_unit(unit[1]) > 1:
-            unit_bytes = bytes_of_unit(unit[1])
+        column = _COLUMNS.get(letters) or _COLUMNS.get(_BESIDE.sub("", letters))
+        columns.append(column or name.lower())
+        if unit and column == "bytes":
+            spelled = unit[1].replace("ib", "iB")
+            unit_bytes = bytes_of_unit(
+                spelled[0].upper() + spelled[1:] if "i" in spelled else spelled
+            )
+    unit_bytes = None if unit_bytes == 1 else unit_bytes
     return columns, unit_bytes
 
 

@@ -29,7 +29,12 @@ from conset.base import (
 )
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.columns import columns_of, rows_of, separator_of
-from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
+from conset.pattern.readers.entries import (
+    MAX_RANKS,
+    ReadOptions,
+    pattern_from_list,
+    pattern_from_matrix,
+)
 
 _HEADER = "source,target,bytes or source,target,bytes,after"
 _LIST = ["source", "target", "bytes"]
@@ -127,11 +132,12 @@ def _read_words(path: Path, rows: list[Row], options: ReadOptions) -> Pattern:
         width != len(rows) + 1 or (labels not in _counts(len(rows)) and not header)
     ):
         labels = []
-    if (
-        not labels
-        and width == 3 <= len(rows)
-        and all(_whole(word) is not None for _, row in rows for word in row[:2])
-    ):
+    ends = [_whole(word) for _, row in rows for word in row[:2]]
+    is_list = width == 3 <= len(rows) and not labels and None not in ends
+    # a number that is no rank makes three lines a matrix
+    if is_list and len(rows) == 3:
+        is_list = all(end is not None and 0 <= end < (options.ranks or MAX_RANKS) for end in ends)
+    if is_list:
         if len(rows) == 3 or header in counted:
             source, target, size = rows[0][1]
             raise InputError(
