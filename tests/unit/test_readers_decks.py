@@ -415,6 +415,20 @@ def test_two_parts_have_nodes_of_their_own(tmp_path: Path) -> None:
     assert (pattern.messages, pattern.bytes) == (4, 64)
 
 
+def test_binary_gmsh_meshes(tmp_path: Path) -> None:
+    """As in text; the entities of partitions are not read there."""
+    points = np.array([[k % 3, k // 3, 0.0] for k in range(6)])
+    mesh = meshio.Mesh(points, [("quad", np.array([[0, 1, 4, 3], [1, 2, 5, 4]]))])
+    for version in ("gmsh22", "gmsh"):
+        mesh.write(tmp_path / "m.msh", file_format=version, binary=True)
+        pattern = parse_pattern(str(tmp_path / "m.msh"), parts=2)
+        assert pattern.matrix().tolist() == [[0, 16], [16, 0]]
+    content = (tmp_path / "m.msh").read_bytes()
+    more = b"$PartitionedEntities\n\0\n$EndPartitionedEntities\n$Nodes"
+    line = refused(tmp_path, "m.msh", content.replace(b"$Nodes", more, 1), parts=2)
+    assert "a partitioned Gmsh mesh in binary is not read: save it as text" in line
+
+
 def test_a_vtk_cell_without_its_nodes(tmp_path: Path) -> None:
     points, quads = np.zeros((6, 3)), np.array([[0, 1, 2, 3, 4, 5]])
     meshio.Mesh(points, [("wedge", quads)]).write(

@@ -79,7 +79,10 @@ def partition_mesh(path: Path, options: ReadOptions) -> Partition:
         name = "medit"
     if path.suffix.lower() == ".gz" and not path.name.lower().endswith(".vol.gz"):
         raise InputError(f"{path}: of compressed meshes only .vol.gz is read")
-    if name in _OWN and not _BINARY.match(head):
+    is_binary = name == "gmsh" and _BINARY.match(head) is not None
+    if is_binary and b"$PartitionedEntities" in path.read_bytes():
+        raise InputError(f"{path}: a partitioned Gmsh mesh in binary is not read: save it as text")
+    if name in _OWN and not is_binary:
         cells = _OWN[name](path)
     else:
         cells = cells_of_blocks(_read_meshio(path, name), path)
