@@ -308,7 +308,7 @@ def test_six_parameters_fit_as_well_as_they_can() -> None:
 
 @pytest.mark.parametrize("method", ["pex", "gen"])
 def test_the_texts_model_is_a_formula_to_predict_with(method: str) -> None:
-    """`predict --by formula --sync barrier --set WORDS` is Σ α + L·max(β, f·β_sat), for both
+    """`predict --by formula --sync barrier --set PARAMETERS` is Σ α + L·max(β, f·β_sat), for both
     numbers of parameters."""
     for mesh, size in (((4, 4), 1024), ((8, 8), 16384)):
         schedule, load = exchange(mesh, size, method), counted(method, mesh)

@@ -24,7 +24,7 @@ from conset.machine.costs import Costs, Limits
 from conset.machine.file import TEXTS
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.machine.words import WORDS
+from conset.machine.words import PARAMETERS
 
 US = 1e-6
 MB = 1e6
@@ -88,7 +88,7 @@ def number(machine: Machine, costs: Costs, word: str) -> Any:
         return costs.overhead.at(10_000)
     if word == "synchronization":
         return costs.synchronization.at(machine.topology.nodes)
-    return getattr(costs, WORDS[word].fields[0])
+    return getattr(costs, PARAMETERS[word].fields[0])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_number_and_tag(preset: str, row: str, value: Any, tag: str, word: str) 
 def test_every_number_has_a_source(preset: str) -> None:
     machine = parse_machine(preset)
     for costs in (machine.costs, *machine.method_costs.values()):
-        assert set(costs.provenance) >= set(WORDS) - {
+        assert set(costs.provenance) >= set(PARAMETERS) - {
             "overhead",
             "send_overhead",
             "receive_overhead",

@@ -20,7 +20,7 @@ import conset
 from conset.base.errors import UsageError
 from conset.machine.file import TODAY, preset
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
-from conset.machine.words import WORDS
+from conset.machine.words import PARAMETERS
 from support.hand_made import same_machine
 
 DOCS = Path(__file__).parents[2] / "docs" / "machines.md"
@@ -358,7 +358,7 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
             "jitter",
         }  # of a model that none of them follows
         stated = set(costs.provenance)
-        for word in set(WORDS) - wide:
+        for word in set(PARAMETERS) - wide:
             own = next((each for each in (word, "overhead") if each in stated), None)
             assert own is not None, word
             assert costs.provenance[own].source, word

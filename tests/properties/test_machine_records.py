@@ -26,7 +26,7 @@ from conset.machine.file import machine_from_object
 from conset.machine.machine import Machine, with_mode
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
-from conset.machine.words import WORDS
+from conset.machine.words import PARAMETERS
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.timeline_file import read_record, write_timeline
@@ -131,7 +131,7 @@ def costs_of_any_kind(draw: st.DrawFn) -> Costs:
     own = {name: draw(values) for name, values in VALUES.items()}
     sources = draw(
         st.dictionaries(
-            st.sampled_from([word for word in WORDS if not WORDS[word].covers]), ORIGINS
+            st.sampled_from([word for word in PARAMETERS if not PARAMETERS[word].covers]), ORIGINS
         )
     )
     return Costs(**own, processors=processors, preempts=preempts, provenance=sources)
@@ -157,7 +157,7 @@ def test_costs_made_by_hand(base: Machine, costs: list[Costs], name: str) -> Non
 
 def settings_of(word: str) -> st.SearchStrategy[str]:
     """A value of a word as people write it."""
-    entry = WORDS[word]
+    entry = PARAMETERS[word]
     if word in ("model", "processors", "receive"):
         known = {
             "model": ("wormhole", "circuit"),
@@ -185,7 +185,7 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
     return st.integers(1, 10).map(str)
 
 
-PAIRS = st.sampled_from(list(WORDS)).flatmap(
+PAIRS = st.sampled_from(list(PARAMETERS)).flatmap(
     lambda word: settings_of(word).map(lambda value: f"{word}={value}")
 )
 

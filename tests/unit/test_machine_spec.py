@@ -10,7 +10,7 @@ import pytest
 from conset.base.errors import ConsetError, InputError, UsageError
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
-from conset.machine.words import DEFAULTS, NO_INTERFACE, WORDS, default_costs
+from conset.machine.words import DEFAULTS, NO_INTERFACE, PARAMETERS, default_costs
 
 
 @pytest.mark.parametrize(
@@ -276,6 +276,6 @@ def test_costs_out_of_range_are_refused_where_they_are_made(
 
 
 def test_every_word_reads_what_it_writes_in_words() -> None:
-    assert {field for word in WORDS.values() for field in word.fields} == {
+    assert {field for word in PARAMETERS.values() for field in word.fields} == {
         name for name in vars(default_costs()) if name != "provenance"
     }

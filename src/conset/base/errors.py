@@ -1,6 +1,6 @@
 """The errors that a user may meet, one small tree, each with its exit code.
 
-Every message is one line that says what, where (file, line, index), the rule, and both numbers.
+Every message is one line that states what, where (file, line, index), the rule, and both numbers.
 The command line prints the line and ends with `exit_code`; a library user catches `ConsetError`.
 Nothing here ends the process.
 """
@@ -19,7 +19,7 @@ class ConsetError(Exception):
             where the word alone stands elsewhere in it too (`routes free`); the command line writes
             `--rank-by`, `--routes free`.
         given: what was given, where it is a word that is not known.
-        known: the words that are known in its place.
+        known: the values that are known in its place.
     """
 
     exit_code = 1

@@ -89,7 +89,7 @@ def require_suffix(path: str | Path, what: str, *suffixes: str) -> Path:
 
 
 def require_replaceable(path: Path) -> None:
-    """Checks that what stands at `path`, if anything, may be replaced by a file.
+    """Checks that what is at `path`, if anything, may be replaced by a file.
 
     Raises:
         InputError: a directory, a device, a pipe, or no name of a file.

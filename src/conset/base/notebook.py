@@ -1,6 +1,6 @@
 """Forms of nouns in a notebook.
 
-Whoever draws nouns registers here, nouns ask here and know nobody who draws.
+Whoever draws nouns registers here, nouns ask here and do not import the drawing code.
 
 No library is imported: `conset` itself registers a loader, so that the drawing code loads when a
 noun is first shown.
@@ -30,7 +30,7 @@ def register_form(noun: type[Noun], form: Callable[[Noun], str]) -> None:
 
 
 def html_of(noun: object) -> str | None:
-    """HTML of a noun, or None where nobody has registered a form.
+    """HTML of a noun, or None where none is registered.
 
     A notebook then shows its `repr`.
     """

@@ -32,9 +32,9 @@ def option(
 
     Args:
         default: the value where it is not given.
-        metavar: what stands for its value in the help; None: the option has none.
+        metavar: the placeholder of its value in the help; None: the option has none.
         help: one line of the help.
-        known: the words that it takes, which a shell completes.
+        known: the values that it takes, which a shell completes.
         check: raises for an unknown word; None: every value is one of `known`, if that is given.
         least: smallest number.
         most: largest number.

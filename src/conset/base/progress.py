@@ -1,6 +1,6 @@
 """How far a long computation is.
 
-Works of known parts, told where they are done, read by whoever shows it.
+Works of known parts, reported where they are done, read where they are shown.
 
 Works nest: a part of one may be a work of its own. They belong to the thread that does them;
 another one may look.

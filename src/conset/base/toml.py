@@ -76,7 +76,7 @@ def _check_depth(text: str, where: str) -> None:
 
 
 Keys = tuple[Any, ...]
-"""Where a value stands: keys, and indices of lists."""
+"""The place of a value: keys, and indices of lists."""
 
 _SHOWN = 60
 """Letters of a value that are shown."""
@@ -134,7 +134,7 @@ def rule_of(
 
     Args:
         error: of pydantic's list.
-        path: where it stands.
+        path: its place.
         known: the keys of the table that a path ends in.
         kind: what a key is called.
     """

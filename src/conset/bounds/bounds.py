@@ -18,7 +18,7 @@ class Candidate(ValueObject):
             or link; of programs that forward, `sends`: the sum over stages of the most bundles of a
             rank, or `volume`: bytes times ways over bytes.
         value: what no schedule of the class goes below.
-        witness: the port, link, chain or message that proves it, in words.
+        witness: the port, link, chain or message that proves it, as text.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Bounds(ValueObject):
 
     Attributes:
         phases: least number of phases.
-        phases_witness: what proves it, in words.
+        phases_witness: what proves it, as text.
         phases_class: which schedules it speaks of.
         time_s: least predicted time [s]; rounded down by 10⁻¹², so that sums in another order stay
             above it.

@@ -2,7 +2,7 @@
 
 For a pattern under limits, or for a schedule in its own class.
 
-A name stands beside the function that finds it; the first of equal bounds is the witness.
+A name is given beside the function that finds it; the first of equal bounds is the witness.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def bound(
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
         in_flight: the most messages that a rank may have in flight; None: the machine's number.
-        said: which routes a schedule may take, in words; "": as `routes` says.
+        said: which routes a schedule may take, as text; "": as `routes` says.
 
     Raises:
         UsageError: an unknown policy or word for routes or order, linear programs for fixed routes.

@@ -57,7 +57,7 @@ class Cuts:
     """What leaves (or enters) sets of nodes, and over how much; arrays over the sets.
 
     Attributes:
-        name: a set in words, by its number.
+        name: a set as text, by its number.
         verb: `sends` or `receives`.
         messages: from a set to other nodes.
         bytes: of them.
@@ -158,7 +158,7 @@ def _cuts(problem: BoundProblem) -> Iterator[Cuts]:
 
 
 def _partitions(topology: Topology) -> Iterator[tuple[Ints, Callable[[int], str]]]:
-    """(set of each node, -1 for none; a set in words)."""
+    """(set of each node, -1 for none; a set as text)."""
     group = topology.group
     if group is not None and group.max() > 0:
         yield group.astype(np.int64), lambda k: _group_name(topology, group, k)

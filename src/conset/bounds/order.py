@@ -3,7 +3,7 @@
 Kept by phases, an order needs one for each of a chain.
 
 Presence: a pattern of at least one message needs at least 1 phase.
-    Proof: every message, also one inside a node, stands in some phase. Class: any. Witness: that
+    Proof: every message, also one inside a node, is in some phase. Class: any. Witness: that
     there are messages.
 
 Order: messages that must follow one another need a phase each, where phases alone keep them apart.

@@ -50,7 +50,7 @@ OrderKept = Literal["inside", "phases"]
 
 
 class BoundValue(NamedTuple):
-    """What one bound says: a value and its witness in words."""
+    """What one bound says: a value and its witness as text."""
 
     value: float
     witness: str
@@ -86,7 +86,7 @@ class BoundProblem:
         lp: whether linear programs may be solved, which take seconds.
         in_flight: the most messages that a rank may have in flight, None: any number.
         machine_routes: whether routes are the machine's, known or not.
-        said: which routes a schedule may take, in words; "": as `free` says.
+        said: which routes a schedule may take, as text; "": as `free` says.
     """
 
     pattern: Pattern

@@ -70,7 +70,7 @@ class StageBounds(ValueObject):
     Attributes:
         stages: the most stages of the class; None: any number.
         sends: least sum over stages of the most bundles that a rank sends, or receives, in each.
-        sends_witness: what proves it, in words.
+        sends_witness: what proves it, as text.
         time_s: least time [s] by any model but `flit`; rounded down by 10⁻¹².
         time_witness: what proves it.
         stages_class: which programs these speak of.

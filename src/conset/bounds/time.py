@@ -286,7 +286,7 @@ def _at_once(problem: BoundProblem) -> tuple[int, int, Ints]:
 
 
 def _count_rounds(problem: BoundProblem) -> tuple[int, str]:
-    """(groups that some port or link needs, which one in words).
+    """(groups that some port or link needs, which one as text).
 
     Where all messages take the same.
     """

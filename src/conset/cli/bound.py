@@ -1,6 +1,6 @@
 """`conset bound`: what no schedule of a pattern on a machine can beat.
 
-With the witness in words.
+With the witness as text.
 """
 
 from __future__ import annotations

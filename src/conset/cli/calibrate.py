@@ -1,6 +1,6 @@
 """`conset calibrate`.
 
-The words of a machine, measured over MPI, with intervals and exchanges held back.
+The parameters of a machine, measured over MPI, with intervals and exchanges held back.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure the words of your machine over MPI, with intervals."""
+    """Measure the parameters of your machine over MPI, with intervals."""
     if emulate is not None and mpiexec is not None:
         raise UsageError("--emulate: nothing is executed, leave out --mpiexec")
     refuse_ranks(mpiexec)

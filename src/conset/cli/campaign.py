@@ -222,7 +222,7 @@ def _hand_over(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Tables, page and Markdown of what is done, and what is said of it."""
+    """Tables, page and Markdown of what is done, and remarks on it."""
     manifest = _manifest(campaign, file)
     # of a part of the cases the tables have all that are done
     results = run.results if folder is None else read_results(campaign, folder)

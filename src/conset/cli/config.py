@@ -70,7 +70,7 @@ LIBRARY = "libconset.so"
 
 @dataclass(frozen=True)
 class CLibrary:
-    """Where it stands.
+    """Its place.
 
     Attributes:
         prefix: the folder with `include` and `lib`.

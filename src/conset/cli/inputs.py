@@ -236,7 +236,7 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
 
     Its name may be that of a pattern or a machine.
 
-    A machine where a pattern is due, or a pattern after `--on`, is told where it belongs.
+    A machine where a pattern is due, or a pattern after `--on`, is reported with its right place.
     """
     unknown = re.match(r"unknown (pattern|machine) '([^']*)'", message)
     if unknown is not None:

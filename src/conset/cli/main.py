@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "simulate": "Simulate a schedule, a program, or a trace on a machine: when every message "
         "is delivered; or latency by load.",
         "run": "Execute a schedule or a program over MPI beside its baselines, every byte checked.",
-        "calibrate": "Measure the words of your machine over MPI, with intervals: overheads, "
+        "calibrate": "Measure the parameters of your machine over MPI, with intervals: overheads, "
         "latency, rates, barriers, contention.",
         "plan": "Plan what each rank executes; with -o a file for programs without Python (C, "
         "C++, Fortran), or their source.",
@@ -96,7 +96,7 @@ def build() -> Any:
     """The application, as the parser takes it."""
     app = typer.Typer(
         name="conset",
-        help="The communication compiler: who sends what to whom, and a machine, in; a verified "
+        help="The communication compiler: a traffic pattern and a machine in, a verified "
         "schedule out.",
         epilog="`conset help COMMAND` says all of one, with examples. `conset "
         "--install-completion` lets your shell complete commands, options and names.",

@@ -50,7 +50,7 @@ def opt(
     complete: Callable[[str], list[str]] | None = None,
     least: int | None = None,
 ) -> Any:
-    """An option as its help has it: names apart by `/`, then what stands for its value.
+    """An option as its help has it: names apart by `/`, then the placeholder of its value.
 
     Args:
         spec: as `-o/--output FILE`, `--json`.
@@ -122,7 +122,7 @@ def expanded(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for every field of the dataclasses among its parameters.
 
-    A field says what its option needs (`conset.compilation.options.option`).
+    A field declares what its option needs (`conset.compilation.options.option`).
 
     Args:
         only: by parameter, the names of the fields that are options; without it all.

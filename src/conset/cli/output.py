@@ -120,7 +120,7 @@ def progress(
         search: whether the core publishes a best so far and a bound meanwhile.
         messages: how many a simulation will have delivered when it is done; 0: none is going on.
         detail: says how far it is.
-        parts: whether it is said how much of the works around and inside is done.
+        parts: whether it is shown how much of the works around and inside is done.
     """
     if not sys.stderr.isatty():
         yield
@@ -195,8 +195,8 @@ _failures: list[OSError] = []
 def open_streams() -> None:
     """Replaces stdout and stderr by streams that never fail; what is closed leads nowhere.
 
-    A command goes on where nobody reads, or nobody can write, so that its exit code is what it
-    would have been.
+    A command goes on where its output is not read, or cannot be written, so that its exit code is
+    what it would have been.
     """
     for descriptor in (0, 1, 2):  # else the next file that is opened takes the place
         try:

@@ -100,7 +100,7 @@ def command(
         others = {"seed": seed, "output": output} | reading.given()
         refuse({"on": on} | given | others, "goes only with --at-run-time")
     job = find_job()
-    speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
+    speaks = job is None or job[0] == 0  # of the ranks of a running job one reports the result
     with one_speaks(speaks):
         refuse_ranks(mpiexec)
         if on is None:

@@ -140,7 +140,9 @@ def command(
     ] = None,
     partners: Annotated[
         bool,
-        opt("--partners", "Who exchanges with whom: a row for each rank, a column for each phase."),
+        opt(
+            "--partners", "Partners of each exchange: a row for each rank, a column for each phase."
+        ),
     ] = False,
     linkage: Annotated[
         str | None,
@@ -177,7 +179,7 @@ def command(
             check_output(output, "a picture")
         require_matplotlib()
     elif message is not None:
-        raise UsageError("--message: says what -o draws, which is not given")
+        raise UsageError("--message: selects what -o draws, which is not given")
     chosen = _number_or_all("--phase", phase, "a whole number or all is required")
     node = _number_or_all("--linkage", linkage, "a node or `all` required")
     views = Views(chosen, partners, node, guarantees)
@@ -238,7 +240,7 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
 def _kind_by_content(path: Path, of_pattern: bool) -> Kind | None:
     """A schedule or a timeline.
 
-    What names no schema is taken for a schedule, whose reader says what is wrong.
+    What names no schema is taken for a schedule, whose reader reports what is wrong.
 
     Raises:
         InputError: another schema.

@@ -86,7 +86,7 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Execution:
-    """How messages are sent and received, and what a model is told.
+    """How messages are sent and received, and the options of the model.
 
     Attributes:
         fairness: of flows.

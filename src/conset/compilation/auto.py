@@ -5,20 +5,20 @@ Parameters: contention, policy, sends in flight and posting order.
 Problem: which of all methods, at which contention, under which policy, with how many sends in
 flight and in which order sends a pattern fastest on this machine?
 Idea: the machine's model decides. What posting everything takes is simulated first, to its end, and
-stands until a trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they
+is kept until a trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they
 are in the table and apply, each at several contentions and under every policy, and posting
 everything in several orders, ordered by formula (`Search`); then the best of them with fewer sends
 in flight. Of trials that the model can hardly tell apart the one that needs the least to go as
 simulated is taken (`robust_choice`).
 Guarantee: not slower by the deciding model than posting everything, nor than any trial that was
 simulated; where the machine's numbers were measured (`is_measured`), by no more than
-`error_of` its model: there posting everything stands.
+`error_of` its model: there the naive exchange is kept.
 Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's
 loss multiplies what the model says of a trial.
 Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`),
 nothing else is tried. Effort is counted in work of the models and bounded by the size of the
 pattern, never timed, so that the same input gives the same choice. Above `MAX_MESSAGES` the formula
-stands in. The verdict says that, and what was left out.
+is used instead. The verdict states that, and what was left out.
 By formula: every trial is predicted. Among equals, which are frequent where the busiest port
 decides, the one that takes the least with a barrier after every phase; then the fewest phases, then
 the order of the list.
@@ -113,7 +113,7 @@ def choose_schedule(
     model, stands_in = ranking_of(machine, options.rank_by), ""
     if not is_affordable(pattern, model, options.effort):
         stands_in = (
-            f"the formula stands in for {model} above "
+            f"the formula is used instead of {model} above "
             f"{MAX_MESSAGES[model] * options.effort:,} messages"
         )
         model = FORMULA
@@ -267,7 +267,7 @@ def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
         return _without_times(maker, search, bases, trials)
     if posted is not None and too_long and posted.time_s < search.best.time_s:
         stands_in = (
-            f"the formula stands in for {model}, by which posting everything takes too many "
+            f"the formula is used instead of {model}, by which posting everything takes too many "
             "steps to simulate"
         )
         made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]
@@ -295,7 +295,7 @@ def _without_times(
     naive = [] if maker.naive is None else [maker.naive]
     made = [replace(trial, time_s=trial.predicted_s) for trial in trials]
     made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, maker.sync)]
-    stands_in = f"the formula stands in for {search.model}: no simulation ended"
+    stands_in = f"the formula is used instead of {search.model}: no simulation ended"
     return verdict_by_formula(
         made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in
     )
@@ -332,7 +332,9 @@ def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: 
     trials = predicted_trials(base, allowed_policies(schedule) if sync is None else (sync,))
     if model == FORMULA:
         return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked)
-    stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
+    stands_in = (
+        f"the formula is used instead of {model} above {MAX_MESSAGES[model] * effort:,} messages"
+    )
     if not is_affordable(schedule.pattern, model, effort):
         return verdict_by_formula(
             trials, best_of(trials), user_limits=schedule.limits_asked, stands_in=stands_in

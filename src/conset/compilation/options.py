@@ -338,8 +338,8 @@ def effective_limits(
         method: whose row.
         machine: whose hard limits.
         options: what a user asked for.
-        contention: a limit of links in place of the method's own that nobody asked for; hard limits
-            remain.
+        contention: a limit of links in place of the method's own that was not asked for; hard
+            limits remain.
 
     Where the machine does not know its routes no limit of links or channels can be kept: a method
     that is for order on links does not apply unless options take the limit off, any other one keeps

@@ -15,7 +15,7 @@ Complexity: at most the effort, in counted work of the models.
 Stages of a search by a model: all schedules under all policies, then the best with fewer sends in
 flight.
 
-What is simulated first tells how far the formula is off: one trial under each policy, then every
+What is simulated first shows how far the formula is off: one trial under each policy, then every
 schedule under the best of these. The rest goes by predicted times that are corrected by that
 (`corrected_trials`).
 """
@@ -456,7 +456,7 @@ def robust_choice(search: Search) -> Trial:
 
 
 def keeps_apart(trial: Trial) -> bool:
-    """Whether late ranks hold up nobody for long: a barrier after every phase.
+    """Whether late ranks delay no other rank for long: a barrier after every phase.
 
     Of a measured machine any barriers.
 

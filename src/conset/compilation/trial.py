@@ -160,7 +160,7 @@ class Trial:
 
     @property
     def key(self) -> TrialKey:
-        """What tells it from other trials."""
+        """What distinguishes it from other trials."""
         return self.base, self.sync, self.in_flight
 
     @property

@@ -63,7 +63,7 @@ class ModelTimes:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of a choice.
+    """The reasons of a choice.
 
     Attributes:
         model: what decided: the model that simulated the choice, or `formula`.
@@ -187,7 +187,7 @@ class Verdict:
         most = schedule.machine.costs_for(schedule.method).tolerance
         return (
             f"links lose messages beyond {most}, which no model covers: the formula's estimate "
-            "of it stands in"
+            "of it is used instead"
         )
 
     @property
@@ -222,7 +222,7 @@ class Verdict:
         }
 
     def to_schedule(self) -> Schedule:
-        """The chosen schedule with what is said of it."""
+        """The chosen schedule with the reasons of its choice."""
         return self.chosen.to_schedule(reason=self.reason, verdict=self.to_object())
 
 

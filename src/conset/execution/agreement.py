@@ -179,7 +179,7 @@ class Attempt:
         """Raises what all ranks have come to.
 
         Raises:
-            ConsetError: by its code, in the words of the lowest rank that found something. An
+            ConsetError: by its code, with the message of the lowest rank that found something. An
                 exception of this rank that is none of conset's is raised as it was.
         """
         if outcome.code == _core.Code.fine:
@@ -229,7 +229,7 @@ class Waiter:
         """Returns when `request` has ended.
 
         Raises:
-            ExecutionError: the deadline has passed; `missing` says what for.
+            ExecutionError: the deadline has passed; `missing` names what for.
         """
         polls, nap = 0, 0.0
         while not request.Test():
@@ -258,9 +258,9 @@ def cores_and_ranks(comm: MPI.Comm) -> tuple[int, int, bool]:
 
     And whether they are all ranks.
 
-    Collective. One machine is one running kernel with one CLOCK_MONOTONIC: MPI tells hosts from
-    each other, but several of them may be network namespaces or containers that share cores and
-    clock. Launchers may bind each rank to a core of its own, so the cores of all ranks are put
+    Collective. One machine is one running kernel with one CLOCK_MONOTONIC: MPI distinguishes hosts
+    from each other, but several of them may be network namespaces or containers that share cores
+    and clock. Launchers may bind each rank to a core of its own, so the cores of all ranks are put
     together.
     """
     try:  # the kernel that runs here, in this time namespace

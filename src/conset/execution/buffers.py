@@ -5,10 +5,10 @@ And index lists, which say where the bytes of a plan lie in the caller's arrays.
 Late binding: the core calls whatever MPI mpi4py has loaded. No `mpi.h`, no link to an MPI, one
 build for all.
 
-Functions are found by name in mpi4py's own module, which has loaded the library so that nobody else
-sees it; handles come from mpi4py as whole numbers. The two binary interfaces differ in what a
-handle is: an `int` (MPICH) or a pointer (Open MPI). What mpi4py keeps behind an underscore is used
-here and nowhere else.
+Functions are found by name in mpi4py's own module, which has loaded the library so that no other
+library sees it; handles come from mpi4py as whole numbers. The two binary interfaces differ in what
+a handle is: an `int` (MPICH) or a pointer (Open MPI). What mpi4py keeps behind an underscore is
+used here and nowhere else.
 """
 
 from __future__ import annotations

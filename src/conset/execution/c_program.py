@@ -80,7 +80,7 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     """The text, for a file of the name `file`.
 
     Raises:
-        InputError: there is no block, or more than 2^19 connections: nobody reads them.
+        InputError: there is no block, or more than 2^19 connections: such a source is unreadable.
     """
     from importlib.resources import files
 
@@ -125,7 +125,7 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
 
 
 def _phase_tables(entries: ConnectionEntries) -> list[dict[str, Any]]:
-    """Of every global phase: its context, what it is in words, and its connections by rank."""
+    """Of every global phase: its context, what it is as text, and its connections by rank."""
     tables: list[dict[str, Any]] = []
     sizes: list[int | None] = []  # of all connections of a phase; None: they differ
     for phase in range(entries.phases):

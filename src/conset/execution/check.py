@@ -108,7 +108,7 @@ def _check_operations(plan: Plan, operations: Operations, buffer: Ints, what: st
     ):
         refuse_operation(np.flatnonzero(broken), operations, what, rule)
     falls = np.flatnonzero((np.diff(operations.phase) < 0) & (np.diff(rank) == 0))
-    refuse_operation(falls + 1, operations, what, "stands after one of a later phase")
+    refuse_operation(falls + 1, operations, what, "comes after one of a later phase")
 
 
 def _check_copies(plan: Plan, copies: Copies, operations: Operations, what: str) -> None:
@@ -230,7 +230,7 @@ def _covered(read: _Bytes, there: _Bytes) -> Bools:
 
 
 def name_operation(operations: Operations, k: int, what: str) -> str:
-    """Operation `k`, a `send` or a `receive`, in words."""
+    """Operation `k`, a `send` or a `receive`, as text."""
     end = "to" if what == "send" else "from"
     return (
         f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} (phase "
@@ -253,7 +253,7 @@ def check_plan(plan: Plan) -> None:
 
     Raises:
         VerificationError: the first rule broken: areas, matching of the two sides, or the cycle of
-            waits in words.
+            waits as text.
     """
     check_areas(plan)
     send, receive = matched(plan)
@@ -266,7 +266,7 @@ def check_order(schedule: Schedule) -> None:
     All parts of the first message before any of the second.
 
     Raises:
-        InputError: names the first pair of messages that stands the other way round.
+        InputError: names the first pair of messages that is the other way round.
     """
     before = schedule.pattern.before
     if before is None:

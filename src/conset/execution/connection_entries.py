@@ -115,7 +115,7 @@ class ConnectionEntries:
         return int(self.phase_context.size)
 
     def to_flat(self) -> dict[str, FlatValue]:
-        """As in a plan file (`docs/flat-files.md`); the number of ranks stands there already."""
+        """As in a plan file (`docs/flat-files.md`); the number of ranks is already there."""
         return {
             "blocks": len(self.names),
             "block_names": "\n".join(self.names),
@@ -290,7 +290,7 @@ def keeps_order(program: Program) -> bool:
 
     Raises:
         InputError: they do not. All messages of a pair in a phase are one connection, posted where
-            the first of them is: then a message stands behind another that it must go before.
+            the first of them is: then a message comes after another that it must go before.
     """
     for k, schedule in enumerate(program.schedules):
         first, second = order_of_transfers(schedule.pattern.before, schedule.message)
@@ -350,7 +350,7 @@ def program_open(
                 ...
                 program.phase_end()
 
-    `docs/connections.md` says what may wait for what. Of a `.plan` file every rank reads its own
+    `docs/connections.md` defines what may wait for what. Of a `.plan` file every rank reads its own
     part; a schedule or program file is read by rank 0.
 
     Args:

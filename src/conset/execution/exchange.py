@@ -238,7 +238,7 @@ class Exchange(ClosedTogether):
         return self._started_s
 
     def _failed(self, error: RuntimeError) -> ExecutionError:
-        # MPICH tells its stack, a line a call
+        # MPICH prints its stack, a line a call
         return ExecutionError(f"rank {self.comm.rank}: {'; '.join(str(error).splitlines())}")
 
 

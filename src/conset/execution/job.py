@@ -100,7 +100,7 @@ Task = Callable[["MPI.Intracomm", Given, Tell], Result | None]
 
 @dataclass(frozen=True, kw_only=True)
 class JobResult:
-    """What every measurement says of its job; as it stands where none was started.
+    """What every measurement says of its job; the default where none was started.
 
     Attributes:
         cores: cores that the ranks on one machine share.
@@ -109,7 +109,7 @@ class JobResult:
         bytes_checked: received bytes compared, over ranks, whatever is measured and repetitions,
             the dropped one included.
         mismatches: of these.
-        wrong: the first wrong byte of each rank that has one, in words.
+        wrong: the first wrong byte of each rank that has one, as text.
         elapsed_s: the whole job, start-up included [s].
     """
 
@@ -155,7 +155,7 @@ class Teller:
         self._path, self._last = folder / _PROGRESS, 0.0
 
     def __call__(self, share: float, text: str = "") -> None:
-        """Tells; a reader may see half of it, and waits for the next."""
+        """Report progress; a reader may see half of it, and waits for the next."""
         if time.monotonic() - self._last > _EVERY_S:
             self._last = time.monotonic()
             self._path.write_text(json.dumps({"share": share, "text": text}))
@@ -163,7 +163,7 @@ class Teller:
 
 @contextmanager
 def heard(folder: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Within: a work, as far done as the job in `folder` tells.
+    """Within: a work, as far done as the job in `folder` reports.
 
     `say` is given its texts as they change.
     """
@@ -174,12 +174,12 @@ def heard(folder: Path, say: Callable[[str], None] | None = None) -> Iterator[No
             last = ""
             while not ended.wait(_EVERY_S):
                 try:
-                    told = json.loads((folder / _PROGRESS).read_text())
-                except (OSError, ValueError):  # nothing told yet, or half a line
+                    progress = json.loads((folder / _PROGRESS).read_text())
+                except (OSError, ValueError):  # nothing reported yet, or half a line
                     continue
-                own.done = float(told["share"])
-                if say is not None and told["text"] and told["text"] != last:
-                    last = str(told["text"])
+                own.done = float(progress["share"])
+                if say is not None and progress["text"] and progress["text"] != last:
+                    last = str(progress["text"])
                     say(last)
 
         listener = threading.Thread(target=listen, daemon=True)
@@ -239,7 +239,7 @@ def run_job(
         given: to every rank.
         timeout_s: longest time, start-up included [s].
         mpiexec: another launcher, as a shell would split it.
-        say: given the texts in which the job tells how far it is.
+        say: given the texts in which the job reports its progress.
         entry: what `python -m mpi4py` runs on each rank, given the folder of the job; empty: the
             task.
 

@@ -84,7 +84,7 @@ def find_job(environment: Mapping[str, str] = os.environ) -> tuple[int, int] | N
 
 
 def find_launcher(command: str | None = None) -> list[str]:
-    """The words that start a job, without the number of ranks.
+    """The command that starts a job, without the number of ranks.
 
     Args:
         command: another launcher than the wheel's, split as a shell would:
@@ -362,14 +362,14 @@ def remove_files(files: Iterable[HeldFile]) -> None:
 
 def _runs(process: Process) -> bool:
     stat_fields = _stat(process.pid)
-    # one that nobody has waited for yet has ended too
+    # a child without a wait has ended too
     return (
         bool(stat_fields) and stat_fields[0] not in "ZX" and int(stat_fields[19]) == process.started
     )
 
 
 def _stat(pid: int) -> list[str]:
-    """The words of `/proc/PID/stat` from the state on; none where the process has ended."""
+    """The fields of `/proc/PID/stat` from the state on; none where the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, UnicodeDecodeError):

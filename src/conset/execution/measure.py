@@ -9,7 +9,8 @@ next, so that what drifts meets all alike and times can be compared in pairs. Re
 until `Stopping` ends them; a contender that is clearly slower than the best is not repeated
 further, and time goes to those that are close.
 Invariant: what was run last is run again only after a barrier; every received byte of every
-exchange is checked. Who goes on, rank 0 decides from the times over all ranks, and all are told.
+exchange is checked. Who goes on, rank 0 decides from the times over all ranks, and all ranks
+receive it.
 
 What every measurement of a rank has is here too (`MeasuredRank`): buffers, the clock around an
 exchange, the check. Payload: a byte is a function of (source, target, offset from the first byte of
@@ -78,7 +79,7 @@ def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> N
 def describe_wrong(
     received: NDArray[np.uint8], expected: NDArray[np.uint8], ranges: PairRanges
 ) -> tuple[int, str]:
-    """How many bytes are wrong, and the first in words.
+    """How many bytes are wrong, and the first as text.
 
     `byte 17 from rank 5 is 0xab, must be 0x12`.
     """
@@ -232,7 +233,7 @@ class MeasuredRank:
     def time(self, name: str, variant: Variant, repetition: int) -> tuple[float, float]:
         """(start, end) [s] of an exchange on this rank's clock.
 
-        What is done before and after stands outside.
+        What is done before and after is not timed.
         """
         self.spoil(self.received)
         if isinstance(variant, Connected):

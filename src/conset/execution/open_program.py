@@ -90,7 +90,7 @@ class CoreProgram:
         """
         return self._native is not None and self._native.failed
 
-    def told(self, call: Callable[[NativeProgram], Result]) -> Result:
+    def checked(self, call: Callable[[NativeProgram], Result]) -> Result:
         """What the core says.
 
         Raises:
@@ -119,20 +119,20 @@ class CoreProgram:
 
     def spool_wait(self, number: int) -> None:
         """Waits for what is spooled on a connection, and gives its buffers back."""
-        self.told(lambda native: native.spool_wait(number))
+        self.checked(lambda native: native.spool_wait(number))
         self._give_back([number])
 
     def phase_end(self) -> None:
         """Ends the phase; what was spooled in it is given back, if it has ended."""
         try:
-            self.told(lambda native: native.phase_end())
+            self.checked(lambda native: native.phase_end())
         finally:
             if self._native is not None and not self._native.in_phase:
                 self._give_back(self._spools)
 
     def close(self) -> None:
         """Closes the connections."""
-        self.told(lambda native: native.close())
+        self.checked(lambda native: native.close())
         self._native = None
         self._give_back(self._spools)
 
@@ -168,7 +168,7 @@ def _errors_of_core() -> Iterator[None]:
 
 
 def _require_elements(given: Any, *, writable: bool) -> None:
-    """Says what is wrong with a buffer that the core does not take; nothing where it is fine.
+    """Return what is wrong with a buffer that the core does not take; nothing where it is fine.
 
     Raises:
         InputError: no contiguous buffer on this machine of numbers or bytes, or a read-only one to
@@ -269,7 +269,7 @@ class Connection:
             As `send_elements`; ExecutionError: the producer kept the array.
         """
         element, lent = _lending("send_computed", dtype, producer)
-        self._core.told(
+        self._core.checked(
             lambda native: native.send_computed(self._number, count, element.itemsize, lent)
         )
 
@@ -291,7 +291,7 @@ class Connection:
             As `receive_elements`; ExecutionError: the operator kept the array.
         """
         element, lent = _lending("receive_apply", dtype, operator)
-        self._core.told(
+        self._core.checked(
             lambda native: native.receive_apply(self._number, count, element.itemsize, lent)
         )
 
@@ -458,7 +458,7 @@ class OpenProgram(ClosedTogether):
             UsageError: no such block or phase.
         """
         number = self._number_of(block)
-        g = self._core.told(lambda native: native.global_phase(number, phase))
+        g = self._core.checked(lambda native: native.global_phase(number, phase))
         part = self._core.part
         at = slice(*part.offsets[g : g + 2].tolist())
         columns = (part.peer, part.send, part.order, part.bytes, part.bandwidth, part.latency)
@@ -494,7 +494,7 @@ class OpenProgram(ClosedTogether):
             ExecutionError: another phase has not ended, the deadline has passed, or MPI failed.
         """
         number = self._number_of(block)
-        self._core.told(lambda native: native.instantiate(number, phase))
+        self._core.checked(lambda native: native.instantiate(number, phase))
 
     def connection(self, peer: int, direction: Direction) -> Connection:
         """An open connection of the phase.
@@ -507,7 +507,7 @@ class OpenProgram(ClosedTogether):
         if direction not in DIRECTIONS:
             raise unknown_name("direction", str(direction), DIRECTIONS)
         sends = direction == "send"
-        number = self._core.told(lambda native: native.connection(peer, sends))
+        number = self._core.checked(lambda native: native.connection(peer, sends))
         known = self._known.get((peer, sends))
         if known is None:
             known = self._known[peer, sends] = Connection(self._core, number, peer, direction)
@@ -521,7 +521,7 @@ class OpenProgram(ClosedTogether):
         Raises:
             ExecutionError: MPI failed.
         """
-        return self._core.told(lambda native: native.progress())
+        return self._core.checked(lambda native: native.progress())
 
     def phase_end(self) -> None:
         """Ends the phase: all that was sent has left, all that was sent to this rank has been read.
@@ -535,7 +535,7 @@ class OpenProgram(ClosedTogether):
     @property
     def times(self) -> SwitchTimes:
         """Sums of this rank so far."""
-        found = self._core.told(lambda native: native.times)
+        found = self._core.checked(lambda native: native.times)
         return SwitchTimes(
             found.phases,
             found.switches,

@@ -9,7 +9,7 @@ application copies them beside the exchange.
 
 Where messages are put together and forwarded on their way (programs of stages), a rank also has a
 *work area*: `packs` copy into it what a send carries, receives of what travels on, or ends here
-scattered, arrive in it, and `unpacks` copy the latter into the receive buffer. `needs` says what
+scattered, arrive in it, and `unpacks` copy the latter into the receive buffer. `needs` lists what
 must have ended before a send is packed and started. A byte of the work area is written at most once
 in an exchange. The users' buffers are those of the messages that are delivered, as if each were
 sent directly.
@@ -250,8 +250,8 @@ class Plan(ValueObject):
         packs: of the sends; None: none.
         unpacks: of the receives; None: none.
         needs: of the sends; None: none.
-        signals: what receives need; the source of one that has needs is told, by a message of no
-            bytes, when they have ended, and sends then, under every policy. None: none.
+        signals: what receives need; the source of one that has needs is notified, by a message of
+            no bytes, when they have ended, and sends then, under every policy. None: none.
     """
 
     phases: int
@@ -353,7 +353,7 @@ class Plan(ValueObject):
         if self.forwards:
             raise UsageError(
                 "pair_ranges: the plan forwards messages, its operations do not say who has "
-                "what for whom"
+                "what and for which rank"
             )
         return PairRanges.of(self.sends, rank), PairRanges.of(self.receives, rank)
 
@@ -573,7 +573,7 @@ def _core_copies(copies: Copies | None) -> _core.RankCopies | None:
 ELEMENTS = {name: 1 if name == "bytes" else np.dtype(name).itemsize for name in _core.item_types()}
 """Type of an element of an application's array → its size [B]."""
 _DEFAULT_ELEMENTS = {8: "float64", 4: "float32"}
-"""Bytes of a word → what it is where nothing is said."""
+"""Bytes of a word → what it is where it is not specified."""
 _PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
     "sends": Operations,
     "receives": Operations,

@@ -45,7 +45,7 @@ class Ratio:
 
     @property
     def decided(self) -> bool:
-        """Whether the interval leaves out 1: otherwise nobody has won."""
+        """Whether the interval leaves out 1: otherwise no difference is shown."""
         return not self.low <= 1 <= self.high
 
     @property
@@ -136,7 +136,7 @@ class Race:
     def after(
         self, repetition: int, took: Floats, going: NDArray[np.uint8], elapsed_s: float
     ) -> NDArray[np.uint8]:
-        """shape=(contenders), uint8: who goes on after a repetition; nobody at the end.
+        """shape=(contenders), uint8: who goes on after a repetition; none at the end.
 
         The first is dropped.
         """

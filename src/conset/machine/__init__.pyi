@@ -55,7 +55,7 @@ from .times import synchronization_s as synchronization_s
 from .times import transfer_s as transfer_s
 from .times import transfer_times as transfer_times
 from .times import work_of as work_of
-from .words import WORDS as WORDS
+from .words import PARAMETERS as PARAMETERS
 from .words import default_costs as default_costs
 from .words import group_of as group_of
 from .words import listed as listed

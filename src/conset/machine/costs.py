@@ -68,7 +68,7 @@ class Provenance:
 
     @staticmethod
     def of(tag: Any, source: Any = "") -> Provenance:
-        """Checked words of a file or an object.
+        """Checked limits of a file or an object.
 
         Raises:
             UsageError: an unknown tag, or a source that is no text.
@@ -427,7 +427,7 @@ class Limits(ValueObject):
         return self if both == vars(self) else Limits(**both)
 
     def changed(self, text: str) -> Limits:
-        """These limits with the words of `send=1,link=2,channels=none,duplex=exchange` changed.
+        """These limits with the values of `send=1,link=2,channels=none,duplex=exchange` changed.
 
         Raises:
             UsageError: an unknown word or a value that is neither a number above 0 nor `none`.
@@ -455,7 +455,7 @@ class Limits(ValueObject):
         return {f.name: getattr(self, f.name) for f in fields(Limits)}
 
     def to_text(self) -> str:
-        """The words that `changed` takes: `send=1,receive=1,link=none,…`."""
+        """The text that `changed` takes: `send=1,receive=1,link=none,…`."""
         values = self.to_object().items()
         return ",".join(f"{name}={'none' if value is None else value}" for name, value in values)
 

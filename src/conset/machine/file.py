@@ -71,7 +71,13 @@ from conset.machine.network.graph import MAX_PLACE, Edge, Graph, both_ways, rate
 from conset.machine.network.graph_files import read_graph
 from conset.machine.network.routing import MAX_SEED, Routing, Rule, Tie, route_table
 from conset.machine.network.topology import FamilyMember, Topology
-from conset.machine.words import WORDS, changed_costs, default_costs, split_tagged, stated_costs
+from conset.machine.words import (
+    PARAMETERS,
+    changed_costs,
+    default_costs,
+    split_tagged,
+    stated_costs,
+)
 
 Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
 NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]
@@ -82,11 +88,11 @@ CostsTable = Annotated[
         {
             "type": "object",
             "additionalProperties": False,
-            "properties": {word: {"description": entry.unit} for word, entry in WORDS.items()},
+            "properties": {word: {"description": entry.unit} for word, entry in PARAMETERS.items()},
         }
     ),
 ]
-"""`[costs]`: words of `machine.words.WORDS`.
+"""`[costs]`: parameters of `machine.words.PARAMETERS`.
 
 Each plain or `{ value = …, tag = "printed", source = "…" }`.
 """
@@ -95,11 +101,11 @@ Each plain or `{ value = …, tag = "printed", source = "…" }`.
 class NetworkTable(Table):
     """`[network]`: a kind and its size, or a graph.
 
-    In words, from a file, or with its links inline.
+    From a specification, from a file, or with its links inline.
 
     Attributes:
         kind: what kind of regular network; a graph where `graph`, `links` or `family` is given.
-        family: the words that build a graph, such as `fat-tree:k=16,taper=2`.
+        family: the specification that builds a graph, such as `fat-tree:k=16,taper=2`.
         sides: of a mesh, torus or ring.
         dimensions: of a hypercube.
         nodes: of a hypercube (a power of two), ring, crossbar or inline graph.
@@ -115,7 +121,7 @@ class NetworkTable(Table):
         both_ways: whether each of `links` is two links, one each way.
         endpoints: how many nodes, the first ones, may hold ranks; all where absent.
         labels: one name per node.
-        level: one number per node: how far above the endpoints it stands, these 0.
+        level: one number per node: its height above the endpoints, these 0.
         group: one number per node: which pod, group or host it belongs to; -1: none.
         place: one pair per node: where a map has it, x to the right and y upwards.
         routes: paths of node ids; a pair that has none takes the shortest path.
@@ -166,7 +172,7 @@ class MachineTable(Table):
         limits: hard limits.
         methods: costs that differ for some methods, by their names.
         modes: costs that differ by how data gets to and from the network, by the names of transfer
-            modes; words of `methods` go before them.
+            modes; parameters of `methods` go before them.
         mode: the transfer mode in use; none of them where absent.
         notes: remarks for people.
         exact: a machine as programs write it into schedule files: `costs` hold every word and are
@@ -258,13 +264,13 @@ def _check_costs(table: Mapping[str, Any], path: Keys, where: str, text: str) ->
     """Raises InputError for an unknown word, a value that does not parse, or a word twice."""
     for word, value in table.items():
         place = located(where, (*path, word), text)
-        if word not in WORDS:
-            raise InputError(f"{place}: unknown word '{word}': {nearest(word, WORDS)}")
+        if word not in PARAMETERS:
+            raise InputError(f"{place}: unknown word '{word}': {nearest(word, PARAMETERS)}")
         try:
-            WORDS[word].read(split_tagged(value, word)[0], word)
+            PARAMETERS[word].read(split_tagged(value, word)[0], word)
         except (UsageError, InputError) as error:
             raise InputError(f"{place}: {error}") from None
-    for wide, entry in WORDS.items():
+    for wide, entry in PARAMETERS.items():
         both = [narrow for narrow in entry.covers if narrow in table]
         if wide in table and both:
             rule = f"{wide} says both {' and '.join(entry.covers)}"
@@ -317,7 +323,7 @@ def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[st
     change = changed_costs if table.exact else stated_costs
 
     def over(base: Costs, words: Mapping[str, Any]) -> Costs:
-        ordered = [(word, words[word]) for word in WORDS if word in words]
+        ordered = [(word, words[word]) for word in PARAMETERS if word in words]
         return change(base, ordered, Provenance("given", "machine file"))
 
     def with_methods(costs: Costs, methods: Mapping[str, CostsTable]) -> ModeCosts:
@@ -326,11 +332,11 @@ def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[st
     stated = dict(table.costs)
     if graph is not None:
         for word, value in graph.costs.items():
-            if not {word, *WORDS[word].covers} & set(stated):
+            if not {word, *PARAMETERS[word].covers} & set(stated):
                 stated[word] = {"value": value, "tag": "given", "source": graph.where}
     if table.exact:
-        fields = {field for word in stated for field in WORDS[word].fields}
-        for word, entry in WORDS.items():
+        fields = {field for word in stated for field in PARAMETERS[word].fields}
+        for word, entry in PARAMETERS.items():
             if not entry.covers and not fields >= set(entry.fields):
                 raise UsageError(f"exact = true: every word is required, {word} is missing")
     base = over(default_costs(), stated)
@@ -522,7 +528,7 @@ class PresetTable(Table):
     """`[preset]`; see the module.
 
     Attributes:
-        sizes: what stands after the colon, in order.
+        sizes: the numbers after the colon, in order.
         multiple: of which every size is one.
         about_sizes: one line on sizes.
         example: a command.
@@ -574,7 +580,7 @@ class Preset(PresetTable):
 def _read(name: str) -> tuple[dict[str, Any], PresetTable, str]:
     """The machine's own tables, that of the preset, and the text of the file.
 
-    Nobody may change them.
+    They cannot be changed.
     """
     where = f"{name}.toml"
     data, text = parse_toml(

@@ -1,7 +1,7 @@
 """Machine: a network, its routing, its hard limits and its costs, mode by mode.
 
 Modes are named ways to move data between memory and network, each with set-up, rate and overlap of
-its own. A machine file lists them as tables of the words for costs (`[modes.spooling]`) and names
+its own. A machine file lists them as tables of cost parameters (`[modes.spooling]`) and names
 the one in use (`mode = "streaming"`). How much of a computation a mode hides is one rule for
 formulas and simulations.
 
@@ -48,7 +48,7 @@ from conset.machine.network.routing import (
     unused_paths,
 )
 from conset.machine.network.topology import Topology
-from conset.machine.words import WORDS, Word
+from conset.machine.words import PARAMETERS, Word
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Machine(ValueObject):
             )
         if self.routing.rule == "dmodk" and self.topology.level is None:
             raise InputError(
-                "routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does"
+                "routing 'dmodk': requires levels of nodes, as in a tree; minimal works here"
             )
         if self.routing.rule == "planes":
             require_planes(self.topology)
@@ -140,7 +140,7 @@ class Machine(ValueObject):
         rule = self.routing.rule
         if self.routing.knowledge == "hashed":
             return (
-                f"drawn by a hash ({rule}), which nobody knows: order cannot be scheduled on "
+                f"drawn by a hash ({rule}), unknown in advance: order cannot be scheduled on "
                 "links, only at "
                 "ports; loads of links are expectations over the hash"
             )
@@ -157,8 +157,8 @@ class Machine(ValueObject):
 
         None where they can, or are none.
 
-        Where a hash or adaptive switches choose routes, nobody knows what meets on a link: order is
-        kept at ports.
+        Where a hash or adaptive switches choose routes, it is unknown what meets on a link: order
+        is kept at ports.
         """
         named = next(
             (name for name in ("link", "channels") if getattr(limits, name) is not None), None
@@ -311,8 +311,8 @@ def _rows(costs: Costs) -> dict[str, Any]:
     """Every field of the costs once: word → value, tag and source."""
     sources = dict(costs.provenance)
     rows: dict[str, Any] = {}
-    for word, entry in WORDS.items():
-        wide = next((name for name, other in WORDS.items() if word in other.covers), "")
+    for word, entry in PARAMETERS.items():
+        wide = next((name for name, other in PARAMETERS.items() if word in other.covers), "")
         if wide in rows or (entry.covers and not _holds_for_both(costs, word, entry)):
             continue
         value = getattr(costs, entry.fields[0])

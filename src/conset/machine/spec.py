@@ -48,7 +48,7 @@ from conset.machine.network.family import read_whole
 from conset.machine.network.graph_files import GRAPH_READERS
 from conset.machine.network.routing import MAX_SEED
 from conset.machine.network.topology import FamilyMember, Topology
-from conset.machine.words import GIVEN, WORDS, default_costs, stated_costs
+from conset.machine.words import GIVEN, PARAMETERS, default_costs, stated_costs
 
 ROUTING_OPTIONS = ("routing", "hash", "tie")
 """Options of a spec that are neither parameters of its network nor costs."""
@@ -71,7 +71,7 @@ def machine_of_topology(topology: Topology) -> Machine:
 
 
 def merge_settings(mode: str | None, text: str | None) -> str | None:
-    """The words of `--mode` and of `--set` as one text; None where neither is given."""
+    """The values of `--mode` and of `--set` as one text; None where neither is given."""
     given = ([] if mode is None else [f"mode={mode}"]) + ([] if text is None else [text])
     return ",".join(given) if given else None
 
@@ -83,9 +83,9 @@ def with_settings(target: Machine, text: str) -> Machine: ...
 def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     """`target` with the costs named in `text` changed: `"synchronization=0,overhead=2us"`.
 
-    The words are those of machine files (`machine.words.WORDS`); what is changed is tagged `given`.
-    A machine keeps its name: a setting is a question, not another machine; a schedule file carries
-    the costs as set. Of a machine `mode` changes the transfer mode, before all other words.
+    The parameters are those of machine files (`machine.words`); what is changed is tagged
+    `given`. A machine keeps its name: a setting is a question, not another machine; a schedule file
+    carries the costs as set. Of a machine `mode` changes the transfer mode, before all other words.
 
     Raises:
         UsageError: an unknown word (with the nearest known one), or a value that does not parse or
@@ -174,18 +174,18 @@ def machine_from_spec(text: str) -> Machine:
             assert base.topology.family is not None  # a preset's network is of a family
             family = find_family(base.topology.family.name)
             words = [parameter.name for parameter in family.common]
-            own, others = _parted(name, options, words, ("mode", *ROUTING_OPTIONS, *WORDS))
+            own, others = _parted(name, options, words, ("mode", *ROUTING_OPTIONS, *PARAMETERS))
             member = family.member({**base.topology.family.values, **family.read(own)})
             written = [base.name, *(f"{word}={value}" for word, value in options)]
         else:
             family = find_family(name)
-            own, others = _parted(name, options, family.words, (*ROUTING_OPTIONS, *WORDS))
+            own, others = _parted(name, options, family.words, (*ROUTING_OPTIONS, *PARAMETERS))
             member = member_of(family, text, size, own)
             topology = build_family(member)
             base = Machine(str(member), topology, build_routing(topology), default_costs())
             written = [base.name, *(f"{word}={value}" for word, value in others)]
         network = {word: value for word, value in others if word in ROUTING_OPTIONS}
-        costs = [option for option in others if option[0] in WORDS]
+        costs = [option for option in others if option[0] in PARAMETERS]
         machine = _with_costs(_with_network(base, member, network), costs)
         machine = machine.with_costs(lambda each: with_own_ports(each, machine.topology))
     except InputError as error:

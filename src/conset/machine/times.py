@@ -126,7 +126,7 @@ def link_work(topology: Topology, costs: Costs, width: Ints32) -> Floats:
 def synchronization_s(machine: Machine, costs: Costs) -> float:
     """The time of one barrier [s], over every node that may hold ranks.
 
-    The machine stands for the partition in use.
+    The machine represents the partition in use.
     """
     return costs.synchronization.at(machine.topology.endpoints)
 
@@ -329,7 +329,7 @@ def transfer_s(
 
     What each takes alone with its ports and one unit of width of every link.
 
-    That is how long it stands in a timetable; 0 inside a node.
+    That is its duration in a timetable; 0 inside a node.
 
     Args:
         machine: whose network.

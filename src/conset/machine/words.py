@@ -1,4 +1,4 @@
-"""The words for costs: one table that machine files, options of a spec and `--set` all read.
+"""The cost parameters: one table that machine files, options of a spec and `--set` all read.
 
 A word says which fields of `Costs` it sets, how its value is read, and how it is written for
 people. The order of the table is the order in which machines are listed, group by group.
@@ -403,9 +403,11 @@ GROUPS: dict[str, dict[str, Word]] = {
         "size_range": Word(("size_range_B",), read_size_range, write_range, "B"),
     },
 }
-"""The words for costs, by what they are about."""
+"""The cost parameters, by what they are about."""
 
-WORDS: dict[str, Word] = {word: entry for group in GROUPS.values() for word, entry in group.items()}
+PARAMETERS: dict[str, Word] = {
+    word: entry for group in GROUPS.values() for word, entry in group.items()
+}
 """Every word for a cost."""
 
 DEFAULTS: dict[str, Any] = {
@@ -479,17 +481,21 @@ def changed_costs(
     fields: dict[str, Any] = {}
     sources = dict(costs.provenance)
     for word, raw in changes:
-        if word not in WORDS:
-            raise unknown_name("cost", word, WORDS)
+        if word not in PARAMETERS:
+            raise unknown_name("cost", word, PARAMETERS)
         bare, own = split_tagged(raw, word)
-        fields.update(dict.fromkeys(WORDS[word].fields, WORDS[word].read(bare, word)))
+        fields.update(dict.fromkeys(PARAMETERS[word].fields, PARAMETERS[word].read(bare, word)))
         whole = next(
-            (name for name, entry in WORDS.items() if word in entry.covers and name in sources),
+            (
+                name
+                for name, entry in PARAMETERS.items()
+                if word in entry.covers and name in sources
+            ),
             None,
         )
         if whole is not None:
-            sources.update(dict.fromkeys(WORDS[whole].covers, sources.pop(whole)))
-        for name in WORDS[word].covers:
+            sources.update(dict.fromkeys(PARAMETERS[whole].covers, sources.pop(whole)))
+        for name in PARAMETERS[word].covers:
             sources.pop(name, None)
         sources[word] = own or provenance
         if own is UNSOURCED:
@@ -503,10 +509,10 @@ def changed_costs(
 def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
     """As `changed_costs`, for what people state.
 
-    Without any port an `inject` or `eject` that nobody stated is 0.
+    Without any port an `inject` or `eject` that is not specified is 0.
 
-    Nobody stated what is tagged `default`. Only parsers of specs, settings and files call this: a
-    model takes costs as they are.
+    What is not specified is tagged `default`. Only parsers of specs, settings and files call this:
+    a model takes costs as they are.
     """
     changed = changed_costs(costs, changes, provenance)
     if changed.port_out_Bps < inf or changed.port_in_Bps < inf:
@@ -536,7 +542,7 @@ def listed(costs: Costs) -> list[tuple[str, str, str, Provenance]]:
     """
     return [
         (word, entry.write(getattr(costs, entry.fields[0])), entry.unit, costs.provenance[word])
-        for word, entry in WORDS.items()
+        for word, entry in PARAMETERS.items()
         if word in costs.provenance
     ]
 
@@ -546,7 +552,7 @@ def plain(costs: Costs, word: str) -> Any:
 
     Infinite is null, steps and barriers are objects.
     """
-    value = getattr(costs, WORDS[word].fields[0])
+    value = getattr(costs, PARAMETERS[word].fields[0])
     if isinstance(value, Steps):
         both = value + value if word == "overhead" else value
         return [

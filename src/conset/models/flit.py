@@ -5,13 +5,14 @@ latencies of the machine (`inject`, `eject`, `per_transfer`, `hop`) and its port
 routers do: a message takes 5 + 4 hops + flits cycles between its overheads. Overheads, barriers,
 set-ups and signals take the machine's times, rounded up to cycles; so is `hop` for each link of a
 signal, which crosses no router. Receives are always there. The routers are BookSim2's of its usual
-parameters, to the cycle; how they work is said in `cpp/include/conset/simulation/flit/flit.hpp`.
+parameters, to the cycle; how they work is described in
+`cpp/include/conset/simulation/flit/flit.hpp`.
 
 Ranks that share a node share its way into the network: one worm after the other.
 
 Ports of the flit model's routers.
 
-Their numbers, on which cycles their links lie, and their lanes in words.
+Their numbers, on which cycles their links lie, and their lanes as text.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from conset.models.workload import Workload
 from conset.schedule import parse_sync
 
 LANES = 4
-"""Virtual channels of a port unless more is said."""
+"""Virtual channels of a port unless specified."""
 BUFFER = 8
 """Flits that the buffer of a lane holds."""
 MAX_CYCLES = 2**61
@@ -458,7 +459,7 @@ def _box_ports(topology: Topology, wraps: bool) -> Ports:
 
 
 def lane_waits(topology: Topology, ports: Ports, lanes: int, stuck_lane: Ints32) -> list[str]:
-    """What each message of a circle waits for, in words.
+    """What each message of a circle waits for, as text.
 
     `stuck_lane` as the core counts lanes, -1 for a delivery.
     """

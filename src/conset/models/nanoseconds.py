@@ -2,7 +2,7 @@
 
 Into it go rounded times, out of it comes a `Timeline` in seconds.
 
-What the models of fluids hand to the core alike stands here too (`play_fluid`): messages, how they
+What the models of fluids hand to the core alike is here too (`play_fluid`): messages, how they
 are executed, rates; and what a deadlock says: the cycle of messages that wait for each other.
 """
 
@@ -162,7 +162,7 @@ def delays(costs: Costs, workload: Workload) -> Floats:
 
 
 def core_stops(settings: Settings) -> dict[str, Any]:
-    """When a run ends before all is delivered, and what it keeps, in the words of the core."""
+    """When a run ends before all is delivered, and what it keeps, with the message of the core."""
     return {
         "until": settings.until_s * NS,
         "work": -1 if settings.max_work is None else settings.max_work,
@@ -297,7 +297,7 @@ def require_no_cycle(
 ) -> None:
     """Raises NoScheduleError where messages wait for each other.
 
-    `waits` says what those at places wait for.
+    `waits` lists what those at places wait for.
     """
     cycle = result.cycle
     if cycle.size:

@@ -87,7 +87,7 @@ class MessageTimes:
 
     @property
     def alone(self) -> Floats:
-        """From its slot to delivery, with nobody else there."""
+        """From its slot to delivery, with no other message."""
         return self.asking + self.send + self.latency + self.receive + self.flow
 
     @property

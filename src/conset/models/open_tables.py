@@ -8,7 +8,7 @@ time meets.
 
 Waits inside an open context.
 
-Which transfers wait for each other where nothing moves any more, in words.
+Which transfers wait for each other where nothing moves any more, as text.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _wait_of(t: int, result: _core.OpenTimes, waiting: Waiting) -> tuple[int, st
         if undelivered[deps].any():
             return int(deps[undelivered[deps]][0]), "waits for the delivery of"
         if first != t:
-            return first, "stands in its list behind"
+            return first, "comes in its list after"
         return int(
             np.flatnonzero(mine & (result.slot >= 0) & (result.left < 0))[0]
         ), "waits for a send of its rank beside"

@@ -4,7 +4,7 @@ A buffer that is full holds up what is before it.
 
 Problem. On a network with back-pressure (lossless Ethernet, InfiniBand, most interconnects)
 messages share links as packets do, so `wormhole`, where a message has its path alone, makes those
-that meet wait too long; but the first packet of a queue holds back what stands behind it, which
+that meet wait too long; but the first packet of a queue holds back what comes after it, which
 `flow` does not see. What does posting everything take there?
 
 Idea. A message's life is that of docs/cost-model.md. Its bytes flow as packets of `packet` bytes,
@@ -15,7 +15,7 @@ with credits). The rules to the last detail stand in
 `cpp/include/conset/simulation/packet/packet.hpp`.
 
 A message alone takes what it takes in `flow`: packets follow each other without a gap, and their
-heads do not wait for their tails. On rings and in graphs in words a buffer for each number of
+heads do not wait for their tails. On rings and in graphs of a family a buffer for each number of
 datelines crossed keeps from deadlock, as in `wormhole`; on another graph cycles of routes may
 deadlock, and this is reported with its cycle.
 

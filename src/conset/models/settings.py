@@ -1,10 +1,10 @@
 """Settings: how a workload is executed, in the same words for every model.
 
-Where nothing is said, `--in-flight` and `--receives` are the machine's own numbers: the texts'
-machines have one each (`conset machines`), bare networks and machine files without the words none,
-which is `all`. What a machine does with a message that finds no receive (`eager`, `buffers`,
-`copy`), what its processors do (`processors`, `preempts`, `receive`) and how data gets to the
-network (`mode`) are words of the machine, changed by `--set` and `--mode`:
+Where they are not specified, `--in-flight` and `--receives` are the machine's own numbers: the
+texts' machines have one each (`conset machines`), bare networks and machine files without these
+parameters none, which is `all`. What a machine does with a message that finds no receive (`eager`,
+`buffers`, `copy`), what its processors do (`processors`, `preempts`, `receive`) and how data gets
+to the network (`mode`) are parameters of the machine, changed by `--set` and `--mode`:
 
     option                            predict flow wormhole, circuit flit connections
     overheads, set-up, signal         yes yes yes yes, in cycles yes, no signal
@@ -109,8 +109,8 @@ class Settings:
         """Settings as on the command line; what is None comes from the machine.
 
         Args:
-            costs: whose `in_flight` and `receives` hold where nothing is said; a bare network's are
-                all.
+            costs: whose `in_flight` and `receives` hold where it is not specified; a bare network's
+                are all.
             sync: as in `Settings`.
             in_flight: a number or `all`.
             receives: a number or `all`.

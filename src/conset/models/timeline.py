@@ -35,7 +35,7 @@ _SECONDS = (
     "left_s",
 )
 _OPTIONAL = ("held_by", "sent_s", "first_byte_s", "left_s")
-"""Of a message; (0) where nobody says."""
+"""Of a message; (0) where it is not recorded."""
 _LIKE = {
     "end_s": ("start_s", *_OPTIONAL),
     "link_bytes": ("link_busy_s",),
@@ -104,9 +104,9 @@ class Timeline(ValueObject):
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
         sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0)
-            where nobody says.
+            where it is not recorded.
         first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its
-            delivery where none did; (0) where only `rates` say, or nobody.
+            delivery where none did; (0) where only `rates` say, or nothing.
         left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free;
             (0) likewise.
         figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation
@@ -227,7 +227,7 @@ def mean_latency(workload: Workload, end_s: Floats, which: Bools | None = None) 
 
 
 def resource_name(topology: Topology, resource: int) -> str:
-    """A resource of `Timeline.held_by` in words: `link 3 → 4`, `port out of node 5`."""
+    """A resource of `Timeline.held_by` as text: `link 3 → 4`, `port out of node 5`."""
     port = resource - topology.link_slots
     if port < 0:
         return topology.link_name(resource)

@@ -120,7 +120,7 @@ def write_timeline(
         path: `.json` or `.npz`.
         manifest: how it was made.
         machine: on what; makes the file complete.
-        changed: words of `--set` that `machine` was given; it has them already.
+        changed: settings of `--set` that `machine` was given; it has them already.
         settings: how.
 
     Raises:

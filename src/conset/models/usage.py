@@ -133,7 +133,7 @@ def flowing_from(
 ) -> Floats:
     """shape=(messages) [s]: when the first byte of each message flowed, at least.
 
-    (0) where nobody knows.
+    (0) where it is unknown.
 
     Where a timeline does not say it, `flow` lets bytes flow after overhead and latency.
     """
@@ -151,7 +151,7 @@ def flowing_from(
 def flowing_until(timeline: Timeline) -> Floats:
     """shape=(messages) [s]: when the last byte of each message had left.
 
-    Its delivery where nobody says.
+    Its delivery where it is not recorded.
     """
     if timeline.left_s.size:
         return timeline.left_s

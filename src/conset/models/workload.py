@@ -68,7 +68,7 @@ class Workload(ValueObject):
         links: int32: the links of message m in order are
             `links[link_offsets[m] : link_offsets[m + 1]]`.
         channels: int32: one at every node that a message visits, message after message, so one more
-            than its links; -1 inside a node; (0) where nobody says.
+            than its links; -1 inside a node; (0) where it is not recorded.
         packed: shape=(messages), bool: put together from several pieces at the sender and taken
             apart at the receiver; (0): no message is.
         nodes: nodes of the network that messages may name.

@@ -13,7 +13,7 @@ together. The rules to the last detail stand in
 `cpp/include/conset/simulation/{release/release,wormhole/wormhole}.hpp`.
 
 On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which
-keeps rings from deadlock. In graphs in words a route goes on in the next pool over each link
+keeps rings from deadlock. In graphs of a family a route goes on in the next pool over each link
 between nodes of one level, but not inside a group in which all are joined: trees need one pool,
 minimal routes of a dragonfly one for each global link and one more, those of others one for each
 hop (Günther 1981, doi:10.1109/TCOM.1981.1095021). Other graphs have one pool: cycles of routes may
@@ -165,7 +165,7 @@ _NO_DATELINES = np.zeros(0, np.uint8)
 def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     """shape=(link_slots), uint8: 1 where a route goes on in the next pool; (0) where it never does.
 
-    So it does where a link closes a ring; in a graph in words over the links of `_turns`.
+    So it does where a link closes a ring; in a graph of a family over the links of `_turns`.
     """
     if topology.kind == "graph":
         return _turns(topology)

@@ -27,7 +27,7 @@ DOTS: Any = {"marker": "o", "linestyle": "none", "ms": 4}
 
 
 def calibration_section(found: Calibration) -> Section:
-    """Return the words with intervals, the exchanges that none was fitted to, and notes."""
+    """Return the parameters with intervals, the exchanges that none was fitted to, and notes."""
     held_back = Part(table=held_back_table(found), text="\n".join(calibration_lines(found)))
     return Section("", parts=[Part(table=words_table(found)), held_back])
 
@@ -57,7 +57,7 @@ def held_back_table(found: Calibration) -> Table:
 
 
 def calibration_lines(found: Calibration) -> list[str]:
-    """Return how it was measured, how well the words fit, what is contradicted or unknown."""
+    """Return how it was measured, how well the parameters fit, what is contradicted or unknown."""
     data = found.data
     repeat = min(len(times) for times in data.times_s.values())
     probes, ranks = count_of(len(found.probes), "probe"), count_of(data.ranks, "rank")

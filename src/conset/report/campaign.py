@@ -37,7 +37,7 @@ from conset.studies import (
 WORTH = 1.25
 """Gains from here on are counted."""
 LEGEND = (
-    "Right: within 5 % of the best measured, or not told from it by the measurement, and not above "
+    "Right: within 5 % of the best measured, or not distinct from it, and not above "
     "1.05 × posting everything. Ratios are medians of times paired by repetition, with 95 % "
     "bootstrap intervals; below 1 is faster.",
     "Order pays where something is faster than posting everything by more than 5 % and beyond its "
@@ -458,7 +458,7 @@ def _case_part(result: CaseResult) -> Part:
         Fact("pattern", f"{result.case.spec}, {sent}"),
         Fact("why the choice", str(result.choice.facts.get("why") or "")),
         Fact("not right", why_wrong(result)),
-        Fact("not told apart", ", ".join(contender_name(each) for each in result.ties)),
+        Fact("not distinguished", ", ".join(contender_name(each) for each in result.ties)),
     ]
     if own := result.conditions:
         load = f"load {own['load_before']} before, {own['load_after']} after"

@@ -150,7 +150,7 @@ def _time(time_s: float | None) -> str:
 
 
 def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
-    """Return notes: what decides the order of rows, what stands in, which rows have no time."""
+    """Return notes: the order of rows, what is used instead of a model, rows without a time."""
     by = deciding(rows)
     word = f"simulated by {by}"
     if by == FORMULA:
@@ -281,7 +281,7 @@ def least_of(rows: Sequence[Row], column: str) -> frozenset[int]:
 
 
 def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:
-    """Return the times with their errors; the least of each column stands out."""
+    """Return the times with their errors; the least of each column is bold."""
     times = columns_of(rows, models)
     ways = [describe_way(row) for row in rows]
     head = ["method", *(["way"] if any(ways) else []), "sync"]

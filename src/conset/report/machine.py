@@ -100,8 +100,8 @@ def draw_topology(topology: Topology) -> list[str]:
             lines.append(_wrapped(f"  bit {bit}  ", [f"{node}─{node | 1 << bit}" for node in low]))
         return lines or ["  0"]
     if planes is not None:
-        stands = "every node stands for an endpoint and its router in each plane"
-        return [*draw_topology(planes.base), f"  {count_of(planes.count, 'plane')} of it; {stands}"]
+        remark = "every node represents an endpoint and its router in each plane"
+        return [*draw_topology(planes.base), f"  {count_of(planes.count, 'plane')} of it; {remark}"]
     if topology.kind == "graph":
         small = topology.family is None and topology.nodes <= ROWS
         return _adjacency(topology) if topology.level is None or small else _by_levels(topology)

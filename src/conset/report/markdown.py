@@ -28,7 +28,7 @@ def table_markdown(
 
 
 def table_lines(table: Table) -> list[str]:
-    """Return a table of text as lines of Markdown; what stands out is bold."""
+    """Return a table of text as lines of Markdown; emphasis is bold."""
     strong = {*table.strong, *((row, table.key) for row in table.best)}
     rows = [
         [

@@ -487,7 +487,7 @@ def _link_title(plan: Plan, link: int, link_Bps: float) -> str:  # noqa: N803
 
 
 def _rates(plan: Plan, link_Bps: float) -> tuple[str, Floats]:  # noqa: N803
-    """Return (what tells links apart, how much of it each has); infinite: no limit.
+    """Return (what distinguishes links, how much of it each has); infinite: no limit.
 
     `links` of parts, `rate` of whole links, all their width, or `wires` without a rate.
     """

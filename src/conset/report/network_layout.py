@@ -8,7 +8,7 @@ majorization: Gansner, Koren, North 2004, doi 10.1007/978-3-540-31843-9_25).
 Graphs of families are drawn by a plan of what their topology contains (`family`, `level`,
 `group`): trees stand in levels with pods as bands, dragonflies by groups on a circle, rails as
 hosts × rails with tracks, slim flies as two blocks of columns, HyperX and express meshes on their
-coordinates, planes side by side; what has places stands on its map.
+coordinates, planes side by side; what has places is drawn on its map.
 
 A drawing of thousands of nodes shows none of them. Above `ENDPOINTS` endpoints only switches are
 drawn, with how many endpoints hang on each; above `SWITCHES` of these a part of the network (a
@@ -240,7 +240,7 @@ class Band:
         high: upper right corner.
         name: written below, or above where `above`.
         round: whether a disc.
-        above: whether the name stands above.
+        above: whether the name is above.
     """
 
     low: tuple[float, float]
@@ -272,7 +272,7 @@ class Plan:
         lines: shape=(links, points, 2): the middle of each link from its source to its target.
         drawn: shape=(links): which links are drawn; both ends must be.
         far: shape=(links): links between parts, which stand out: a dragonfly's global ones.
-        count: shape=(links): links that a line stands for.
+        count: shape=(links): links that a line represents.
         bands: behind the nodes.
         notes: beside the rows.
         caption: what the picture leaves out or joins; empty where it shows every node.
@@ -459,7 +459,7 @@ def _parts_word(topology: Topology) -> str:
 
 
 def _tree_plan(topology: Topology, hide: bool) -> Plan:
-    """Levels above each other; what belongs to one pod stands together."""
+    """Levels above each other; what belongs to one pod is drawn together."""
     level, source, target = topology.level, topology.link_source, topology.link_target
     assert level is not None  # `is_tree` found it
     group = (
@@ -801,8 +801,8 @@ def _plan_of_parts(topology: Topology) -> Plan:
     )
     switch = np.flatnonzero(np.arange(topology.nodes) >= topology.endpoints)
     tree = is_tree(topology)
-    stands = level if tree else np.minimum(level, 1)
-    key = (stands * (topology.nodes + 2) + topology.group.astype(np.int64) + 1)[switch]
+    height = level if tree else np.minimum(level, 1)
+    key = (height * (topology.nodes + 2) + topology.group.astype(np.int64) + 1)[switch]
     keys, inverse = np.unique(key, return_inverse=True)
     part = np.full(topology.nodes, -1, np.int64)
     part[switch] = inverse

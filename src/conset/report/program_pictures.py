@@ -554,7 +554,7 @@ def _draw_counts(axes: style.Axes, paths: Paths) -> None:
     axes.set_title("sends of a rank, at most", size=9.5)
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
-    labels = {FROM: "whose messages\nare in the bundle", TO: "for whom"}
+    labels = {FROM: "whose messages\nare in the bundle", TO: "for which rank"}
     axes.legend(
         handles=[Patch(color=colour, label=label) for colour, label in labels.items()],
         fontsize=8.2,

@@ -822,7 +822,7 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> styl
     for axes in strips:
         _phase_axis(axes, schedule.phases, last=axes is strips[-1])
     strips[0].set_ylim(0, float(transfers.max(initial=1)) * 1.12)
-    if least and least <= schedule.phases:  # what stands right of the line is the gap
+    if least and least <= schedule.phases:  # what is right of the line is the gap
         strips[0].axvline(least - 0.5, color=style.BOUND, linewidth=1.3)
         strips[0].set_title(f"bound {count_of(least, 'phase')}", **MARK)
     figure.align_ylabels(strips)
@@ -892,7 +892,7 @@ def _draw_largest(axes: style.Axes, schedule: Schedule) -> None:
 
 
 def _strip(axes: style.Axes, value: Array) -> None:
-    """Draw one value per phase: bars while they can be told apart, else a filled outline."""
+    """Draw one value per phase: bars while they can be distinguished, else a filled outline."""
     if value.size <= BARS:
         width = 0.82 if value.size > 3 else 0.4
         axes.bar(np.arange(value.size), value, width=width, color=style.ACCENT)

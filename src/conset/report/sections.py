@@ -24,7 +24,7 @@ class Fact(NamedTuple):
         label: what it is about; may be empty.
         value: what holds.
         origin: where a number comes from; may be empty.
-        strong: the beginning of the value, which stands out; may be empty.
+        strong: the beginning of the value, which is emphasized; may be empty.
     """
 
     label: str
@@ -46,7 +46,7 @@ class Table:
         head_links: likewise of heads; "": none.
         more: a note below it.
         best: rows that stand out.
-        key: the column that stands out in these rows where a whole row cannot; -1: none.
+        key: the column that is emphasized in these rows where a whole row cannot; -1: none.
         strong: cells (row, column) that stand out.
         dim: rows that are quiet.
     """

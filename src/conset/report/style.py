@@ -36,7 +36,7 @@ ACCENT = "#31688e"
 BOUND = "#c2410c"
 """Bounds and limits: the one colour that is not in the colour map."""
 PALE = "#9aa3af"
-"""What stands behind what a picture is about: links of a network, other schedules."""
+"""What is behind the subject of a picture: links of a network, other schedules."""
 WORK = "#8f99a8"
 """A processor at work, a connection that drains.
 
@@ -325,7 +325,7 @@ def legend_above(
 
 
 def colour_bar(axes: Axes, image: Any, label: str, **how: Any) -> Any:
-    """Add a bar without a frame that says what the colours of an image are; return it."""
+    """Add a bar without a frame that explains the colours of an image; return it."""
     figure: Any = axes.get_figure()
     bar = figure.colorbar(image, ax=axes, **how)
     bar.outline.set_visible(False)
@@ -379,7 +379,7 @@ def _drawn(draw: Callable[[], Figure], form: str) -> bytes:
 
 
 def title_of(figure: Figure) -> str:
-    """What a picture is, in words: its headline, or the titles of its panels."""
+    """What a picture is, as text: its headline, or the titles of its panels."""
     panels = (axes.get_title(loc="left") or axes.get_title() for axes in figure.axes)
     return getattr(figure, "conset_title", "") or "; ".join(filter(None, panels)) or "picture"
 

@@ -78,7 +78,7 @@ def curves_section(curves: Sequence[Curve], pattern: str, machine: str) -> Secti
 
 
 def curve_table(curve: Curve) -> Table:
-    """Return a row for each point; the best stands out, points a node has no room for are quiet."""
+    """Return a row for each point; the best is bold, points a node has no room for are quiet."""
     by_formula = curve.by == "formula"
     rows = []
     for point in curve.points:
@@ -221,7 +221,7 @@ def _draw_curve(axes: style.Axes, curve: Curve) -> None:
 
 
 def tradeoff_section(rows: Sequence[StageRow], pattern: str, machine: str) -> Section:
-    """Return times and volumes of programs; the least time of each size stands out."""
+    """Return times and volumes of programs; the least time of each size is bold."""
     title, notes = f"{pattern} on {machine}: messages combined in stages", tradeoff_lines(rows)
     draw = partial(draw_tradeoff, rows, title=title, subtitle=notes[0])
     best, cells = _best(rows), []
@@ -419,8 +419,8 @@ def regions_section(regions: Regions, generator: str, machine: str) -> Section:
     title, winner = f"Best method for {of} {machine}", describe_winner(regions)
     where = "in each cell" if winner else "below each name"
     least = f"least time {_by(regions.rank_by)}{_in_brackets(regions.stands_in)}"
-    told = f"{winner}; " if winner else ""
-    subtitle = f"{told}{least}; {where}: how much longer the next takes"
+    lead = f"{winner}; " if winner else ""
+    subtitle = f"{lead}{least}; {where}: how much longer the next takes"
     draw = partial(picture_regions, regions, title=title, subtitle=subtitle)
     names, width = names_of(regions), len(regions.sizes)
     cells = [
@@ -688,7 +688,7 @@ READING = (
 )
 BASELINES = (
     "naive: everything is posted, counted without its rows: they serve to check what it knows; "
-    "learned: the same with sources that the rows have told; detect: send, detect, receive, "
+    "learned: the same with sources that the rows have given; detect: send, detect, receive, "
     "nothing posted and nothing known before"
 )
 COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
@@ -754,7 +754,7 @@ def run_time_lines(costs: RunTimeCosts) -> list[str]:
     lines = [*READING, *([] if costs.detecting is None else [BASELINES])]
     if costs.is_measured and len(costs.posting.execution_s) < MIN_REPEATS:
         lines.append(f"fewer than {MIN_REPEATS} repetitions: no gain is decided")
-    first = "none pays: posting everything is as fast, or nobody has won"
+    first = "none pays: posting everything is as fast, or no difference is shown"
     if paying:
         uses, row = min(paying, key=lambda pair: pair[0])
         way = f", computed by {COMPUTED[row.compute]}" if row.compute else ""

@@ -428,7 +428,7 @@ def picture_timeline(view: TimelineView) -> style.Figure:
 
 
 def draw_ranks(axes: style.Axes, view: TimelineView, factor: float) -> None:
-    """Draw bars where they can be told apart, else an image."""
+    """Draw bars where they can be distinguished, else an image."""
     few = view.ranks <= MAX_RANKS and view.timeline.messages <= MAX_BARS
     start, end = view.timeline.start_s, view.timeline.end_s
     tracks = tracks_of(view.work.sending_rank, start, end) if few else None

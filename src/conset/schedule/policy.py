@@ -87,7 +87,7 @@ ORDERS = ("ascending", "rotated", "random", "longest-first")
 PAIRWISE = "pairwise"
 BY_DIMENSION = "dimension"
 POSTINGS = ("schedule", *ORDERS, PAIRWISE, BY_DIMENSION)
-"""The words of `order_messages`; `schedule`: the list stands as its method made it."""
+"""The values of `order_messages`; `schedule`: the list is as its method made it."""
 MAX_IN_FLIGHT = 999_999_999
 """What `--in-flight` takes at most."""
 
@@ -128,7 +128,7 @@ def depths(before: NDArray[np.integer] | None, messages: int) -> Ints32:
 
     -1 behind or in a cycle.
 
-    Sorted by depth, every message stands behind those before it.
+    Sorted by depth, every message comes after those before it.
 
     Args:
         before: shape=(pairs, 2), messages (or transfers), or None.

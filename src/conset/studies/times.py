@@ -4,7 +4,7 @@ Predicted by formula, or simulated by a model within a counted amount of work.
 
 A machine names the model that each method follows on it (`Costs.model`). By it a schedule is
 simulated as `conset simulate` does, up to a counted size: `MAX_MESSAGES` of
-`conset.compilation.ranking`, and as much counted work as is allowed. Beyond it the formula stands
+`conset.compilation.ranking`, and as much counted work as is allowed. Beyond it the formula is
 in, which does not model blocking between messages; the result says so.
 
 A model that does not apply, or would have more to do than `LARGEST` allows, is left out with its
@@ -149,14 +149,17 @@ def check_by(by: str | None) -> None:
 
 
 def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -> tuple[str, str]:
-    """Return (what gives the times of patterns of so many messages, why the formula stands in
+    """Return (what gives the times of patterns of so many messages, why the formula is in
     for it or "").
     """  # noqa: D205
     model = ranking_of(machine, by)
     most = MAX_MESSAGES.get(model, messages) * effort
     if messages <= most:
         return model, ""
-    return FORMULA, f"the formula stands in for {model} above {most:,} messages, given {messages:,}"
+    return (
+        FORMULA,
+        f"the formula is used instead of {model} above {most:,} messages, given {messages:,}",
+    )
 
 
 def time_schedule(
@@ -173,7 +176,8 @@ def time_schedule(
         sync: policy; None: its own.
         machine: another machine.
         by: `formula` or a model, which then simulates whatever that takes; None: the machine's
-            model, for which the formula stands in where the schedule is too large or cannot run.
+            model, instead of which the formula is used where the schedule is too large or cannot
+            run.
 
     Raises:
         UsageError: an unknown policy or model.
@@ -198,11 +202,11 @@ def time_schedule(
         except (InputError, NoScheduleError) as reason:
             if by is not None:
                 raise
-            stands_in = f"the formula stands in for {model}, by which it cannot run: {reason}"
+            stands_in = f"the formula is used instead of {model}, by which it cannot run: {reason}"
     if timeline is not None and not isfinite(timeline.time_s):
         timeline = None
         stands_in = (
-            f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by "
+            f"the formula is used instead of {model}, which takes more than {WORK:,} steps (--by "
             f"{model}: all of them)"
         )
     if timeline is None:

@@ -146,7 +146,7 @@ def _check_program(document: ProgramDocument) -> Verification:
         found += [Violation(v.phase, v.transfer, v.rule, f"schedule {k}: {v.text}") for v in own]
     structure = [*_check_stages(document), *_check_contexts(document)]
     if found or structure:
-        # loads of what is not sound cannot be told, and would only repeat what is wrong
+        # loads of what is not sound is unknown, and would only repeat what is wrong
         return Verification.of([*found, *structure], {})
     found += _check_sharing(document, machine)
     forwarding = check_forwarding(document)

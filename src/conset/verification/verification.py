@@ -58,7 +58,7 @@ RULES: dict[str, str] = {
     ),
     "figures": "the stated figures are the true ones",
 }
-"""Every rule of the verifier, in words; a violation names one of them."""
+"""Every rule of the verifier, as text; a violation names one of them."""
 
 
 @dataclass(frozen=True, eq=False)

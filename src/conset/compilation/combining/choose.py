@@ -3,7 +3,7 @@
 Problem: forwarding saves the start-up of messages and pays in bytes, copies and stages; which wins
 depends on pattern, sizes and machine.
 Idea: the cost model (`evaluate`) orders all candidates; the best few of them, and sending
-everything directly, are compiled, and the machine's model says what each takes as a whole, copying
+everything directly, are compiled, and the machine's model predicts each as a whole, copying
 included (`compile_along`). Combining is chosen where it gains more than `WORTH`: it needs memory
 and processors that a direct exchange leaves alone.
 Guarantee: by what decides not slower than the direct schedule that the same options give.
@@ -51,7 +51,7 @@ class Tried:
         name: as `--combine` says it, or `none`.
         stages: number of stages.
         estimated_s: by the cost model [s]; None where it was not asked.
-        time_s: by the machine's model, or by formula where that stands in [s].
+        time_s: by the machine's model, or by formula where that is used instead [s].
     """
 
     name: str
@@ -118,7 +118,7 @@ def compile_combined(
         pattern: the messages.
         machine: what it is for.
         options: as of `compile_pattern`, for every stage.
-        combine: the words of `--combine`: `none`, `auto`, sides `K1xK2`, `radix:R`, `node-aware`,
+        combine: a value of `--combine`: `none`, `auto`, sides `K1xK2`, `radix:R`, `node-aware`,
             `virtual-grid:K1xK2`, `mixed`.
         manifest: how it is made.
 

@@ -17,7 +17,7 @@ Invariant: all connections of a context together keep the strictest limits of al
 Complexity: at most 16 × 16 pairs for each pair of schedules that follow one another, O(connections
 · hops) each.
 When it does nothing: blocks whose pattern has an order keep their phases' order and never turn.
-Not optimal: pairs are taken one after the other; the count without sharing stands beside the
+Not optimal: pairs are taken one after the other; the count without sharing is given beside the
 result.
 Reference: Feldmann, Stricker, Warfel, ConSet, section 2: building blocks, phases, and `instantiate
 phase`.
@@ -99,7 +99,7 @@ class _Sharing:
                 self._chosen[Slot(k, "last")] = schedule.phases - 1
 
     def context(self, schedule: int, phase: int) -> tuple[int, int]:
-        """The phase that stands for the context of this one."""
+        """The phase that represents the context of this one."""
         at = (schedule, phase)
         while (above := self._parent.get(at, at)) != at:
             at = above

@@ -108,7 +108,7 @@ class Parameter:
     quiet: bool = False
 
     def read(self, text: str, what: str = "") -> Value:
-        """The value that a text stands for; `what` names it in errors.
+        """The value that a text denotes; `what` names it in errors.
 
         Raises:
             UsageError: no whole number (sides: numbers with x between them), or out of range.
@@ -179,7 +179,7 @@ class Family:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of its parameters, in the order in which a spec is written."""
+        """The names of its parameters, in the order in which a spec is written."""
         return tuple(parameter.name for parameter in (*self.parameters, *self.common))
 
     def read(self, options: Iterable[tuple[str, str]], size: str = "") -> dict[str, Value]:

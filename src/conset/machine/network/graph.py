@@ -49,10 +49,10 @@ class Graph:
         edges: links of one direction, in any order; parallel ones add up their widths.
         labels: names of the nodes, or () where they are their ids.
         where: the file, for errors.
-        levels: how far above the endpoints each node stands, or ().
+        levels: the height of each node above the endpoints, or ().
         groups: which pod or group each node belongs to, -1 for none, or ().
         places: where a map has each node (x, y), or ().
-        costs: words of machine files that the file says beside its links (`hop`, `port`), with
+        costs: cost parameters that the file states beside its links (`hop`, `port`), with
             their values.
         notes: what a reader should know of them.
     """

@@ -10,10 +10,10 @@ sends how much.
      "nodes": [{"id": 0, "name": "ATLAM5", "pos": [-84.38, 33.75]}, …],
      "edges": [{"source": 0, "target": 1, "dist": 132.4, …}, …]}
 
-`edges` may be called `links` (older versions of networkx). Words of nodes: `id`, `label` or `name`,
-`type` or `switch` as in GraphML, and a place on a map as `pos` or `lon` and `lat`. Words of edges:
-`source`, `target`, `width`, `rate` (a text with its unit, or a number [B/s]). Other words, such as
-TopoHub's lengths and loads, are not read.
+`edges` may be called `links` (older versions of networkx). Attributes of nodes: `id`, `label` or
+`name`, `type` or `switch` as in GraphML, and a place on a map as `pos` or `lon` and `lat`.
+Attributes of edges: `source`, `target`, `width`, `rate` (a text with its unit, or a number [B/s]).
+Other words, such as TopoHub's lengths and loads, are not read.
 
 Sources: https://networkx.org/documentation/stable/reference/readwrite/json_graph.html;
 https://github.com/piotrjurkiewicz/topohub (docs/repository.rst, topohub/providers/sndlib.py).
@@ -54,7 +54,7 @@ def read_node_link(text: str, name: str = "json") -> Graph:
 
 
 def read_demands(text: str, name: str = "json") -> tuple[int, list[tuple[int, int, float, str]]]:
-    """(endpoints, [(source, target, amount, where it stands)]).
+    """(endpoints, [(source, target, amount, its place)]).
 
     `graph.demands`, by the numbers of `read_node_link`.
 

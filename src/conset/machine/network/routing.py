@@ -29,7 +29,8 @@ router's group is its plane.
 A message keeps to one plane: to its router there, as the network's own rule leads, and to the
 endpoint. Which plane:
 
-- the rule `planes`: (source + target) mod planes, by endpoints. So goes what nobody schedules;
+- the rule `planes`: (source + target) mod planes, by endpoints. It is the plane of messages without
+a schedule;
 - a plane for each transfer, as a compiler chose it: stored routes
   (`conset.methods.phases.over_planes`).
 
@@ -114,7 +115,7 @@ TYING: tuple[Rule, ...] = ("dimension-order", "no-wrap", "planes")
 MAX_SEED = 2**63 - 1
 """Of a hash."""
 WORTH = 1.5
-"""From how many times the load of spreading on a rule is said to leave paths unused."""
+"""From how many times the load of spreading on a rule is reported to leave paths unused."""
 MAX_WORK = 2**26
 """Most endpoints · links that are looked at."""
 _TARGETS = 64
@@ -208,8 +209,8 @@ class Routing(ValueObject):
     def knowledge(self) -> Knowledge:
         """What is known of routes before messages are sent.
 
-        `known`: each route. `hashed`: one route for each pair, drawn by the seed; it stands for
-        what real switches do and nobody knows, so loads and bounds are expectations over the hash,
+        `known`: each route. `hashed`: one route for each pair, drawn by the seed; it represents
+        what real switches do and is unknown, so loads and bounds are expectations over the hash,
         and simulations use the sample.
         `adaptive`: switches decide as messages come; loads of links are fractions of messages.
         """
@@ -263,7 +264,7 @@ def up_strides(topology: Topology) -> Ints32:
     level = topology.level
     if level is None:
         raise InputError(
-            "routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does"
+            "routing 'dmodk': needs levels of nodes, as trees of a family have; here minimal does"
         )
     up = level[topology.link_target] > level[topology.link_source]
     above = np.bincount(topology.link_source[up], minlength=topology.nodes)
@@ -519,7 +520,7 @@ class Planes:
     """What a topology of planes is made of.
 
     Attributes:
-        base: the network that stands there `count` times.
+        base: the network of which there are `count`.
         count: planes, at least 2.
     """
 
@@ -527,7 +528,7 @@ class Planes:
     count: int
 
     def rule(self, source: Ints32, target: Ints32) -> Ints:
-        """The plane of messages that nobody scheduled, by their endpoints."""
+        """The plane of messages without a schedule, by their endpoints."""
         return (source.astype(np.int64) + target) % self.count
 
     def plane_of(self, node: Ints32) -> Ints:

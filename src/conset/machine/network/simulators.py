@@ -31,7 +31,7 @@ Source: https://github.com/Broadcom/csg-htsim (sim/datacenter/fat_tree_topology.
 
 BookSim's arbitrary networks (`network_file` of topology `anynet`).
 
-Who is joined to whom, a line for each router.
+The neighbours of each router, one line per router.
 
     router 0 node 0 node 1 router 1
     router 1 node 2 router 0 5        a number behind a name is that link's latency [cycles]
@@ -104,7 +104,7 @@ def read_htsim(text: str, name: str = "topo") -> Graph:
     the speed of a host's link.
 
     Raises:
-        InputError: a word that is not known, is missing, stands twice or has no sound value;
+        InputError: a word that is not known, is missing, occurs twice or has no sound value;
             numbers of ports, speeds and hosts that contradict each other; names file and line.
     """
     sizes = _sized(_parsed(text, name), name)
@@ -157,14 +157,14 @@ def _parsed(text: str, name: str) -> _Words:
             tier = value
             if tier > 2 or tier in words.tiers:
                 raise InputError(
-                    f"{where}: Tier {tier}: {'stands twice' if tier <= 2 else 'must be 0, 1 or 2'}"
+                    f"{where}: Tier {tier}: {'occurs twice' if tier <= 2 else 'must be 0, 1 or 2'}"
                 )
             words.tiers[tier] = {}
             continue
         table = words.head if tier < 0 else words.tiers[tier]
         if word in table:
             raise InputError(
-                f"{where}: {parts[0]} stands twice, first in line {words.lines[tier, word]}"
+                f"{where}: {parts[0]} occurs twice, first in line {words.lines[tier, word]}"
             )
         table[word] = value
         words.lines[tier, word] = number
@@ -251,7 +251,7 @@ def _sized(words: _Words, name: str) -> _Sizes:
 
 
 def _tiers(words: _Words, name: str) -> list[dict[str, int]]:
-    """The words of every tier, with defaults, as many tiers as the head announces."""
+    """The keys of every tier, with defaults, as many tiers as the head announces."""
     count = words.head["tiers"]
     if count not in (2, 3):
         raise InputError(f"{name}:{words.lines[-1, 'tiers']}: Tiers {count}: must be 2 or 3")

@@ -109,7 +109,7 @@ class Topology(ValueObject):
         family: the family and the values of its parameters; None where it is no family's. That of
             a regular network follows from its kind, sides and width. Not compared: nodes and links
             are what a network is.
-        level: graph only, shape=(nodes), int32, or None: how far above the endpoints a node stands,
+        level: graph only, shape=(nodes), int32, or None: the height of a node above the endpoints,
             these 0.
         group: graph only, shape=(nodes), int32, or None: which pod, group, host or plane a node
             belongs to; -1: none.
@@ -460,7 +460,7 @@ class Topology(ValueObject):
         return f"node {node}"
 
     def link_name(self, link: int) -> str:
-        """`link 12 (1, 4) → 13 (1, 5)`: a link in words."""
+        """`link 12 (1, 4) → 13 (1, 5)`: a link as text."""
         source, target = (int(end[link]) for end in self.ends)
         return f"link {self.node_name(source)[5:]} → {self.node_name(target)[5:]}"
 

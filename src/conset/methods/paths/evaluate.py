@@ -309,7 +309,7 @@ def _serve(free: Seconds, server: NDArray[np.integer], ready: Seconds, service: 
 
     `free` moves on.
 
-    What is ready at one instant is served as it stands: rounding does not decide.
+    What is ready at one instant is served in its order: rounding does not decide.
 
     The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k
     of the server.

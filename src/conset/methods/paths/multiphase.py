@@ -33,7 +33,7 @@ coordinates but one or two, and travel fewer hops. Then every rank sends at most
 bundles, however many partners it has.
 Orders: `identity`; `machine`, by nodes, laid along the network's routes where the box fits it;
 `gray`, by the machine's order with neighbours in it differing in one bit; `traffic`, reverse
-Cuthill-McKee on who talks to whom.
+Cuthill-McKee on which ranks communicate.
 Complexity: O(messages · stages), and O(messages log messages) for `traffic`.
 Sources: O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
 communications", SC'19, for the virtual process topology; E. Cuthill and J. McKee, "Reducing the
@@ -386,7 +386,7 @@ def rank_order(pattern: Pattern, placement: Ints32 | None, order: Order) -> Ints
     """shape=(ranks): the ranks in an order.
 
     Args:
-        pattern: who talks to whom.
+        pattern: which ranks communicate.
         placement: shape=(ranks): the node of each rank; None: rank r on node r.
         order: its name.
 
@@ -483,7 +483,7 @@ def _carriers(
     total = np.zeros(pairs.size, np.int64)
     np.add.at(total, pair, size)
     left, entered = pairs // nodes, pairs % nodes
-    total[left == entered] = -1  # stays inside: dealt last, to nobody's harm
+    total[left == entered] = -1  # stays inside: dealt last, which harms none
     sends = _dealt(left, total, entered, held)
     takes = held[entered] - 1 - _dealt(entered, total, left, held)
     return sends[pair], takes[pair]

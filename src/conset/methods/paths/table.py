@@ -1,11 +1,11 @@
-"""The words of `--combine`: how messages are combined, and the paths that a word stands for.
+"""The values of `--combine`: how messages are combined, and the paths that it denotes.
 
 none                  every message directly
 auto                  the best of many by the machine's model
 4x8, 2x2x8            multiphase: a box of ranks, one dimension a stage; one side alone is direct
 radix:4               multiphase around the ring of ranks, digits to base 4
 node-aware            one message for each pair of nodes
-virtual-grid:4x8      a box of ranks numbered by who talks to whom
+virtual-grid:4x8      a box of ranks numbered by which ranks communicate
 mixed                 each message directly or on paths, as its size and its ranks' load suggest
 """
 
@@ -39,7 +39,7 @@ WORDS: dict[str, str] = {
     "K1xK2": "a box of ranks, one dimension a stage",
     "radix:R": "around the ring of ranks, digits to base R, or R1xR2 to several",
     "node-aware": "one message for each pair of nodes",
-    "virtual-grid:K1xK2": "a box of ranks numbered by who talks to whom",
+    "virtual-grid:K1xK2": "a box of ranks numbered by which ranks communicate",
     "mixed": "each message directly or on paths, by its size and its ranks' load",
 }
 """What may follow `--combine`, one line each for people."""
@@ -52,7 +52,7 @@ class Combine:
 
     Attributes:
         kind: the way.
-        sides: of a box or virtual grid, above 1; the bases of `radix`, one stands for as many as
+        sides: of a box or virtual grid, above 1; the bases of `radix`, one is used for as many as
             needed; () otherwise.
         steps: of `node-aware`.
         order: of the ranks of a virtual grid.
@@ -126,7 +126,7 @@ def _sides(value: str, text: str) -> tuple[int, ...]:
 def paths_of(
     combine: Combine, pattern: Pattern, machine: Machine, placement: Ints32 | None = None
 ) -> Paths:
-    """The paths that a way to combine stands for.
+    """The paths that a way to combine represents.
 
     Args:
         combine: any but `auto`.

@@ -1,7 +1,7 @@
 """Words spread over phases until every phase loads the busiest processor as little as it can.
 
 Problem: phases of connections are given, several to a node; each lasts as long as its busiest port
-or link. Which connection stands in which phase is mostly free: move them so that the sum over
+or link. Which connection is in which phase is mostly free: move them so that the sum over
 phases of the largest load is least, under the limits that the phases keep, with as many phases at
 most.
 Idea: annealing by moves of one transfer to another phase and swaps of two, half of them at the

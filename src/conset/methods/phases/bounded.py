@@ -2,8 +2,8 @@
 
 Problem: every rank sends one message to every other one over dimension-order routes; a node sends
 and receives at most one message in a phase, a link carries at most c.
-Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the
-side's links evenly; the sides are combined so that what meets on a link stands in different steps,
+Idea: every ordered pair of nodes of a side occurs once in a family of permutations that load the
+side's links evenly; the sides are combined so that what meets on a link is in different steps,
 and steps are merged as far as c allows. One construction per file in `complete_exchange`, each with
 its proof in short; where none meets the bound, a search packs the leftovers. The table of them is
 `complete_exchange.chooser.CONSTRUCTIONS`.

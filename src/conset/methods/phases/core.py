@@ -3,7 +3,7 @@
 What its functions take, made of a problem or of timed phases.
 
 In a timetable a transfer holds the port out of its source, the port into its target and one unit of
-width of every link of its route from its start to its end, and nobody else has them. It stands
+width of every link of its route from its start to its end, and no other message has them. It stands
 there for its overhead and for its bytes at the slowest rate of these. On a half-duplex machine a
 node has one line for both ports: what it sends and what it receives would share one rate.
 """
@@ -21,7 +21,7 @@ from conset.methods.phases.problem import Phases, Problem
 from conset.schedule import order_of_transfers
 
 NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
-"""Routes that nobody chose."""
+"""Routes that no method chose."""
 
 
 def core_arguments(

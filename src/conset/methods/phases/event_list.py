@@ -11,7 +11,7 @@ run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform in [0, 1); ru
 best take its place. The shortest timetable of every phase is kept. Where durations are nearly equal
 going greedily loses a round or two. So the phases of `coloring` (ports alone, no order) and of a
 sweep of `first-fit` are timed, too: every line takes its transfers phase by phase, each as soon as
-it is free, without barriers. The shortest of the three stands.
+it is free, without barriers. The shortest of the three is kept.
 Invariant: at every instant the transfers in flight hold disjoint units; in the event list no
 transfer waits while all it holds is free.
 Complexity: O(restarts · messages · degree · hops) in time: a transfer is looked at when one of its

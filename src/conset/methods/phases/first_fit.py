@@ -12,7 +12,7 @@ Complexity: O(messages · hops · phases / 64) in time, words in which a resourc
 throughout left out; one bit for each phase and contended resource in memory, 1 + log₂(limit) where
 a limit is above 1; no stored route.
 When to use it: always a sound answer; the best one for ports alone is coloring. No guarantee but
-this: a message that shares resources with k others stands in one of the first k + 1 phases, where
+this: a message that shares resources with k others is in one of the first k + 1 phases, where
 there is neither order nor duplex rule.
 Order: messages that are ready go first-fit in the same sequence, into phases after those of all
 before them: a phase of this and of all methods for limits on ports and links holds what is in

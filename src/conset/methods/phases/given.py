@@ -39,7 +39,7 @@ MethodFunction = Callable[[Problem], Phases]
 GROUP = "conset.methods"
 """Of entry points."""
 DECLARED = "conset_method"
-"""Attribute of a function: what `method` was told."""
+"""Attribute of a function: the arguments of `method`."""
 _LIBRARY = str(Path(__file__).parents[2])
 Function = TypeVar("Function", bound=MethodFunction)
 
@@ -59,7 +59,7 @@ def method(
     ...     return Phases.of(range(problem.pattern.messages))
 
     Args:
-        limits: what every phase keeps, as an object or in words (`send=1,receive=1`; what is not
+        limits: what every phase keeps, as an object or as text (`send=1,receive=1`; what is not
             named is not limited); without this decorator one message out of a node, one into it
             and one on a link.
         keeps_order: whether a message whose pattern has an order waits for those before it.

@@ -4,9 +4,9 @@ Problem: send a pattern with no scheduling at all, as a loop of non-blocking sen
 Idea: one phase; every rank posts its messages by index, or in the order asked for: by rising
 target, by rising distance so that no two ranks begin with one target, drawn, the longest first,
 pair by pair, or dimension by dimension.
-Invariant: none but that every message stands in the phase once. No limit is kept: ports and links
+Invariant: none but that every message is in the phase once. No limit is kept: ports and links
 are shared.
-Order: a message stands behind all that must end before it, and waits for them: first the messages
+Order: a message comes after all that must end before it, and waits for them: first the messages
 without any before them, then those that follow one of these, and so on, by index or drawn. An order
 by targets or sizes that would put a message before one that it must follow is refused.
 Complexity: O(messages) in time and memory, O(messages · log(messages)) time where an order is asked
@@ -52,7 +52,7 @@ def _refuse_posting(problem: Problem) -> str | None:
 
 
 def _pairs(problem: Problem) -> Ints32:
-    """shape=(pairs, 2): which message stands before which.
+    """shape=(pairs, 2): which message comes before which.
 
     In lists that are given, neighbours too.
     """

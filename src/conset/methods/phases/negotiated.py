@@ -13,8 +13,8 @@ taken where they are cheaper than waiting. Prices, with over = max(0, used + 1 -
 routes over · (1 + history), a history of 0.2 for each message too many and sweep, which are whole
 numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes (1 + history) · (1 +
 pressure · over), less 1 for ports and links; pressure rises sweep by sweep (`Pressure`).
-Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit
-stands as the fallback, so the result never takes more phases.
+Invariant: a message is in one phase; an assignment without overuse keeps every limit. first-fit
+is the fallback, so the result never takes more phases.
 Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches
 a part of nodes · P states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for
 each P: 10 000 · effort sweeps with fixed routes, 400 · effort with free ones (300 where only
@@ -123,12 +123,12 @@ Which makes a dozen of them, for each unit of effort.
 STEEP = Pressure(50.0, 1.0, 20.0, 50.0, sweeps=100, work=FREE_WORK)
 """Free routes of capacity 1 with room to spare: nearly first fit, with routes searched for."""
 CELLS = 1 << 28
-"""Resources · slots that are worth their memory, 20 bytes each; beyond them the fallback stands."""
+"""Resources · slots that are worth their memory, 20 bytes each; else the fallback is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where every message stands.
+    """The phase of every message.
 
     Within all limits, or (`excess` above 0) the incumbent when the caps ended the try.
 

@@ -1,6 +1,6 @@
 """Methods over planes.
 
-Any method of one network, for a machine on which that network stands several times.
+Any method of one network, for a machine that has that network several times.
 
 Problem: phases whose messages share out several equal networks (`conset.machine.network.routing`),
 so that no link of any plane bears more than the limit; a plane per transfer is free to choose.

@@ -9,7 +9,7 @@ Idea: in step i rank x sends to a fixed function of x and i. pex x XOR i, i = 1 
 of two of ranks p. pex-gen x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent
 partners are skipped. pex-gen-shift as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen
 crowds: where p is just above q/2, nearly all ranks exchange in its first q/2 - 1 steps, few in the
-others. Now the numbers that nobody has lie at both ends of 0 … q - 1, and idle ranks are spread
+others. Now the numbers that no rank has lie at both ends of 0 … q - 1, and idle ranks are spread
 over all steps. gen (x + i) mod p, and from (x - i) mod p, i = 1 … p - 1, on any number of ranks.
 Invariant: each is a permutation of the ranks, so there is one send and one receive per rank and
 step; x ↦ x XOR i is its own inverse, so all but gen exchange with one partner.

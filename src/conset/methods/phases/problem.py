@@ -192,8 +192,8 @@ class Method:
         limits: its own limits on a network; changed by options only within `adjustable_limits`.
         adjustable_limits: the limits it can keep at any value.
         ordered: whether it keeps a partial order between messages.
-        domain: what it requires, in words.
-        guarantee: what it promises, in words.
+        domain: what it requires, as text.
+        guarantee: what it promises, as text.
         complexity: time, then memory.
         reference: where it comes from.
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
@@ -245,7 +245,7 @@ class Method:
 
 
 def refuse_unknown_routes(machine: Machine, method: str) -> str:
-    """`method` is for order on links, which nobody can keep on `machine`; in one line."""
+    """`method` is for order on links, which cannot be kept on `machine`; in one line."""
     return (
         f"method {method} orders messages on links: {machine.name} has routing "
         f"{machine.routing.rule}, by which only "

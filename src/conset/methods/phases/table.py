@@ -156,7 +156,7 @@ ROWS: tuple[Method, ...] = (
         ordered=True,
         domain="any",
         guarantee=(
-            "a message that shares resources with k others stands in one of the first k + 1 phases"
+            "a message that shares resources with k others is in one of the first k + 1 phases"
         ),
         complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
         reference=(

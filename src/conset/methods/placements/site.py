@@ -68,7 +68,7 @@ Weight = Literal["messages", "bytes"]
 
 
 class Neighbours(NamedTuple):
-    """Who talks to whom in compressed sparse rows, as the core takes it.
+    """Which ranks communicate, in compressed sparse rows, as the core takes it.
 
     `neighbour[offsets[r] : offsets[r + 1]]`.
     """

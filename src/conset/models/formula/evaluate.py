@@ -307,7 +307,7 @@ def _add_up(
 
 
 def _formula(schedule: Schedule, policy: Sync) -> str:
-    """The formula in words."""
+    """The formula as text."""
     formula = formula_of(policy)
     knowledge = schedule.machine.routing.knowledge
     if knowledge == "hashed" and schedule.route_offsets is None:

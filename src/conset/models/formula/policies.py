@@ -65,7 +65,7 @@ from conset.schedule import Kind, Sync
 
 @dataclass(frozen=True)
 class Policy:
-    """One row: how a policy groups phases, and its formula in words.
+    """One row: how a policy groups phases, and its formula as text.
 
     Attributes:
         waits_for_partners: whether ranks keep phases apart by themselves.
@@ -138,7 +138,7 @@ def batch_offsets(sync: Sync, phases: int) -> Ints:
 
 
 def formula_of(sync: Sync) -> str:
-    """The formula of a policy in words."""
+    """The formula of a policy as text."""
     if sync.every == 1:
         return POLICIES[sync.kind].formula
     return (

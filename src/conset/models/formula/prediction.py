@@ -20,7 +20,7 @@ class Prediction(ValueObject):
             simply how long each one takes.
         terms: `synchronization`, `setup` and `transfer` [s].
         warnings: a line each: what the machine's numbers were not made for.
-        formula: the policy's formula in words.
+        formula: the policy's formula as text.
         witness: the busiest resource where it takes longest: `phase 3: port out of node 5`.
         witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing
             leaves its node.

@@ -65,7 +65,7 @@ def message_costs(
 ) -> _core.MessageCosts:
     """What messages cost under a policy of the kind `sync` (none, local, ready, barrier).
 
-    A request and a grant above the eager threshold are latency; under `ready` the signal stands for
+    A request and a grant above the eager threshold are latency; under `ready` the signal replaces
     both.
 
     Args:

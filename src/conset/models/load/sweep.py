@@ -81,10 +81,10 @@ class LoadSweep:
         """Looks at the traffic in an empty network.
 
         Raises:
-            InputError: nobody sends; or what `simulate_flit` raises.
+            InputError: no node sends; or what `simulate_flit` raises.
         """
         if not traffic.senders.size:
-            raise InputError(f"{traffic.name}: nobody sends, so there is no load")
+            raise InputError(f"{traffic.name}: no node sends, so there is no load")
         self.traffic, self.machine = traffic, machine
         self.settings, self.window = settings or Settings(), window or Window()
         self.seed, self.packet_B = seed, packet_B
@@ -323,7 +323,7 @@ class LoadCurve:
     """Latency over load.
 
     Attributes:
-        traffic: who sends to whom, for people.
+        traffic: the sender and receiver of each message, for people.
         machine: the machine's name.
         points: in order of load, those of the bisection among them.
         saturation: the load at which the network saturates; None: above all loads looked at.

@@ -1,4 +1,4 @@
-"""Traffic: who may send to whom, for injection at random.
+"""Traffic: the pairs that may communicate, for injection at random.
 
 Uniform, or over the messages of a pattern.
 """
@@ -16,7 +16,7 @@ from conset.models.flit import flits_of
 from conset.pattern import Pattern, input_path, parse_pattern, split_options
 
 PACKET_FLITS = 8
-"""Flits of a packet where nothing is said."""
+"""Flits of a packet where it is not specified."""
 UNIFORM = "random"
 """The word for a node drawn anew for every packet.
 
@@ -150,7 +150,7 @@ class Traffic:
 
 
 def parse_traffic(text: str, machine: Machine, *, seed: int = 0) -> Traffic:
-    """Traffic from the words for a pattern.
+    """Traffic from the specification of a pattern.
 
     `random` draws a node for every packet, others keep to their partners.
 
@@ -158,7 +158,7 @@ def parse_traffic(text: str, machine: Machine, *, seed: int = 0) -> Traffic:
     keep their sizes.
 
     Raises:
-        UsageError: words of a pattern that do not parse, or a distribution of sizes for `random`.
+        UsageError: a specification that does not parse, or a distribution of sizes for `random`.
         InputError: more ranks than the machine has endpoints; a broken file.
     """
     topology = machine.topology

@@ -104,7 +104,7 @@ def check_rising(name: str, offsets: Array, end: int) -> None:
 
 
 def check_within(name: str, values: Array, low: int, below: int, on: str = "") -> None:
-    """All values are from `low` on and below `below`; `on`: of what, in words.
+    """All values are from `low` on and below `below`; `on`: of what, as text.
 
     Raises:
         InputError: one is not; names the first.

@@ -12,7 +12,7 @@ pieces), `placement`, `route_offsets` with `route_nodes` (and `channels`), and `
 only where the JSON form is not null.
 
 A program file is JSON: a stage holds its schedule as in a file of its own, and its bundles where it
-forwards. A schedule stands in the stage that runs it first; a later stage names that one by its
+forwards. A schedule is in the stage that runs it first; a later stage names that one by its
 number.
 
 Nothing here needs the core, so that files can be verified where it is out of reach.

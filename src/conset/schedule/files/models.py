@@ -315,7 +315,7 @@ class ManifestTable(Table):
 
 
 class ScheduleHead(Table):
-    """What both forms of a schedule say in words; the keys of `OPTIONAL` may be left out."""
+    """What both forms of a schedule contain as text; the keys of `OPTIONAL` may be left out."""
 
     schema_: Literal["conset/schedule@1"] = Field(alias="schema")
     machine: MachineRecord

@@ -86,7 +86,7 @@ def sniff(path: str | Path) -> Sniffed:
 def require_form(path: Path, form: Form) -> None:
     """Checks that a file does not say that it is another of ours.
 
-    The reader of `form` says what else is wrong.
+    The reader of `form` reports what else is wrong.
 
     Raises:
         InputError: it is another one.

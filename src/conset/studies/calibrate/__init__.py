@@ -1,4 +1,4 @@
-"""Calibration: the words of a machine measured over MPI, with intervals.
+"""Calibration: the parameters of a machine measured over MPI, with intervals.
 
 Derived in `docs/calibrate.md`.
 """

@@ -38,7 +38,7 @@ def machine_text(found: Found, data: Measurements, summary: str) -> str:
     The same measurements give the same text.
 
     Args:
-        found: the words.
+        found: the fitted parameters.
         data: what they were found in.
         summary: of the exchanges held back, a line.
     """
@@ -204,7 +204,7 @@ def calibrate(
     say: Say = lambda text: None,
     keep: Callable[[Measurements], None] = lambda data: None,
 ) -> Calibration:
-    """Finds the words of a machine.
+    """Finds the parameters of a machine.
 
     Args:
         machine: the network that the user states, with its routing; its costs are not looked at.
@@ -215,7 +215,7 @@ def calibrate(
         seed: of the order of probes, or of the noise of an emulated machine.
         data: measurements made before: nothing is executed.
         emulated: a machine that answers instead: what is found can be held against its words.
-        say: told how far it is.
+        say: called with the progress.
         keep: given what was measured, before anything is fitted.
 
     Raises:

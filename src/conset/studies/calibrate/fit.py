@@ -9,8 +9,8 @@ Idea. A closed form of `docs/cost-model.md` gives each parameter a first value f
 Scale. Times are counted in the time of a small message alone, rates by their logarithm, so that a
     step of one size means the same everywhere. A cost by size is a first value and what is added
     above a size (`send_overhead>4096`). What is not fitted is no limit for a rate, 0 for a time.
-Fewest parameters. A number that cannot be told from 0, or a rate that holds nothing back, is left
-    out.
+Fewest parameters. A number that cannot be distinguished from 0, or a rate that holds nothing back,
+    is left out.
 Intervals. 95 %: covariance of the fit at its end, scaled by how well they fit, with a weak prior of
     the size of the parameter itself, so that what the data do not show has a wide interval and no
     infinite one.
@@ -38,7 +38,7 @@ RATES: dict[str, tuple[str, ...]] = {
     "node": ("node_Bps",),
     "link": ("link_Bps",),
 }
-"""Rates, and the fields of `Costs` they set: one for both ports where nothing tells them apart."""
+"""Rates, and the fields of `Costs` they set: one for both ports where they are not distinct."""
 TIMES = ("send_overhead", "receive_overhead", "inject", "hop")
 """Words that may change with the size; `hop` then is `hop_by_size`."""
 START = "start"
@@ -177,7 +177,7 @@ class Fit:
     """What was found.
 
     Attributes:
-        parameters: the words.
+        parameters: the fitted parameters.
         intervals: by the names of the numbers; a rate that limits nothing has the largest seen as
             its `low`.
         probes: that were fitted.

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from conset.base import Floats, format_rate, format_size, format_time
-from conset.machine import MAX_BLOCKING, WORDS, Machine, Synchronization
+from conset.machine import MAX_BLOCKING, PARAMETERS, Machine, Synchronization
 from conset.models import predict
 from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
 from conset.studies.calibrate.measurements import Evidence, Measurements, answer, flow_times
@@ -55,7 +55,7 @@ BUFFERS_B = tuple(round(4000 * 1.25**k) for k in range(23))
 WINDOWS_B = (*(round(4000 * 1.25**k) for k in range(24)), inf)
 """Bytes of a message that may be on their way at once, for the same."""
 EXPLAINED = 0.15
-"""A model with at most this error says what limits messages that meet.
+"""A model with at most this error explains what limits messages that meet.
 
 So that they show the rate of a link.
 """
@@ -230,7 +230,7 @@ def _steady_rate(probes: Sequence[Probe], measured: Floats, said: Floats) -> flo
 
     The first packets of a message may pass faster than a link's rate (a token bucket, a buffer),
     and data one way leave room for acknowledgements of the other. Messages long and many enough to
-    fill links both ways show what is left. Where no model says these times, nobody knows why.
+    fill links both ways show what is left. Where no model says these times, the reason is unknown.
 
     Args:
         probes: that were compared.
@@ -478,7 +478,7 @@ def find_words(probes: Sequence[Probe], data: Measurements, structure: Machine) 
     )
     notes += _contradictions(evidence, machine, contention)
     wide = [parameter.word for parameter in found if parameter.is_vague]
-    order = {word: place for place, word in enumerate(WORDS)}
+    order = {word: place for place, word in enumerate(PARAMETERS)}
     found.sort(key=lambda parameter: order[parameter.word])
     if wide:
         notes.append(f"known within a factor of two at best: {', '.join(wide)}")

@@ -73,10 +73,10 @@ class Measurements:
     Attributes:
         network: the structure that was stated, as a machine's record.
         ranks: of the job.
-        by: what measured: the library, or an emulated machine, in words.
+        by: what measured: the library, or an emulated machine, as text.
         times_s: by the name of a probe, a time per repetition [s].
         quick: whether the probes were the quick ones.
-        large: the longest message [B], which with the structure says what the probes were.
+        large: the longest message [B], which with the structure determines the probes.
         alone_s: of the first look: a small message alone [s].
         rate_Bps: of the first look [B/s].
         retransmissions: by the name of a probe, segments that TCP sent again, over all repetitions;
@@ -109,7 +109,7 @@ class Measurements:
 
         The median of the shortest interval that holds half of its times [s].
 
-        What disturbs a time makes it longer. So this stands where most times are, which a median
+        What disturbs a time makes it longer. So this is where most times are, which a median
         leaves when a third of them are disturbed (Rousseeuw's shorth; of few times it is their
         median).
         """

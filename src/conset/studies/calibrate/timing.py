@@ -4,7 +4,7 @@ What `conset run` executes, executed again and again.
 
 All exchanges are made first. Then rounds: each has every probe once, in an order drawn anew, so
 that drift and the neighbours' noise spread over all of them; the first round is not counted and
-says how many fit into the time. A barrier before each probe stands outside the clock. The time of a
+says how many fit into the time. A barrier before each probe is outside the clock. The time of a
 probe is from the first start to the last end of the ranks that have part in it where all are on one
 machine with one clock, else the longest of their own durations.
 """

@@ -106,20 +106,20 @@ def known_machine(source: MachineSource, folder: Path | None) -> Known | None:
 
 
 def calibrate_machine(
-    source: MachineSource, stands: Standing, options: Mapping[str, Any], folder: Path | None
+    source: MachineSource, launcher: Standing, options: Mapping[str, Any], folder: Path | None
 ) -> Known:
     """Measure the costs of a machine, and keep them beside the results.
 
     Raises:
         ConsetError: as `conset.studies.calibrate.calibrate`.
     """
-    network = parse_machine(stands.network)
+    network = parse_machine(launcher.network)
     known = signature(calibrate).parameters
     for name in options:
         if name not in known:
             raise unknown_argument("calibration", name, known)
     ranks = source.ranks or network.topology.endpoints * source.ranks_per_node
-    found = calibrate(network, ranks=ranks, mpiexec=stands.mpiexec, **options)
+    found = calibrate(network, ranks=ranks, mpiexec=launcher.mpiexec, **options)
     start_s = float(found.found.start_s)
     if folder is not None:
         path = _record_path(folder, source)
@@ -674,16 +674,20 @@ class _Runner:
         if tasks == [] or self.is_over:
             return
         try:
-            with standing(source) as stands:
+            with standing(source) as launcher:
                 if known is None or tasks is None:
                     with self.step(f"calibrating {source.name}", len(cases)):
-                        known = calibrate_machine(source, stands, self.campaign.calibration, folder)
+                        known = calibrate_machine(
+                            source, launcher, self.campaign.calibration, folder
+                        )
                     tasks = self.open_tasks(source, known.machine, cases)
                 for k, task in enumerate(tasks):
                     if self.is_over:
                         return
                     with self.case(task.case, task.case.name, len(tasks) - k):
-                        self.keep(measure_case(task, self.campaign, stands.mpiexec, known.start_s))
+                        self.keep(
+                            measure_case(task, self.campaign, launcher.mpiexec, known.start_s)
+                        )
         except ConsetError as error:  # no calibration, or no testbed: other machines go on
             done = {*(result.name for result in self.run.results), *self.run.failures}
             self.fail([case for case in cases if case.name not in done], error)

@@ -232,7 +232,7 @@ class ComparisonRow:
         not_simulated: the reasons of models that have none.
         place: `pattern_name` and `machine`, where there may be several of them.
         measured: what a job over MPI took here, and where it ran; None: it was not run.
-        errors: error of each time relative to a reference; None: nothing stands beside the
+        errors: error of each time relative to a reference; None: nothing is given beside the
             prediction.
     """
 
@@ -319,7 +319,7 @@ class Comparison:
         skipped: `method` and `reason` of each method that does not apply.
         by: what decides.
         stands_in: why that is the formula and not the machine's model, if so.
-        reference: what errors are relative to; "" where nothing stands beside the prediction.
+        reference: what errors are relative to; "" where nothing is given beside the prediction.
     """
 
     entries: Sequence[ComparisonRow] = ()

@@ -9,8 +9,8 @@ along one line, first to contention ⌈n/4⌉, then to more phases a barrier. He
 searched together, at several message sizes: fewer messages on a link in flight at once may be worth
 a barrier, and more phases a barrier may be worth contention.
 
-Times are those of the machine's model, which sees messages block each other; the formula stands
-beside each, and stands in above a counted size. The lower bound is `conset.bounds`' for schedules
+Times are those of the machine's model, which sees messages block each other; the formula is given
+beside each, and is used above a counted size. The lower bound is `conset.bounds`' for schedules
 of that contention under those barriers.
 
 The text draws two lines into its Figures 12 to 15 that it calls bounds, from S steps without
@@ -102,7 +102,7 @@ class CurvePoint:
 
     @property
     def sync(self) -> str:
-        """The policy in words."""
+        """The policy as text."""
         return "barrier" if self.every == 1 else f"barrier:{self.every}"
 
     def to_object(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Pair:
 
     @property
     def sync(self) -> str:
-        """The policy in words."""
+        """The policy as text."""
         return "barrier" if self.every == 1 else f"barrier:{self.every}"
 
 
@@ -223,7 +223,7 @@ def trace_curve(
     See `trace_curves`.
 
     Raises:
-        InputError: `bounded` does not apply; says what it requires.
+        InputError: `bounded` does not apply; names what it requires.
     """
     return trace_curves(pattern, machine, options, watch, by=by)[0]
 
@@ -250,7 +250,7 @@ def trace_curves(
 
     Raises:
         UsageError: an unknown model.
-        InputError: `bounded` does not apply; says what it requires.
+        InputError: `bounded` does not apply; names what it requires.
     """
     check_by(by)
     unlimited = replace(options, sync=None, contention=None, channels=None, limits=None)

@@ -5,7 +5,7 @@ compiled once by each method; phases do not depend on size where all sizes are e
 schedule takes its time at every size under the policies that can be its best
 (`conset.compilation`). As Figure 11 of Bokhari and Nicol: for complete exchanges on machines of
 several sizes; a method that keeps a limit of contention is compiled at all that are worth a try.
-Times are those of the machine's model, of another, or of the formula, which also stands in above a
+Times are those of the machine's model, of another, or of the formula, which is also used above a
 counted size. A cell takes the least mean time; among equals the least predicted with a barrier
 after every phase, as `auto` does; its margin is how much longer the next method takes. A schedule
 that is used R times before the next compile carries the R-th part of the time its compile took here
@@ -97,7 +97,7 @@ class Regions:
         reuse: how often a schedule is used before the next compile; infinite for the text's figure.
         cells: row by row.
         skipped: `method` and `reason` of each that does not apply.
-        rank_by: `formula`, or the model that says what methods take.
+        rank_by: `formula`, or the model that predicts the methods.
         policies: method → the only policies it was to take; a method without any took its best.
         stands_in: why that is the formula and not the machine's model, if so.
         machines: of each row, where that is what rows differ in; else ().
@@ -218,7 +218,7 @@ def chart_regions(
         policies: the only ones to take, of all methods or by method; without any those that can be
             the best.
         rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`,
-            `circuit`; None: the machine's, for which the formula stands in where the densest
+            `circuit`; None: the machine's, instead of which the formula is used where the densest
             pattern is too large.
         reuse: uses of a schedule for each compile.
         sizes: [B].

@@ -2,7 +2,7 @@
 
 At every size the best paths of each number of stages, as the cost model orders them
 (`conset.compilation.combining.candidates`), and what else is asked for are compiled, and the
-machine's model says what each program takes. Bytes sent over bytes delivered are its volume: with
+machine's model predicts each program. Bytes sent over bytes delivered are its volume: with
 the number of stages start-ups fall and bytes rise, so that the best number falls with the size. The
 bound is that of any number of stages.
 """
@@ -80,7 +80,7 @@ def compare_stages(
         machine: what it is for.
         options: options of every compile.
         sizes: of the largest message [B]; none: 8 B to 64 KiB.
-        combines: further words of `--combine`, any but `auto`; what does not fit the pattern is
+        combines: further values of `--combine`, any but `auto`; what does not fit the pattern is
             left out.
         by: what says a time: a model, or `formula`; None: the machine's model.
         watch: called with what is done next.

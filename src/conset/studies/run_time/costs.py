@@ -119,7 +119,7 @@ class RunTimeRow:
         sync: the policy that was executed.
         compute: `all`: every rank computes the schedule; `one`: rank 0 does and scatters; empty:
             nothing is computed.
-        sources_known: whether ranks were told what they receive; else they learn it first.
+        sources_known: whether ranks know what they receive; else they learn it first.
         asked_method: as it was asked for.
         asked_sync: as it was asked for; what `auto` takes to choose is part of the scheduling.
         phases: of the schedule.
@@ -127,7 +127,7 @@ class RunTimeRow:
         schedule_s: computation of the schedule.
         plan_s: the rank's part and its requests; empty of a prediction.
         setup_s: the whole set-up [s], from its first start to its last end.
-        first_s: the first execution after it [s]; empty: not told apart.
+        first_s: the first execution after it [s]; empty: not distinguished.
         execution_s: an execution [s].
     """
 

@@ -200,7 +200,7 @@ def predict_costs(
 
     Args:
         pattern: what is sent; rank r lives on node r.
-        machine: what it runs on, and whose model says what executions take.
+        machine: what it runs on, and whose model predicts the executions.
         methods: as `alltoallv_init` knows them.
         seed: of every random choice.
 

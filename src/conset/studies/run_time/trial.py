@@ -41,7 +41,7 @@ EXECUTIONS = 3
 """Of each exchange: the first, and those whose mean is the time of an execution."""
 Bytes = NDArray[np.uint8]
 PARTS = ("rows_s", "schedule_s", "plan_s")
-"""Of a set-up, as an exchange tells them."""
+"""Of a set-up, as an exchange reports them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Variant:
         method: as it is asked for.
         sync: as it is asked for.
         compute: `all` or `one`; `auto`: nothing is computed.
-        sources_known: whether ranks are told what they receive.
+        sources_known: whether ranks know what they receive.
     """
 
     method: str
@@ -124,7 +124,7 @@ class Trial:
     def measure(self, variant: Variant, repetition: int) -> tuple[Any, Floats]:
         """(the exchange, freed.
 
-        Shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times).
+        Shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and reported times).
         """
         clock = np.zeros((2, 1 + EXECUTIONS + len(PARTS)))
         own = self.own
@@ -219,9 +219,9 @@ def _row(
     times = times_over_ranks(
         own.comm, clock[:, :, :timed].swapaxes(0, 1), own.one_machine, own.waiter
     )
-    told = np.ascontiguousarray(clock[:, 1, timed:])
-    longest = np.empty_like(told)
-    own.comm.Allreduce(told, longest, MPI.MAX)
+    reported = np.ascontiguousarray(clock[:, 1, timed:])
+    longest = np.empty_like(reported)
+    own.comm.Allreduce(reported, longest, MPI.MAX)
     return {
         **facts,
         "asked_method": variant.method,

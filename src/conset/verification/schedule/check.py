@@ -185,7 +185,7 @@ def _check_hard_limits(document: Document, machine: Machine) -> Iterator[Violati
 
 
 def _check_kept(document: Document, machine: Machine) -> list[Violation]:
-    """What a file states that nobody can keep where routes are not known.
+    """What a file states that cannot be kept where routes are not known.
 
     Order on links, and routes of its own.
     """

@@ -94,7 +94,7 @@ class StatedChannels:
         """One number for each (phase, node, channel) of `stops`; -1 elsewhere."""
         traffic, walk, stops, channel = self.traffic, self.walk, self.stops, self.channel
         phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1
-        # places are numbered from 0 before channels, up to 2³¹ of them, are told apart
+        # places are numbered from 0 before channels, up to 2³¹ of them, are distinguished
         place = np.unique(
             phase[self.transfer[stops]] * walk.topology.nodes + walk.nodes[stops],
             return_inverse=True,

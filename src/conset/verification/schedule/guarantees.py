@@ -38,7 +38,7 @@ Stated = float | Sequence[float | None] | None
 def bandwidths_of(stated: Stated, messages: int) -> Floats:
     """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least.
 
-    0 where nothing is said.
+    0 where it is not specified.
     """
     return _each(stated, messages, 0.0)
 
@@ -46,7 +46,7 @@ def bandwidths_of(stated: Stated, messages: int) -> Floats:
 def latencies_of(stated: Stated, messages: int) -> Floats:
     """shape=(messages), float64 [s]: what each message is to be guaranteed at most.
 
-    Infinite where nothing is said.
+    Infinite where it is not specified.
     """
     return _each(stated, messages, np.inf)
 

@@ -183,7 +183,7 @@ def _message(document: Document, m: int) -> str:
 
 
 def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> Iterator[Violation]:
-    """Each row against its message; `seen` tells how often messages occur, None: once each."""
+    """Each row against its message; `seen` counts how often messages occur, None: once each."""
     d = traffic.document
     message, size = d.transfer_message[ids], d.transfer_size[ids]
     wrong = (d.transfer_source[ids] != d.source[message]) | (

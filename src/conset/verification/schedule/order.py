@@ -278,7 +278,7 @@ def _overlap_violation(
 
 
 def check_posting(traffic: Traffic) -> Iterator[Violation]:
-    """Rules `in-flight` and `posting`; the place is that of the transfer that stands too late."""
+    """Rules `in-flight` and `posting`; the place is that of the transfer that comes too late."""
     document = traffic.document
     flight = document.in_flight
     if not (flight is None or flight == "all" or (type(flight) is int and flight >= 1)):

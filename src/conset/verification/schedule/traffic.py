@@ -34,7 +34,7 @@ class Traffic:
         document: the schedule as written.
         topology: the network.
         offsets: shape=(phases + 1): the transfers of each phase.
-        source: shape=(transfers): the node each leaves; 0 where it cannot be told.
+        source: shape=(transfers): the node each leaves; 0 where it is unknown.
         target: shape=(transfers): the node each enters.
         placed: shape=(transfers), or None for all: whether both nodes exist.
     """

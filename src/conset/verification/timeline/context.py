@@ -126,7 +126,7 @@ class CheckContext:
 
     @cached_property
     def start(self) -> Floats:
-        """shape=(messages) [s]: when each took its slot; at the latest where nobody says."""
+        """shape=(messages) [s]: when each took its slot; at the latest where it is not recorded."""
         return (
             self.timeline.start_s - self.needs.send if self.injected_only else self.timeline.start_s
         )
@@ -138,12 +138,12 @@ class CheckContext:
 
     @property
     def sent(self) -> Floats | None:
-        """shape=(messages) [s]: when its send overhead was paid; None where nobody says."""
+        """shape=(messages) [s]: when its send overhead was paid; None where it is not recorded."""
         return self.timeline.sent_s if self.timeline.sent_s.size == self.end.size else None
 
     @cached_property
     def first(self) -> Floats | None:
-        """shape=(messages) [s]: when its bytes began to flow; None where nobody says."""
+        """shape=(messages) [s]: when its bytes began to flow; None where it is not recorded."""
         if self.timeline.first_byte_s.size == self.end.size:
             return self.timeline.first_byte_s
         if self.injected_only:
@@ -152,7 +152,7 @@ class CheckContext:
 
     @cached_property
     def left(self) -> Floats | None:
-        """shape=(messages) [s]: when its bytes had left; None where nobody says."""
+        """shape=(messages) [s]: when its bytes had left; None where it is not recorded."""
         if self.timeline.left_s.size == self.end.size:
             return self.timeline.left_s
         if self.streams is None:
@@ -162,7 +162,7 @@ class CheckContext:
 
     @property
     def slot_free(self) -> Floats:
-        """shape=(messages) [s]: when its slot was free, at the earliest where nobody says."""
+        """shape=(messages) [s]: when its slot was free; the earliest time if not recorded."""
         return self.start + self.needs.of_slot if self.left is None else self.left
 
     @cached_property
@@ -203,7 +203,7 @@ class CheckContext:
 
     @property
     def listed(self) -> bool:
-        """Whether receives go by the receiver's list; `flow` does unless it is told otherwise."""
+        """Whether receives go by the receiver's list; `flow` does unless set otherwise."""
         order = self.settings.receive_order
         return order == "list" or (order is None and self.model == "flow")
 
@@ -472,8 +472,8 @@ def _walked(
 def _crosses_dateline(topology: Topology, rule: str) -> Ints:
     """shape=(link_slots): 1 where a link closes a ring: its ends are more than a step apart.
 
-    Of a graph in words: 1 where it joins nodes of one level, unless their group is a full mesh of
-    that level, and where it leaves an endpoint that has several neighbours.
+    Of a graph of a family: 1 where it joins nodes of one level, unless their group is a full mesh
+    of that level, and where it leaves an endpoint that has several neighbours.
     """
     if topology.level is not None and topology.group is not None:
         return _changes_pool(topology, topology.level.tolist(), topology.group.tolist())

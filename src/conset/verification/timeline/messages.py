@@ -206,7 +206,7 @@ def _out_of_turn(
 def holding(e: CheckContext) -> tuple[Floats, Floats, Bools] | None:
     """(from, to, sure): when a message surely holds its whole path, shape=(messages) each.
 
-    None where nobody knows.
+    None where it is unknown.
 
     Its header has arrived before the receiver's overhead, where that is paid with the path held;
     else before bytes flow. Without these times the last byte is the delivery, where its receiver's

@@ -2,7 +2,7 @@
 
 The best is searched where the bound is not met.
 
-One construction stands here, translations: everybody sends to the node at one displacement, N - 1
+There is one construction here, translations: everybody sends to the node at one displacement, N - 1
 phases, for links that are unlimited, or carry so much that only ports count.
 Idea: phase by phase one vector of displacements, coordinates modulo the sides: a permutation of the
 nodes.
@@ -68,7 +68,7 @@ class Construction:
 
     Attributes:
         name: what it is called in reports.
-        requires: its domain in words.
+        requires: its domain as text.
         applies: its domain.
         schedule: box and seed in, phases out; they keep the box's contention where ties are broken
             by parity.

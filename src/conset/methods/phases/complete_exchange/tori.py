@@ -9,7 +9,7 @@ together.
 Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items
 in each cell (k, l) of column block k and row block l: horizontal type σ, vertical type σ'. Row
 block l has a link resource for each σ, column block k one for each σ'.
-Idea: the item stands in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x,
+Idea: the item is in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x,
 x+δ, where the pairs (x, x+δ) tile Z_T, δ = M/2 or, M odd, the odd one of (M±1)/2. M is the larger
 of the two numbers of blocks; T ≥ 4.
 Invariant: row resource (l, σ) meets each b once, column resource (k, σ') each a once; a cell's
@@ -28,7 +28,7 @@ Three equal sides 8k: both types of all factors packed together, n⁴/8c phases.
 Problem: a cell of three blocks has 2³ items, one for each combination of types, but a residue class
 of T = 4M slots only half as many per label sum; sums of labels, which serve meshes of any
 dimension, waste half of the links.
-Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands in slot Σ
+Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) is in slot Σ
 A_i(k_i) + σ_i d_i modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else x
 + k; A_3(x) = x for x < k, else x + 3k.
 Invariant: fix two of the three blocks and the type that names the link direction; what remains
@@ -41,7 +41,7 @@ Problem: where a torus R × C has R well below C the links of the long cycles de
 should use both directions of them in every step. The packing above pays for pairs of factors of
 both dimensions instead.
 Idea: one permutation of the short side at a time, arcs labelled λ < L, and one factor of the long
-side, M blocks of two types σ. The item (λ, k, σ) stands in slot k + σ L + λ modulo T = max(M, 2L).
+side, M blocks of two types σ. The item (λ, k, σ) is in slot k + σ L + λ modulo T = max(M, 2L).
 Invariant: in a row λ is fixed, and k runs once through the slots in each direction; in a target
 column (k, σ) are fixed up to σ, and the labels of the two types are L apart. A cell's two items are
 in different slots. short side 4k+1 the n reflections, all full; else the folded family. long side

@@ -12,7 +12,7 @@ Invariant: what is returned keeps all limits.
 Guarantee: none; complete exchange on the 8 × 8 torus with 12 channels: 27 phases (the bound) with
 ΣL = 81 (bound 79).
 Complexity: that of the engine, a few tries of it.
-Order: no message stands in an earlier phase than those before it; inside one the list keeps it.
+Order: no message is in an earlier phase than those before it; inside one the list keeps it.
 When to use it: any network and pattern of up to some ten thousand connections; symmetric ones are
 better off with orbits or the closed form. Unequal sizes: only channels (and the limits that were
 asked for) count, bytes are balanced later.
@@ -39,7 +39,7 @@ MORE = 1.5
 BUDGET = 60_000_000
 """States searched in all tries for each unit of effort, some seconds."""
 TRIES = 5
-"""How often L is raised before the one without a limit stands."""
+"""How often L is raised before the one without a limit is kept."""
 TIGHTENING = 2
 """Attempts at a smaller ΣL for each unit of effort, of large patterns beyond the first."""
 SMALL = 20_000

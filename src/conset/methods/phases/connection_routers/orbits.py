@@ -59,7 +59,7 @@ class Orbits:
         displacement: shape=(messages), int32: an id, the same for messages that differ by a
             translation.
         copy: shape=(messages), int32: which of several messages with the same ends it is.
-        classes: sources are told apart by the sum of their coordinates modulo this.
+        classes: sources are distinguished by the sum of their coordinates modulo this.
     """
 
     task: Task

@@ -45,7 +45,7 @@ in an earlier phase than its predecessors, and one with b messages before it on 
 n takes the first (b + 1) / n of the phases, so that there is room for those behind; without rip-up
 then.
 Demands: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough
-for itself and for everyone there, and where nobody waits longer than is demanded
+for itself and for everyone there, and where none waits longer than is demanded
 (`demand_ledger.hpp`); without rip-up then.
 Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through
 Communication Context Switches, Section 4.4.1.
@@ -264,7 +264,7 @@ class Router:
     Attributes:
         name: as on the command line.
         route: task in, routes out; raises `InputError` outside of its domain.
-        domain: what it requires, in words.
+        domain: what it requires, as text.
         demands: whether it keeps any minimum bandwidths and maximum latencies by itself.
     """
 

@@ -356,7 +356,7 @@ def score(task: Task, phases: Phases) -> Score:
 
 
 def best_score(task: Task) -> Score:
-    """No schedule has a better first two places; of the time of unequal sizes nothing is said."""
+    """No schedule has a better first two places; the time of unequal sizes may be improved."""
     least, asked = max(task.least_phases, 1), task.problem.search.phases
     if task.problem.search.objective == "phases":
         return (asked or task.least_phases, task.least_sum(asked or least))
