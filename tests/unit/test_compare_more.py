@@ -111,7 +111,7 @@ def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(
     curve = trace_curve(pattern, machine, CompileOptions())
     assert (curve.by, curve.stands_in) == (
         "formula",
-        "the formula stands in for wormhole above 200 messages, given 240",
+        "the formula is used instead of wormhole above 200 messages, given 240",
     )
     assert [point.time_s for point in curve.points] == [point.predicted_s for point in curve.points]
     assert trace_curve(pattern, machine, CompileOptions(), by="flow").by == "flow"

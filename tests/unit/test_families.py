@@ -432,7 +432,7 @@ def test_words_that_are_no_network(spec: str, said: str) -> None:
 
 def test_dmodk_needs_levels() -> None:
     graph = load_machine("mesh:3x3,dead=4").topology
-    with pytest.raises(InputError, match="needs levels"):
+    with pytest.raises(InputError, match="requires levels"):
         Machine("g", graph, Routing("dmodk"))
 
 

@@ -128,7 +128,7 @@ def test_traffic_that_does_not_fit() -> None:
         parse_traffic("alltoall:ranks=9", machine)
     with pytest.raises(UsageError, match="takes only size="):
         parse_traffic("random:ranks=4", machine)
-    with pytest.raises(InputError, match="nobody sends"):
+    with pytest.raises(InputError, match="no node sends"):
         LoadSweep(
             Traffic("silent", 2, np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(0)), machine
         )

@@ -327,9 +327,9 @@ def changed(**values: Any) -> str:
         (
             read_htsim,
             LEAF_SPINE + "Radix_Down 4\n",
-            "x:14: Radix_Down stands twice, first in line 12",
+            "x:14: Radix_Down occurs twice, first in line 12",
         ),
-        (read_htsim, LEAF_SPINE + "Tier 1\n", "x:14: Tier 1: stands twice"),
+        (read_htsim, LEAF_SPINE + "Tier 1\n", "x:14: Tier 1: occurs twice"),
         (read_htsim, LEAF_SPINE.replace("Tier 1", "Tier 2"), "x: lacks 'Tier 1' of 2 tiers"),
         (
             read_htsim,

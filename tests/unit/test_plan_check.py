@@ -174,5 +174,5 @@ def test_overlapping_receives() -> None:
 
 def test_phases_of_a_rank_must_not_fall() -> None:
     sends = [[(1, 1, 0, 8, 0), (0, 1, 8, 8, 1)], []]
-    with pytest.raises(VerificationError, match="stands after one of a later phase"):
+    with pytest.raises(VerificationError, match="comes after one of a later phase"):
         check_plan(plan_of(sends, [[], [(0, 0, 0, 8, 0), (1, 0, 8, 8, 1)]], "none"))

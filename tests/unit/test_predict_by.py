@@ -78,13 +78,13 @@ def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyP
     timing = time_schedule(schedule)
     assert (timing.by, timing.time_s) == ("formula", predict(schedule).time_s)
     assert timing.stands_in.startswith(
-        "the formula stands in for wormhole, which takes more than 100 steps"
+        "the formula is used instead of wormhole, which takes more than 100 steps"
     )
     assert time_schedule(schedule, by="wormhole").by == "wormhole"
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
     monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200})
     timing = time_schedule(schedule)
-    assert timing.stands_in == "the formula stands in for wormhole above 200 messages, given 240"
+    assert timing.stands_in == "the formula is used instead of wormhole above 200 messages, given 240"
     assert timing.to_object()["stands_in"] == timing.stands_in
 
 

@@ -258,7 +258,7 @@ def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_f
         compiled("random:degree=8", "torus:4x4", rank_by="fluid")
     schedule = compiled("random:degree=8", "torus:4x4")
     assert (schedule.report.rank_by, verdict_of(schedule)["model"]) == ("formula", "formula")
-    assert verdict_of(schedule)["cut"] == ["the formula stands in for flow above 100 messages"]
+    assert verdict_of(schedule)["cut"] == ["the formula is used instead of flow above 100 messages"]
     assert compiled("random:degree=8", "torus:4x4", effort=2).report.rank_by == "flow"
 
 

@@ -144,7 +144,7 @@ def test_show_draws_a_program(tmp_path: Path) -> None:
     assert "The way of message 5, from rank 0 to rank 6" in (tmp_path / "way.svg").read_text(
         encoding="utf-8"
     )
-    with pytest.raises(UsageError, match="--message: says what -o draws"):
+    with pytest.raises(UsageError, match="--message: selects what -o draws"):
         run(show.command, str(file), "--message", "5")
     with pytest.raises(UsageError, match="is for a program"):
         run(show.command, "mesh:4x4", "--message", "5")
