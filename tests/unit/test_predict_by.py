@@ -84,7 +84,8 @@ def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
     monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200})
     timing = time_schedule(schedule)
-    assert timing.stands_in == "the formula is used instead of wormhole above 200 messages, given 240"
+    reason = "the formula is used instead of wormhole above 200 messages, given 240"
+    assert timing.stands_in == reason
     assert timing.to_object()["stands_in"] == timing.stands_in
 
 
