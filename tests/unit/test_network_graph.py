@@ -342,3 +342,13 @@ def test_dead_links_leave_all_nodes_where_they_are() -> None:
         without(mesh, [], [(0, 5)])
     with pytest.raises(InputError, match="disconnected"):
         without(Topology.mesh(1, 3), [], [(0, 1)])
+
+
+def test_widths_have_a_limit_that_sums_with_loads_stay_below() -> None:
+    """Above it, int32 sums in the core overflowed and a compile ended in a segmentation fault."""
+    networkx = pytest.importorskip("networkx")
+    edges = [(0, 1, {"width": 2**31 - 1}), (1, 2)]
+    with pytest.raises(InputError, match="must be at most 536870912"):
+        Topology.from_networkx(networkx.Graph(edges))
+    with pytest.raises(InputError, match="width = 536870913: must be at most 536870912"):
+        Topology.ring(4, width=2**29 + 1)

@@ -253,6 +253,7 @@ def test_without_words_a_crossbar() -> None:
         ({"next_link": 0}, "must lead from every endpoint"),
         ({"link_target": 99}, "must be nodes"),
         ({"width": 0}, "must be at least 1"),
+        ({"width": 2**29 + 1}, r"'width' must be at most 2\^29"),
         ({"costs0_link": -1.0}, "must be above 0"),
         ({"costs0_model": "fluid"}, "must be one of flow, wormhole, circuit"),
         ({"costs0_inject_up_to": 5.0}, "must end without limit"),

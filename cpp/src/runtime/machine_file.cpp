@@ -142,7 +142,7 @@ private:
                 "must be one number, or one for every link");
         const auto counts = [](std::int32_t each) { return each >= 1; };
         require(std::ranges::all_of(stride, counts), "stride", "must be at least 1");
-        require(std::ranges::all_of(width, counts), "width", "must be at least 1");
+        check_widths(width);
         Array<std::int32_t> cost;
         if (file_.has("link_cost")) cost = file_.array<std::int32_t>("link_cost");
         require(cost.empty() || cost.size() == source.size(), "link_cost", "must be one for every link");
@@ -200,11 +200,19 @@ private:
                                     std::move(links));
     }
 
+    // Sums of a width and a load are int32.
+    void check_widths(const Array<std::int32_t>& width) const {
+        for (const std::int32_t each : width) {
+            require(each >= 1, "width", "must be at least 1");
+            require(each <= Network::kMaxWidth, "width", "must be at most 2^29");
+        }
+    }
+
     void check_links(const MachineData& machine) const {
         const auto slots = static_cast<std::size_t>(machine.network.link_slots());
         const Array<std::int32_t>& width = machine.width;
         require(width.size() == 1 || width.size() == slots, "width", "must be one number, or one for every link");
-        for (const std::int32_t each : width) require(each >= 1, "width", "must be at least 1");
+        check_widths(width);
         require(machine.link_rate.empty() || machine.link_rate.size() == slots, "link_rate",
                 "must be one number for every link");
         for (const double rate : machine.link_rate) require(rate > 0, "link_rate", "must be above 0");

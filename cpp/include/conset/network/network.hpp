@@ -65,6 +65,7 @@ public:
                               Array<std::int32_t> link_target, Choice choice, std::uint64_t seed,
                               Array<std::int32_t> width, Array<std::int32_t> stride, Array<std::int32_t> cost);
     static constexpr std::int32_t kMaxCost = 64;
+    static constexpr std::int32_t kMaxWidth = std::int32_t{1} << 29;
 
     std::int32_t nodes() const { return nodes_; }
     std::int32_t endpoints() const { return endpoints_; }

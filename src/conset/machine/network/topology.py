@@ -34,6 +34,8 @@ BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
 Side k of a box is a path (mesh) or a cycle (torus, ring).
 """
 
+MAX_WIDTH = 2**29
+"""Limit on the width of a link; sums of a width and a load are int32 in the core."""
 MAX_NODES = 2**20
 """Limit on nodes of a regular network.
 
@@ -148,8 +150,9 @@ class Topology(ValueObject):
                 raise InputError(f"sides = {self.sides}: {self.nodes} nodes, at most {MAX_NODES}")
             if prod(self.sides) * 2 * len(self.sides) > np.iinfo(np.int32).max:
                 raise InputError(f"sides = {self.sides}: more than 2^31 links")
-            if self.width < 1:
-                raise InputError(f"width = {self.width}: must be at least 1")
+            if not 1 <= self.width <= MAX_WIDTH:
+                rule = "at least 1" if self.width < 1 else f"at most {MAX_WIDTH}"
+                raise InputError(f"width = {self.width}: must be {rule}")
             if self.kind == "crossbar" and self.width > 1:
                 raise InputError(f"width = {self.width}: a crossbar has no links")
             object.__setattr__(self, "family", self._own_family())
@@ -193,6 +196,8 @@ class Topology(ValueObject):
             )
             if self.link_width.shape != source.shape or (source.size and self.link_width.min() < 1):
                 raise InputError("link_width: one width of at least 1 per link required")
+            if (widest := self.link_width.max(initial=1)) > MAX_WIDTH:
+                raise InputError(f"link_width {widest}: must be at most {MAX_WIDTH}")
         if self.link_rate_Bps is not None:
             rate = np.asarray(self.link_rate_Bps, np.float64)
             object.__setattr__(self, "link_rate_Bps", frozen(rate))
