@@ -17,12 +17,12 @@ from conset.report.style import ACCENT, FAINT, INK, QUIET, headline, new_figure,
 HERE = Path(__file__).resolve().parent
 RATIO = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 MEANS = {
-    "lossless": "fair, loses nothing",
-    "shallow": "64 KiB queues",
-    "medium": "256 KiB queues",
-    "credit": "pushes back",
+    "lossless": "ideal: fair, no loss",
+    "shallow": "Ethernet, 64 KiB queues",
+    "medium": "Ethernet, 256 KiB queues",
+    "credit": "back-pressure, as InfiniBand",
 }
-"""What a network is, by its fabric."""
+"""Fabric → the networks that behave so."""
 POSTING = "posting everything"
 WORTH = 0.95
 """Order pays where something is faster than posting everything by more than 5 %."""
@@ -87,17 +87,17 @@ def picture_gain(fabrics: dict[str, list[Case]]) -> Figure:
     count = sum(case.pays for cases in fabrics.values() for case in cases)
     headline(
         figure,
-        f"Up to {1 / best[0]:.1f} times as fast where the network {MEANS.get(best[1], best[1])}; "
-        "posted at once where order gains nothing",
-        "measured time of what conset chose over that of posting everything, 16 ranks on 4 × 4 "
-        "nodes; order gains "
-        f"more than 5 % in {count} of {sum(map(len, fabrics.values()))} cases (blue)",
+        f"Up to {1 / best[0]:.1f} times as fast as posting all sends at once; equal where order "
+        "gains nothing",
+        "measured time of conset's choice over that of the naive exchange (all sends posted at "
+        "once), 16 ranks on 4 × 4 nodes; "
+        f"more than 5 % faster in {count} of {sum(map(len, fabrics.values()))} cases (blue)",
     )
     panels = figure.subplots(1, len(fabrics), sharex=True, sharey=True, squeeze=False)[0]
     low = min(case.low for cases in fabrics.values() for case in cases)
     high = max(case.high for cases in fabrics.values() for case in cases)
     for axes, (fabric, cases) in zip(panels, fabrics.items(), strict=True):
-        axes.set_title(f"{fabric}: {MEANS.get(fabric, '')}".rstrip(": "), fontsize=9.5)
+        axes.set_title(MEANS.get(fabric, fabric), fontsize=9.5)
         axes.axvline(1, color=INK, lw=0.9)
         axes.grid(axis="x")
         for case in cases:
