@@ -142,7 +142,7 @@ def _report(message: str, code: int, as_json: bool) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0 fine, 2 usage, 3 bad input; see docs/command-line.md."""
+    """Run one command and return its exit code (`docs/command-line.md` lists them)."""
     as_json = "--json" in arguments
     before = len(written())
     arguments = in_order(list(arguments), COMMANDS)
