@@ -29,8 +29,7 @@ from random_workloads import random_workload, write_trace
 
 from conset.machine.spec import parse_machine
 from conset.models.flit import simulate_flit
-from conset.models.load.sweep import LoadSweep, sweep_load
-from conset.models.load.traffic import parse_traffic
+from conset.models.load.sweep import LoadSweep, parse_traffic, sweep_load
 from conset.models.trace import read_trace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -27,8 +27,8 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of
 from conset.methods.phases.core import core_arguments, core_resources
-from conset.methods.phases.decreasing import STEPS, temperatures, total_length
 from conset.methods.phases.event_list import time_as, time_event_list
+from conset.methods.phases.first_fit import STEPS, temperatures, total_length
 from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern

@@ -115,7 +115,7 @@ def compiled(method: str, instance: Instance, seed: int) -> conset.Schedule:
 
 def source_of(row: Method) -> str:
     """The file of a method: `src/conset/methods/phases/naive.py`."""
-    return f"src/{row.schedule.__module__.replace('.', '/')}.py"
+    return f"src/{row.run.__module__.replace('.', '/')}.py"
 
 
 def describe(row: Method) -> list[str]:

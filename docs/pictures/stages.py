@@ -17,7 +17,7 @@ from conset.report.program_pictures import picture_message
 from conset.report.style import save
 from conset.report.sweeps import tradeoff_section
 from conset.schedule.manifest import Manifest
-from conset.studies.compare.stages import compare_stages
+from conset.studies.compare.comparison import compare_stages
 
 NAIVE = CompileOptions(method="naive")
 

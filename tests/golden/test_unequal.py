@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.spec import parse_machine
 from conset.methods.phases.core import core_arguments, core_resources
-from conset.methods.phases.decreasing import STEPS, temperatures, total_length
 from conset.methods.phases.event_list import time_event_list
+from conset.methods.phases.first_fit import STEPS, temperatures, total_length
 from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 

@@ -11,8 +11,7 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import compile_program
-from conset.compilation.programs.spec import BlockSpec
+from conset.compilation.programs.compile import BlockSpec, compile_program
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.run import VARIANTS, run_compiled, run_plan

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 import conset
 from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import compile_program
-from conset.compilation.programs.spec import BlockSpec
+from conset.compilation.programs.compile import BlockSpec, compile_program
 from conset.machine.costs import Costs, Limits, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
 from conset.machine.machine import Machine, with_mode
@@ -29,7 +28,7 @@ from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.machine.words import PARAMETERS
 from conset.models.settings import Settings
 from conset.models.table import find_model
-from conset.models.timeline_file import read_record, write_timeline
+from conset.models.timeline import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import machine_of

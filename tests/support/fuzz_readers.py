@@ -39,8 +39,7 @@ from conset.base.errors import ConsetError, InputError
 from conset.base.flat import PLAN_FILE, read_flat
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import compile_program
-from conset.compilation.programs.spec import read_program
+from conset.compilation.programs.compile import compile_program, read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.open_program import read_part
 from conset.execution.plan import write_plan_file
@@ -53,7 +52,7 @@ from conset.methods.placements.place import read_placement
 from conset.models import Workload
 from conset.models.settings import Settings
 from conset.models.table import MODELS
-from conset.models.timeline_file import read_record, write_timeline
+from conset.models.timeline import read_record, write_timeline
 from conset.models.trace import read_trace
 from conset.pattern.layout import read_layout
 from conset.pattern.pattern import Pattern

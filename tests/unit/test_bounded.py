@@ -22,6 +22,7 @@ from conset.methods.phases.complete_exchange.families import build_factors, fami
 from conset.methods.phases.complete_exchange.product import cheapest_plan, reflected, steps_of
 from conset.methods.phases.complete_exchange.tori import tiling
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
@@ -338,25 +339,25 @@ def test_symmetries_take_routes_to_routes(spec: str) -> None:
 
 
 def test_other_patterns_and_machines_are_refused() -> None:
-    mesh = parse_machine("mesh:3x3")
+    mesh, bounded = parse_machine("mesh:3x3"), find_method("bounded")
     limits = Limits(send=1, receive=1, link=1)
     full = parse_pattern("alltoall", topology=mesh.topology)
     with pytest.raises(InputError, match="72 messages, given 24"):
-        schedule_bounded(Problem(parse_pattern("neighbor", topology=mesh.topology), mesh, limits))
+        bounded.schedule(Problem(parse_pattern("neighbor", topology=mesh.topology), mesh, limits))
     with pytest.raises(InputError, match="of the 9 nodes, given 4 ranks"):
-        schedule_bounded(Problem(parse_pattern("alltoall", ranks=4), mesh, limits))
+        bounded.schedule(Problem(parse_pattern("alltoall", ranks=4), mesh, limits))
     with pytest.raises(InputError, match="mesh or torus, given a hypercube"):
-        schedule_bounded(problem("hypercube:3"))
+        bounded.schedule(problem("hypercube:3"))
     with pytest.raises(InputError, match="channels without a limit"):
-        schedule_bounded(Problem(full, mesh, Limits(send=1, receive=1, link=1, channels=4)))
+        bounded.schedule(Problem(full, mesh, Limits(send=1, receive=1, link=1, channels=4)))
     with pytest.raises(InputError, match="one rank per node"):
-        schedule_bounded(Problem(full, mesh, limits, np.zeros(9, np.int32)))
+        bounded.schedule(Problem(full, mesh, limits, np.zeros(9, np.int32)))
     source, target = full.source.copy(), full.target.copy()
     twice = Pattern(
         9, full.offsets, np.where(np.arange(72) == 1, 1, target).astype(np.int32), full.size
     )
     with pytest.raises(InputError, match="none from 0 to 2"):
-        schedule_bounded(Problem(twice, mesh, limits))
+        bounded.schedule(Problem(twice, mesh, limits))
     assert source.size == 72
 
 

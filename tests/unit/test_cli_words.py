@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 
 import conset
-from conset.base.errors import shortened
+from conset.base.errors import InputError, shortened
 from conset.base.units import count_of
-from conset.cli.inputs import explain, explain_missing
+from conset.cli.inputs import explain
 from conset.cli.main import COMMANDS, in_order, run
 from conset.pattern.spec import parse_pattern
 from conset.report.sections import Table
@@ -585,7 +585,8 @@ def test_messages_of_the_parser_that_nobody_foresaw_stay_as_they_are() -> None:
     assert explain(typer.BadParameter("Something else"), ["compile"]) == (
         "Invalid value: Something else"
     )
-    assert explain_missing("x.json: no such file", ["compile", "x.json"]) == "x.json: no such file"
+    missing = InputError("x.json: no such file", what="file", given="x.json")
+    assert explain(missing, ["compile", "x.json"]) == "x.json: no such file"
     assert shortened("short") == "short"
 
 

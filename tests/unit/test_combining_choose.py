@@ -15,9 +15,9 @@ import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.combining.choose import WORTH, compile_combined
-from conset.compilation.combining.summary import summarize_combination
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
+from conset.compilation.summary import summarize_combination
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

@@ -34,6 +34,7 @@ from conset.methods.phases.connection_routers.task import (
 )
 from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import guarantees
@@ -294,7 +295,7 @@ def test_what_is_asked_of_the_wrong_network_or_pattern_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'orbits'"):
         schedule_connections(problem("alltoall", "torus:4x4", router="orbit"))
     with pytest.raises(InputError, match="duplex full"):
-        schedule_connections(
+        find_method("connections").schedule(
             problem("alltoall", "torus:4x4", limits=Limits(channels=12, duplex="exchange"))
         )
 

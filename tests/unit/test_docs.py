@@ -108,6 +108,4 @@ def test_the_catalogue_holds_every_row_of_the_table_as_it_stands() -> None:
         assert f"## `{row.name}`" in text
         for promise in (row.domain, row.guarantee, row.complexity, row.reference):
             assert f": {promise}\n" in text, row.name
-        assert f"- **file**: `src/{row.schedule.__module__.replace('.', '/')}.py`\n" in text, (
-            row.name
-        )
+        assert f"- **file**: `src/{row.run.__module__.replace('.', '/')}.py`\n" in text, row.name

@@ -12,8 +12,7 @@ import pytest
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.machine.spec import parse_machine
-from conset.models.load.sweep import LoadSweep, Window, sweep_load
-from conset.models.load.traffic import Traffic, parse_traffic
+from conset.models.load.sweep import LoadSweep, Traffic, Window, parse_traffic, sweep_load
 
 LINK = ",tie=plus,link=16GB/s,flit=16"
 SHORT = Window(500, 2000, 1000)

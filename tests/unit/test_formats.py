@@ -20,13 +20,12 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import write_archive
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import compile_program
-from conset.compilation.programs.spec import BlockSpec
+from conset.compilation.programs.compile import BlockSpec, compile_program
 from conset.machine.spec import parse_machine
 from conset.models import Workload
 from conset.models.settings import Settings
 from conset.models.table import MODELS
-from conset.models.timeline_file import read_record, write_timeline
+from conset.models.timeline import read_record, write_timeline
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document

@@ -20,13 +20,13 @@ from conset.base.files import is_file, read_archive, require_file, whole_number
 from conset.base.json_text import parse_text
 from conset.base.units import parse_size
 from conset.cli.main import run
-from conset.compilation.programs.spec import read_program
+from conset.compilation.programs.compile import read_program
 from conset.machine.file import read_machine
 from conset.machine.network.graph_files import GRAPH_READERS, read_graph
 from conset.machine.network.routes import next_links
 from conset.machine.network.topology import Topology
 from conset.machine.spec import FILE_SUFFIXES, parse_machine
-from conset.models.timeline_file import SUFFIXES, read_record
+from conset.models.timeline import SUFFIXES, read_record
 from conset.models.trace import read_trace
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.matrix_market import checked_text

@@ -19,7 +19,7 @@ from conset.machine.spec import parse_machine
 from conset.models import predict
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
-from conset.models.timeline_file import read_record, write_timeline
+from conset.models.timeline import read_record, write_timeline
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, read_compiled, to_schedule, write_compiled

@@ -46,8 +46,8 @@ from conset.report.sweeps import (
 from conset.report.timeline import OVERHEAD, WAITING, TimelineView, marked_phases, picture_timeline
 from conset.schedule.schedule import Schedule
 from conset.studies import chart_regions, trace_curve
+from conset.studies.compare.comparison import compare_stages
 from conset.studies.compare.regions import Cell, Regions
-from conset.studies.compare.stages import compare_stages
 from support.vector_pictures import drawn, texts, titles
 
 NAIVE = CompileOptions(method="naive")

@@ -18,9 +18,8 @@ from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.compile import BlockSpec, compile_program, read_program
 from conset.compilation.programs.share import reorder
-from conset.compilation.programs.spec import BlockSpec, read_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models import predict

@@ -30,7 +30,7 @@ from conset.report.sweeps import draw_tradeoff, tradeoff_lines, tradeoff_section
 from conset.schedule.files.compiled import document_of, write_compiled
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
-from conset.studies.compare.stages import StageRow, compare_stages, with_largest
+from conset.studies.compare.comparison import StageRow, compare_stages, with_largest
 from support.grid_programs import alltoall, rows_then_columns
 from support.vector_pictures import drawn
 

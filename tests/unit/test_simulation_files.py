@@ -15,7 +15,7 @@ from conset.models import Workload
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
 from conset.models.table import MODELS, find_model
-from conset.models.timeline_file import read_timeline, write_timeline
+from conset.models.timeline import read_timeline, write_timeline
 from conset.models.trace import read_trace
 from support.hand_made_workloads import cycles_machine
 

@@ -13,7 +13,7 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.models.table import MODELS
-from conset.models.timeline_file import write_timeline
+from conset.models.timeline import write_timeline
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from conset.machine.machine import Machine
 from conset.models import Timeline, Workload
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
-from conset.models.timeline import Rates
-from conset.models.timeline_file import MAX_CHANGES, read_record, write_timeline
+from conset.models.timeline import MAX_CHANGES, Rates, read_record, write_timeline
 from conset.models.usage import under_way, usage_of
 from conset.models.wormhole import simulate_wormhole
 from conset.report.style import save

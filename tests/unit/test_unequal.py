@@ -18,7 +18,7 @@ from conset.compilation.pipeline import compile_pattern
 from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.birkhoff import schedule_birkhoff
-from conset.methods.phases.decreasing import lengths, opening_s, schedule_decreasing, total_length
+from conset.methods.phases.first_fit import lengths, opening_s, schedule_decreasing, total_length
 from conset.methods.phases.problem import ANY, PORTS, Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
@@ -223,9 +223,9 @@ def test_birkhoff_states_what_it_requires() -> None:
     mesh = parse_machine("mesh:2x2")
     pattern = Pattern.from_messages([0, 1], [1, 2], [1, 1], 4, before=[(0, 1)])
     with pytest.raises(InputError, match="birkhoff requires a pattern without an order"):
-        schedule_birkhoff(Problem(pattern, mesh, PORTS))
+        find_method("birkhoff").schedule(Problem(pattern, mesh, PORTS))
     with pytest.raises(InputError, match="birkhoff requires link without a limit, given link=1"):
-        schedule_birkhoff(Problem(replace(pattern, before=None), mesh, ANY))
+        find_method("birkhoff").schedule(Problem(replace(pattern, before=None), mesh, ANY))
 
 
 def test_birkhoff_compiles_verifies_and_bounds() -> None:

@@ -1,7 +1,9 @@
 from .arrays import Array as Array
 from .arrays import Bools as Bools
+from .arrays import Bytes as Bytes
 from .arrays import Floats as Floats
 from .arrays import Indices as Indices
+from .arrays import Integers as Integers
 from .arrays import Ints as Ints
 from .arrays import Ints32 as Ints32
 from .arrays import ValueObject as ValueObject

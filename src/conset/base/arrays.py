@@ -20,8 +20,10 @@ from conset.base.notebook import html_of
 # types of arrays in signatures; shapes and units are in the docstrings
 Array = NDArray[Any]
 Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Integers = NDArray[np.integer]
 Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 
@@ -100,8 +102,7 @@ def distinct_ints(key: NDArray[np.int64]) -> NDArray[np.int64]:
         key = np.sort(key)
     first = np.ones(key.size, np.bool_)
     first[1:] = key[1:] != key[:-1]
-    distinct: NDArray[np.int64] = key[first]
-    return distinct
+    return key[first]
 
 
 def take_rows(
@@ -173,6 +174,17 @@ class ValueObject:
 
     def _repr_html_(self) -> str | None:
         return html_of(self)
+
+    def _cast(self, dtype: type[np.signedinteger[Any] | np.floating[Any]], *names: str) -> None:
+        """Makes the named arrays read-only ones of `dtype`; InputError for what does not fit."""
+        for name in names:
+            value = getattr(self, name)
+            array = (
+                frozen_floats(value, name)
+                if issubclass(dtype, np.floating)
+                else frozen_ints(value, dtype, name)
+            )
+            object.__setattr__(self, name, array)
 
     def _freeze(self) -> None:
         """Makes all arrays read-only, for nouns that do not cast them."""

@@ -18,8 +18,10 @@ class ConsetError(Exception):
         options: the options that the message names as Python spells them (`rank_by`), with a value
             where the word alone stands elsewhere in it too (`routes free`); the command line writes
             `--rank-by`, `--routes free`.
-        given: what was given, where it is a word that is not known.
-        known: the values that are known in its place.
+        what: what is wrong, where the command line has more to say of it: `pattern` or `machine`,
+            not known; `file`, that is not there; `content`, of a file that is something else.
+        given: the word or file that was given.
+        known: the words that are known in place of `given`.
     """
 
     exit_code = 1
@@ -29,11 +31,13 @@ class ConsetError(Exception):
         message: object = "",
         *,
         options: Iterable[str] = (),
-        given: object = None,
+        what: str = "",
+        given: object = "",
         known: Iterable[str] = (),
     ) -> None:
         super().__init__(message)
-        self.options, self.given, self.known = tuple(options), given, tuple(known)
+        self.options, self.what, self.given = tuple(options), what, str(given)
+        self.known = tuple(known)
 
 
 class UsageError(ConsetError):
@@ -92,9 +96,9 @@ def unknown_name(
 
     `unknown method 'rsn': did you mean 'rs-n'?`.
     """
-    return UsageError(
-        f"unknown {kind} '{shortened(name)}': {nearest(name, known)}", options=options
-    )
+    known = tuple(known)
+    message = f"unknown {kind} '{shortened(name)}': {nearest(name, known)}"
+    return UsageError(message, options=options, what=kind, given=name, known=known)
 
 
 def unknown_argument(function: str, name: str, known: Iterable[str]) -> ArgumentError:

@@ -119,7 +119,7 @@ def require_file(path: str | Path) -> Path:
         if path.is_file():
             path.open("rb").close()
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
+        raise InputError(f"{path}: no such file", what="file", given=path) from None
     except (
         OSError,
         ValueError,

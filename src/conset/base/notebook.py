@@ -8,12 +8,10 @@ noun is first shown.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `conset` loads this module first, and nothing with it
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-    Noun = TypeVar("Noun")
+Noun = TypeVar("Noun")
 
 _forms: dict[type, Callable[[Any], str]] = {}
 _loaders: list[Callable[[], object]] = []

@@ -44,8 +44,7 @@ def works() -> list[Work]:
     """
     if not hasattr(_thread, "works"):
         _thread.works = []
-    own: list[Work] = _thread.works
-    return own
+    return _thread.works
 
 
 @contextmanager

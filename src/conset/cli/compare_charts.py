@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from conset.base import ConsetError, UsageError, parse_size, unknown_name
 from conset.cli.output import progress
@@ -24,9 +24,6 @@ from conset.studies import (
     degrees_of,
     trace_curves,
 )
-
-if TYPE_CHECKING:
-    pass
 
 COMPLETE = "alltoall"
 """The pattern whose map has machines where others have degrees."""

@@ -155,7 +155,7 @@ def one_speaks(speaks: bool) -> Iterator[None]:
 def explain(error: Exception, arguments: Sequence[str]) -> str:
     """An error in one line: options as on the command line, and what to do about it."""
     if isinstance(error, ConsetError):
-        return explain_missing(spell_options(str(error), error.options), arguments)
+        return _add_hint(error, spell_options(str(error), error.options), arguments)
     unknown, parameter = getattr(error, "option_name", None), getattr(error, "param", None)
     machine = next((word for word in arguments[1:] if _is_machine(word)), None)
     if unknown is not None and arguments[0].startswith("-"):
@@ -231,68 +231,44 @@ def spell_options(message: str, names: Sequence[str]) -> str:
     return message
 
 
-def explain_missing(message: str, arguments: Sequence[str]) -> str:
-    """A message about a file that does not exist.
+PATTERN_COMMANDS = ("bound", "compare", "compile")
+FILE_COMMANDS = ("verify", "predict", "simulate", "run", "plan", "report")
 
-    Its name may be that of a pattern or a machine.
 
-    A machine where a pattern is due, or a pattern after `--on`, is reported with its right place.
+def _add_hint(error: ConsetError, message: str, arguments: Sequence[str]) -> str:
+    """A message with what the command takes, where the wrong kind of thing was given.
+
+    A machine where a pattern is due, a pattern after `--on`, a file that another command reads.
     """
-    unknown = re.match(r"unknown (pattern|machine) '([^']*)'", message)
-    if unknown is not None:
-        return _explain_place(unknown[0], unknown[1], unknown[2], arguments) or message
-    if arguments[0] in ("bound", "compare", "compile"):
-        return _explain_compiled(message, arguments)
-    if arguments[0] not in ("verify", "predict", "simulate", "run", "plan", "report"):
-        return message
-    name = next(
-        (
-            word
-            for word in arguments[1:]
-            if message.startswith((f"{word}: no such file", f"simulate {word}:"))
-        ),
-        "",
-    )
-    if not name or not (_is_pattern(name) or _is_machine(name)):
-        return message
-    schedule = f"conset compile {name if _is_pattern(name) else 'PATTERN'} --on MACHINE -o s.json"
-    return f"{message}; {arguments[0]} takes a file, as `{schedule}` writes it"
-
-
-def _explain_place(what: str, kind: str, name: str, arguments: Sequence[str]) -> str:
-    """A machine that stands as a pattern, or the other way round.
-
-    Empty where the word is neither.
-    """
-    words = [word for word in arguments[1:] if re.split("[:,]", word, maxsplit=1)[0] == name]
-    if words and kind == "pattern" and _is_machine(words[0]):
-        return f"{what}: {words[0]} is a machine: put --on before it"
-    if words and kind == "machine" and _is_pattern(words[0]):
-        return f"{what}: {words[0]} is a pattern: it stands before --on, a machine after"
-    return ""
-
-
-def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
-    """Of a command for patterns that was given what `compile` reads or writes."""
-    begins = ("unknown suffix", "lists 'nodes' and 'edges'")
-    name = next(
-        (
-            word
-            for word in arguments[1:]
-            if message.startswith(tuple(f"{word}: {b}" for b in begins))
-        ),
-        "",
-    )
-    if name.endswith(".toml"):
-        return (
-            f"{name}: {arguments[0]} takes a pattern; of a program, `conset compile {name} --on "
-            "MACHINE -o p.json`"
-        )
-    if name and sniff(name).form in ("schedule", "program", "timeline"):
-        found = f"is a {sniff(name).form}, {arguments[0]} takes a pattern"
-        return f"{name}: {found}; `conset report {name}` says its bounds and times"
+    command, word = arguments[0], error.given
+    if error.what in ("pattern", "machine"):
+        name = next((each for each in arguments[1:] if _head(each) == word), "")
+        if error.what == "pattern" and _is_machine(name):
+            return f"unknown pattern '{word}': {name} is a machine: put --on before it"
+        if error.what == "machine" and _is_pattern(name):
+            where = "it stands before --on, a machine after"
+            return f"unknown machine '{word}': {name} is a pattern: {where}"
+    elif command in PATTERN_COMMANDS and error.what == "content":
+        if word.endswith(".toml"):
+            program = f"of a program, `conset compile {word} --on MACHINE -o p.json`"
+            return f"{word}: {command} takes a pattern; {program}"
+        if (form := sniff(word).form) in ("schedule", "program", "timeline"):
+            found = f"is a {form}, {command} takes a pattern"
+            return f"{word}: {found}; `conset report {word}` says its bounds and times"
+    elif (
+        command in FILE_COMMANDS
+        and error.what == "file"
+        and (_is_pattern(word) or _is_machine(word))
+    ):
+        pattern = word if _is_pattern(word) else "PATTERN"
+        writes = f"as `conset compile {pattern} --on MACHINE -o s.json` writes it"
+        return f"{message}; {command} takes a file, {writes}"
     return message
 
 
+def _head(word: str) -> str:
+    return re.split("[:,]", word, maxsplit=1)[0]
+
+
 def _is_pattern(word: str) -> bool:
-    return re.split("[:,]", word, maxsplit=1)[0] in GENERATORS
+    return _head(word) in GENERATORS

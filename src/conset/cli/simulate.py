@@ -190,7 +190,7 @@ def command(
         return
     refuse({**asked, "lanes": None, "check": check}, "does not go with --load")
     if on is None:
-        raise UsageError(f"simulate {file}: --load needs --on MACHINE")
+        raise UsageError(f"simulate {file}: --load needs --on MACHINE", what="file", given=file)
     if model != "flit":
         raise UsageError(f"--model {model}: --load is for --model flit")
     loads = parse_loads(load)
@@ -319,7 +319,9 @@ def read_workload(
     machine = None if on is None else parse_machine(on)
     if file.suffix == ".csv":
         if machine is None:
-            raise UsageError(f"simulate {file}: a trace needs --on MACHINE")
+            raise UsageError(
+                f"simulate {file}: a trace needs --on MACHINE", what="file", given=file
+            )
         if sync not in (None, "none"):
             raise UsageError(
                 f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits"
@@ -327,7 +329,11 @@ def read_workload(
         machine = machine if settings is None else with_settings(machine, settings)
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
-        raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
+        raise UsageError(
+            f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required",
+            what="file",
+            given=file,
+        )
     found = read_compiled(file)
     schedule = found.whole
     if settings is not None:

@@ -5,7 +5,6 @@ from .candidates import contentions as contentions
 from .combining.choose import Combination as Combination
 from .combining.choose import compile_combined as compile_combined
 from .combining.compile import compile_along as compile_along
-from .combining.summary import summarize_combination as summarize_combination
 from .options import AUTO as AUTO
 from .options import BOUNDED_BY as BOUNDED_BY
 from .options import DEFAULTS as DEFAULTS
@@ -20,9 +19,9 @@ from .options import method_names as method_names
 from .pipeline import Placement as Placement
 from .pipeline import compile_pattern as compile_pattern
 from .pipeline import placement_of as placement_of
+from .programs.compile import BlockSpec as BlockSpec
 from .programs.compile import compile_program as compile_program
-from .programs.spec import BlockSpec as BlockSpec
-from .programs.spec import read_program as read_program
+from .programs.compile import read_program as read_program
 from .ranking import ALLOWANCES as ALLOWANCES
 from .ranking import MAX_MESSAGES as MAX_MESSAGES
 from .ranking import allowed_work as allowed_work
@@ -34,4 +33,5 @@ from .search import THREADS as THREADS
 from .summary import gap as gap
 from .summary import half_duplex_units as half_duplex_units
 from .summary import summarize as summarize
+from .summary import summarize_combination as summarize_combination
 from .trial import REL_TOL as REL_TOL

@@ -1,4 +1,9 @@
-"""Summary: what `compile --json` says of a schedule: verified, bounded, predicted."""
+"""Summary: what `compile --json` says of a schedule: verified, bounded, predicted.
+
+Summary: what `compile --json` says of a program that combines messages.
+
+The whole, and every stage.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from conset.base import Ints, workers
-from conset.schedule import CompileReport, Schedule
+from conset.bounds.programs import bound_program
+from conset.compilation.combining.choose import Combination
+from conset.schedule import CompileReport, Schedule, document_of
+from conset.verification import verify
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
@@ -118,11 +126,47 @@ def half_duplex_units(schedule: Schedule) -> int:
     nodes = schedule.machine.topology.nodes
 
     def key(node: Ints, peer: Ints) -> Ints:
-        keys: Ints = (phase * nodes + node) * nodes + peer
-        return keys
+        return (phase * nodes + node) * nodes + peer
 
     sent, received = np.unique(key(out, into)), np.unique(key(into, out))
     unmatched = np.setxor1d(sent, received, assume_unique=True)
     both = np.intersect1d(sent // nodes, received // nodes)
     busy = np.unique(unmatched[np.isin(unmatched // nodes, both)] // (nodes * nodes))
     return schedule.phases + int(busy.size)
+
+
+def summarize_combination(combination: Combination) -> dict[str, Any]:
+    """The keys of `summarize`, of the program as one schedule of bundles; verifies it.
+
+    `pattern` is the application's. Further keys: combine (the word for the paths), stages (of each,
+    the keys of `summarize`), candidates (what was compared, the least time first), figures
+    (bundles, volume, bytes held for others); `bound` and `gap` have what no paths beat too
+    (`ProgramBounds`). A schedule that sends directly has itself as its only stage.
+    """
+    program = combination.program
+    if program.paths is None:
+        whole = summarize(combination.whole)
+        found = {**whole, "stages": [whole], "figures": None}
+    else:
+        verified = verify(document_of(program)).ok
+        whole = summarize(combination.whole, verified=verified)
+        bounds = bound_program(program, combination.whole)
+        time_s = whole["predicted_s"] if whole["simulated_s"] is None else whole["simulated_s"]
+        pattern = program.paths.pattern
+        found = {
+            **whole,
+            "pattern": {
+                name: getattr(pattern, name)
+                for name in ("ranks", "messages", "bytes", "local_bytes")
+            },
+            "stages": [summarize(schedule, verified=verified) for schedule in program.schedules],
+            "figures": program.figures(),
+            "bound": bounds.to_object(),
+            "gap": bounds.gap(combination.whole.phases, whole["predicted_s"], time_s),
+        }
+    return {
+        **found,
+        "combine": combination.combine,
+        "why_combined": combination.why or None,
+        "candidates": [each.to_object() for each in combination.tried],
+    }

@@ -33,17 +33,16 @@ from typing import Any, Protocol
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Floats, Ints32
+from conset.base import Bytes, Floats, Ints32
 from conset.execution.agreement import Waiter
 from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.exchange import Exchange
 from conset.execution.open_program import CREDITS, PACKET_BYTES, Direction, OpenProgram, read_part
 from conset.execution.plan import PairRanges, Plan
 
-Bytes = NDArray[np.uint8]
+Bytes = Bytes
 
 
 class Variant(Protocol):

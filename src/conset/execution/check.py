@@ -63,9 +63,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Bools, InputError, Ints, Ints32, VerificationError, take_rows
+from conset.base import Bools, InputError, Integers, Ints, Ints32, VerificationError, take_rows
 from conset.execution.plan import Copies, Operations, Plan
 from conset.pattern import Pattern
 from conset.schedule import Schedule, Sync, depths_in_graph
@@ -225,8 +224,7 @@ def _covered(read: _Bytes, there: _Bytes) -> Bools:
         return np.where(k < 0, 0, below[k] + np.minimum(place - start[k], size[k]))
 
     place = read[0] * room + read[1]
-    found: Bools = covered_up_to(place + read[2]) - covered_up_to(place) == read[2]
-    return found
+    return covered_up_to(place + read[2]) - covered_up_to(place) == read[2]
 
 
 def name_operation(operations: Operations, k: int, what: str) -> str:
@@ -238,9 +236,7 @@ def name_operation(operations: Operations, k: int, what: str) -> str:
     )
 
 
-def refuse_operation(
-    wrong: NDArray[np.integer], operations: Operations, what: str, rule: str
-) -> None:
+def refuse_operation(wrong: Integers, operations: Operations, what: str, rule: str) -> None:
     """Raises VerificationError for the first operation that is wrong, if there is one."""
     if wrong.size:
         raise VerificationError(f"plan: {name_operation(operations, int(wrong[0]), what)} {rule}")
@@ -306,11 +302,10 @@ def not_kept(schedule: Schedule, sync: Sync) -> Bools:
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    waits: Bools = ~kept
-    return waits
+    return ~kept
 
 
-def _extents(schedule: Schedule, place: NDArray[np.integer], places: int) -> tuple[Ints, Ints]:
+def _extents(schedule: Schedule, place: Integers, places: int) -> tuple[Ints, Ints]:
     """Of each message: the largest and the least `place` of its transfers.
 
     -1 and `places` where it has none.

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import (
     Array,
+    Bytes,
     FlatValue,
     Floats,
     InputError,
@@ -90,7 +90,7 @@ class ConnectionEntries:
 
     names: tuple[str, ...]
     repeat: Ints
-    turns: NDArray[np.uint8]
+    turns: Bytes
     block_schedule: Ints32
     schedule_phases: Ints
     phase_context: Ints32
@@ -98,7 +98,7 @@ class ConnectionEntries:
     offsets: Ints
     phase: Ints32
     peer: Ints32
-    send: NDArray[np.uint8]
+    send: Bytes
     bytes: Ints
     order: Ints32
     bandwidth_Bps: Floats  # noqa: N815

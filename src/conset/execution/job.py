@@ -302,8 +302,7 @@ def _take_part(task: str, given: Given, say: Callable[[str], None] | None) -> Re
 def load_task(task: str) -> Task:
     """The function that `module:function` names."""
     module, _, name = task.partition(":")
-    found: Task = getattr(import_module(module), name)
-    return found
+    return getattr(import_module(module), name)
 
 
 def run_rank(task: Task, folder: Path) -> None:

@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
-from conset.base import Floats, InputError
+from conset.base import Bytes, Floats, InputError
 from conset.execution.agreement import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.execution.baselines import (
     Baseline,
@@ -45,14 +44,14 @@ from conset.execution.plan import PairRanges, Plan
 from conset.execution.stopping import Race, Stopping
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-Tamper = Callable[[str, int, NDArray[np.uint8]], None]
+Tamper = Callable[[str, int, Bytes], None]
 """Called after an exchange with its name, the repetition and the receive buffer.
 
 Tests change a byte.
 """
 
 
-def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
+def fill_payload(source: int, target: int, size: int) -> Bytes:
     """shape=(size), uint8: what `source` sends to `target`."""
     words = np.arange(-(-size // 8), dtype=np.uint64)
     words += np.uint64(((source + 1) * _SOURCE + (target + 1) * _TARGET) % 2**64)
@@ -65,7 +64,7 @@ def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 
-def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> NDArray[np.uint8]:
+def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> Bytes:
     """shape=(size), uint8: the whole send buffer of `rank`, or what its receive buffer must be."""
     buffer = np.zeros(size, np.uint8)
     for peer, offset, count in zip(
@@ -76,9 +75,7 @@ def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> N
     return buffer
 
 
-def describe_wrong(
-    received: NDArray[np.uint8], expected: NDArray[np.uint8], ranges: PairRanges
-) -> tuple[int, str]:
+def describe_wrong(received: Bytes, expected: Bytes, ranges: PairRanges) -> tuple[int, str]:
     """How many bytes are wrong, and the first as text.
 
     `byte 17 from rank 5 is 0xab, must be 0x12`.
@@ -213,11 +210,11 @@ class MeasuredRank:
         self.waiter = Waiter(POLL_INTERVAL_S if self.local_ranks > self.cores else 0.0, timeout_s)
         self._tamper, self._checked, self._mismatches, self._first = tamper, 0, 0, ""
 
-    def spoil(self, received: NDArray[np.uint8]) -> None:
+    def spoil(self, received: Bytes) -> None:
         """Makes a receive buffer wrong at every place."""
         np.bitwise_not(self.expected[: received.size], out=received)
 
-    def compare(self, name: str, repetition: int, received: NDArray[np.uint8]) -> None:
+    def compare(self, name: str, repetition: int, received: Bytes) -> None:
         """Compares what an exchange has delivered, all of which is wrong where its size is."""
         if self._tamper is not None:
             self._tamper(name, repetition, received)

@@ -31,15 +31,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
 from conset.base import (
     PLAN_FILE,
     Array,
     Bools,
+    Bytes,
     FlatValue,
     InputError,
+    Integers,
     Ints,
     Ints32,
     UsageError,
@@ -103,7 +104,7 @@ class Operations(ValueObject):
     work: Bools | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
+        self._cast(np.int64, "offsets")
         if (
             self.offsets.ndim != 1
             or self.offsets.size < 2
@@ -168,8 +169,7 @@ class Copies(ValueObject):
     bytes: Ints
 
     def __post_init__(self) -> None:
-        for name in ("offsets", "source", "target", "bytes"):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        self._cast(np.int64, "offsets", "source", "target", "bytes")
         check_offsets("offsets", self.offsets, None, self.bytes.size, "copies")
         for name in ("source", "target", "bytes"):
             if getattr(self, name).shape != (self.count,):
@@ -206,8 +206,7 @@ class Needs(ValueObject):
     operation: Ints
 
     def __post_init__(self) -> None:
-        for name in ("offsets", "operation"):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        self._cast(np.int64, "offsets", "operation")
         if self.operation.ndim != 1:
             raise InputError(f"operation has shape {self.operation.shape}: one dimension required")
         check_offsets("offsets", self.offsets, None, self.operation.size, "needs")
@@ -400,12 +399,12 @@ class PairRanges(ValueObject):
         offset = np.minimum.reduceat(operations.offset[rows][order], first)
         return PairRanges(peer, offset, np.add.reduceat(operations.bytes[rows][order], first))
 
-    def views(self, buffer: NDArray[np.uint8]) -> list[tuple[int, NDArray[np.uint8]]]:
+    def views(self, buffer: Bytes) -> list[tuple[int, Bytes]]:
         """Each peer and its bytes in the rank's buffer."""
         columns = zip(self.peer.tolist(), self.offset.tolist(), self.bytes.tolist(), strict=True)
         return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
 
-    def dense(self, peers: NDArray[np.integer]) -> tuple[list[int], list[int]]:
+    def dense(self, peers: Integers) -> tuple[list[int], list[int]]:
         """Counts and displacements for `peers`, in rank order and among them all that have any."""
         counts, displacements = np.zeros((2, peers.size), np.int64)
         at = np.searchsorted(peers, self.peer)

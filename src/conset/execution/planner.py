@@ -25,9 +25,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Bools, InputError, Ints, Ints32, frozen
+from conset.base import Bools, InputError, Integers, Ints, Ints32, frozen
 from conset.execution.check import check_delivery, check_order, check_plan, not_kept
 from conset.execution.plan import MAX_BYTES, Copies, Needs, Operations, Plan
 from conset.pattern import Pattern
@@ -540,7 +539,7 @@ def _operations(
 
 def _posted(
     ranks: int,
-    order: NDArray[np.integer],
+    order: Integers,
     own: Ints32,
     phase: Ints32,
     peer: Ints32,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, UsageError
+from conset.base import Bytes, Floats, UsageError
 
 _RESAMPLES = 400
 """Of the intervals that decide whether to go on; those of results are finer."""
@@ -133,9 +132,7 @@ class Race:
         self.times_s = {name: [] for name in self.names}
         self._look_at = self.stopping.least
 
-    def after(
-        self, repetition: int, took: Floats, going: NDArray[np.uint8], elapsed_s: float
-    ) -> NDArray[np.uint8]:
+    def after(self, repetition: int, took: Floats, going: Bytes, elapsed_s: float) -> Bytes:
         """shape=(contenders), uint8: who goes on after a repetition; none at the end.
 
         The first is dropped.
@@ -158,7 +155,7 @@ class Race:
         self._look_at = max(repetition + 1, ceil(repetition * _GROWTH))
         return self._look(going)
 
-    def _without_hopeless(self, going: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _without_hopeless(self, going: Bytes) -> Bytes:
         """Without those that were far slower than the best in every repetition so far.
 
         Before there are intervals.
@@ -177,12 +174,12 @@ class Race:
             [going[k] and name not in slow for k, name in enumerate(self.names)], np.uint8
         )
 
-    def _best_of(self, going: NDArray[np.uint8]) -> tuple[list[str], str]:
+    def _best_of(self, going: Bytes) -> tuple[list[str], str]:
         """(who is repeated, the fastest of them)."""
         here = [self.names[k] for k in np.flatnonzero(going).tolist()]
         return here, min(here, key=lambda name: float(np.median(self.times_s[name] or [inf])))
 
-    def _look(self, going: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _look(self, going: Bytes) -> Bytes:
         here, best = self._best_of(going)
         to_best = {name: self._ratio(name, best) for name in here}
         drop = self.stopping.drop or inf

@@ -132,5 +132,4 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
 
 
 def _steps(costs: Costs, name: str) -> Steps:
-    steps: Steps = getattr(costs, name)
-    return steps
+    return getattr(costs, name)

@@ -4,8 +4,8 @@ Rates are turned round into seconds per byte, so that an infinite rate is 0 and 
 
 Work, as methods that search for short phases weigh it. They ask for one number per message at a
 port and take overheads and latencies of both ends together, which formulas and bounds tell apart
-(`conset.models.formula.terms`, `conset.bounds.problem`). Of a message of b bytes, overhead taken at
-its size:
+(`conset.models.formula.evaluate`, `conset.bounds.problem`). Of a message of b bytes, overhead taken
+at its size:
 
     port        overhead + b / rate of the port, at the source's port out and at the target's port
                 in

@@ -25,10 +25,9 @@ from math import ceil, inf
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Array, Floats, InputError, Ints, Ints32, NoScheduleError, UsageError
+from conset.base import Array, Bytes, Floats, InputError, Ints, Ints32, NoScheduleError, UsageError
 from conset.machine import Costs, Machine, Routing, Steps, Topology, core_network
 from conset.models.nanoseconds import NS, core_messages, delays, describe_cycle, exchanges_count
 from conset.models.needs import check_receives, require_one_route
@@ -412,7 +411,7 @@ class Ports:
     count: int
     out: Ints32
     into: Ints32
-    ring: NDArray[np.uint8]
+    ring: Bytes
 
 
 @lru_cache(maxsize=8)

@@ -19,7 +19,6 @@ from conset.base import (
     check_offsets,
     check_range,
     frozen,
-    frozen_ints,
 )
 from conset.machine import Costs, Topology
 from conset.schedule import Schedule, chosen_links, order_of_transfers
@@ -97,19 +96,10 @@ class Workload(ValueObject):
     def __post_init__(self) -> None:
         if not 1 <= self.nodes < 2**31:
             raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
-        for name in (
-            "source",
-            "target",
-            "deps",
-            "order",
-            "sender",
-            "receiver",
-            "links",
-            "channels",
-        ):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
-        for name in ("bytes", "dep_offsets", "phase_offsets", "link_offsets"):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        self._cast(
+            np.int32, "source", "target", "deps", "order", "sender", "receiver", "links", "channels"
+        )
+        self._cast(np.int64, "bytes", "dep_offsets", "phase_offsets", "link_offsets")
         time_s = np.asarray(self.time_s, np.float64)
         object.__setattr__(
             self, "time_s", frozen(time_s if time_s.size else np.zeros(self.source.size))

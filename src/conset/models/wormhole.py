@@ -46,10 +46,9 @@ datelines and deadlock.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import UsageError
+from conset.base import Bytes, UsageError
 from conset.machine import Machine, Routing, Topology, in_full_mesh, route_links
 from conset.models.nanoseconds import NS, core_stops, play_fluid
 from conset.models.needs import require_one_route
@@ -134,7 +133,7 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
     )
 
 
-def channel_pools(workload: Workload, machine: Machine) -> tuple[NDArray[np.uint8], int]:
+def channel_pools(workload: Workload, machine: Machine) -> tuple[Bytes, int]:
     """(datelines of the links, pools): as many as the most datelines on a route, and one more."""
     dateline = datelines(machine.topology, machine.routing)
     if not dateline.any():
@@ -142,7 +141,7 @@ def channel_pools(workload: Workload, machine: Machine) -> tuple[NDArray[np.uint
     return dateline, 1 + (machine.topology.dimensions or _most_marked(workload, machine, dateline))
 
 
-def _most_marked(workload: Workload, machine: Machine, dateline: NDArray[np.uint8]) -> int:
+def _most_marked(workload: Workload, machine: Machine, dateline: Bytes) -> int:
     """The most marked links on the route of a message."""
     workload.require_fits(machine.topology)
     most, chunk = 0, 1 << 18
@@ -162,7 +161,7 @@ def _most_marked(workload: Workload, machine: Machine, dateline: NDArray[np.uint
 _NO_DATELINES = np.zeros(0, np.uint8)
 
 
-def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
+def datelines(topology: Topology, routing: Routing) -> Bytes:
     """shape=(link_slots), uint8: 1 where a route goes on in the next pool; (0) where it never does.
 
     So it does where a link closes a ring; in a graph of a family over the links of `_turns`.
@@ -180,7 +179,7 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     return crosses.ravel()
 
 
-def _turns(topology: Topology) -> NDArray[np.uint8]:
+def _turns(topology: Topology) -> Bytes:
     """shape=(link_slots), uint8.
 
     1 for links between nodes of one level, and out of endpoints with several neighbours.

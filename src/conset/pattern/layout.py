@@ -80,17 +80,16 @@ class Layout(ValueObject):
             raise InputError(f"kind must be ghost or shared, is '{self.kind}'")
         if self.word < 1:
             raise InputError(f"word = {self.word}: must be at least 1 B")
-        for name in ("part", "source", "target"):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
-        for name in (
+        self._cast(np.int32, "part", "source", "target")
+        self._cast(
+            np.int64,
             "own_offsets",
             "own_numbers",
             "ghost_offsets",
             "ghost_numbers",
             "item_offsets",
             "item_numbers",
-        ):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        )
         check_offsets("own_offsets", self.own_offsets, None, self.own_numbers.size, "rows or nodes")
         check_offsets(
             "ghost_offsets", self.ghost_offsets, self.ranks, self.ghost_numbers.size, "ghosts"

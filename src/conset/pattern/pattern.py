@@ -9,13 +9,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from conset.base import (
     MAX_SIZE_B,
     Array,
     Bools,
     InputError,
+    Integers,
     Ints,
     Ints32,
     ValueObject,
@@ -380,7 +381,7 @@ def _flags(packed: ArrayLike, messages: int) -> Bools:
     return frozen(flags.astype(np.bool_, copy=False))
 
 
-def find_cycle(before: NDArray[np.integer], messages: int) -> list[int]:
+def find_cycle(before: Integers, messages: int) -> list[int]:
     """A cycle of an order, each message before the next and the first again at the end.
 
     [] where there is none.

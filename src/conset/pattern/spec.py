@@ -124,7 +124,11 @@ def _reader(path: Path, options: ReadOptions) -> Reader:
     """The reader of a file that is there and takes the options."""
     suffix = path.suffix.lower()
     if suffix not in READERS and os.path.exists(path) and not os.path.isdir(path):
-        raise InputError(f"{path}: unknown suffix '{path.suffix}', known: {' '.join(READERS)}")
+        raise InputError(
+            f"{path}: unknown suffix '{path.suffix}', known: {' '.join(READERS)}",
+            what="content",
+            given=path,
+        )
     require_file(path)
     _refuse_options(str(path), options, READERS[suffix].takes)
     return READERS[suffix]

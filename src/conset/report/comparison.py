@@ -82,8 +82,7 @@ def deciding(rows: Sequence[Row]) -> str:
 
 def deciding_time(row: Row) -> float | None:
     """Return the time that decides [s]; None where the model gives none."""
-    time_s: float | None = row.get("time_s", row["predicted_s"])
-    return time_s
+    return row.get("time_s", row["predicted_s"])
 
 
 def row_name(row: Row) -> str:

@@ -517,8 +517,7 @@ def _lane(lines: Floats, lane: float) -> Floats:
     """Return polylines moved to the right of their direction."""
     along = np.gradient(lines, axis=1)
     length = np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
-    moved: Floats = lines + lane * np.stack([along[..., 1], -along[..., 0]], axis=-1) / length
-    return moved
+    return lines + lane * np.stack([along[..., 1], -along[..., 0]], axis=-1) / length
 
 
 def _on_plan(plan: Plan, links: Ints, width: Floats) -> tuple[Ints, Ints]:

@@ -92,8 +92,7 @@ def _depth_step(layers: int) -> tuple[float, float]:
 def _hypercube(bits: int) -> Floats:
     node = np.arange(1 << bits)
     if bits <= len(_CUBE):
-        corner: Floats = ((node[:, None] >> np.arange(bits)) & 1) @ _CUBE[:bits]
-        return corner
+        return ((node[:, None] >> np.arange(bits)) & 1) @ _CUBE[:bits]
     low = ceil(bits / 2)
     row, column = node >> low, node & ((1 << low) - 1)
     return np.stack([_gray_place(column), -_gray_place(row)], axis=1).astype(np.float64)
@@ -205,8 +204,7 @@ def _scaled(far: Floats) -> Floats:
     # the sign of an eigenvector is the library's choice: make the largest entry positive
     place *= np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])
     turn = np.arange(len(far)) * 2.399963
-    apart: Floats = place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    return apart
+    return place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
 
 def _majorized(place: Floats, far: Floats, sweeps: int = 120) -> Floats:

@@ -294,11 +294,9 @@ def _load(phase: Ints32, place: Ints32, places: int) -> Ints:
     """Shape as `phase`: how many entries have the same phase and place."""
     key = phase.astype(np.int64) * places + place
     if key.max(initial=0) < 4 * key.size:  # counted without sorting: plans ask for every transfer
-        counted: Ints = np.bincount(key)[key]
-        return counted
+        return np.bincount(key)[key]
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
-    load: Ints = count[inverse]
-    return load
+    return count[inverse]
 
 
 Ids = frozenset[int]

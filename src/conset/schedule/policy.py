@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Array, Indices, InputError, Ints32, UsageError, take_rows, unknown_name
+from conset.base import (
+    Array,
+    Indices,
+    InputError,
+    Integers,
+    Ints32,
+    UsageError,
+    take_rows,
+    unknown_name,
+)
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 
@@ -123,7 +131,7 @@ def order_of_transfers(before: Ints32 | None, message: Ints32) -> tuple[Ints32, 
     return first.astype(np.int32), second.astype(np.int32)
 
 
-def depths(before: NDArray[np.integer] | None, messages: int) -> Ints32:
+def depths(before: Integers | None, messages: int) -> Ints32:
     """shape=(messages), int32: how many must end before each, one after the other.
 
     -1 behind or in a cycle.
@@ -139,9 +147,7 @@ def depths(before: NDArray[np.integer] | None, messages: int) -> Ints32:
     return depths_in_graph(before[:, 0], before[:, 1], messages)
 
 
-def depths_in_graph(
-    tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any]], nodes: int
-) -> Ints32:
+def depths_in_graph(tail: Integers, head: Integers, nodes: int) -> Ints32:
     """shape=(nodes), int32: the longest way that leads to each; -1 behind or in a cycle.
 
     All of one depth at once: O(nodes + edges) time, a few calls a depth.

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.base import (
     MAX_SIZE_B,
     Bools,
     Floats,
     InputError,
+    Integers,
     Ints,
     Ints32,
     ValueObject,
@@ -151,7 +151,7 @@ class Schedule(ValueObject):
 
     def _check_parts(self) -> None:
         if self.parts is not None:
-            object.__setattr__(self, "parts", frozen_ints(self.parts, np.int64, "parts"))
+            self._cast(np.int64, "parts")
             if self.parts.shape != self.message.shape:
                 raise InputError(f"parts has shape {self.parts.shape}: one per transfer required")
             wrong = np.flatnonzero(self.parts < 0)
@@ -179,7 +179,7 @@ class Schedule(ValueObject):
                 )
                 raise InputError(text)
             return
-        object.__setattr__(self, "placement", frozen_ints(self.placement, np.int32, "placement"))
+        self._cast(np.int32, "placement")
         if self.placement.shape != (ranks,):
             raise InputError(
                 f"placement has shape {self.placement.shape}: one node for each of {ranks} "
@@ -191,7 +191,7 @@ class Schedule(ValueObject):
         if (self.route_offsets is None) != (self.route_nodes is None):
             raise InputError("route_offsets and route_nodes go together")
         if self.channels is not None:
-            object.__setattr__(self, "channels", frozen_ints(self.channels, np.int32, "channels"))
+            self._cast(np.int32, "channels")
             if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
                 raise InputError("channels: one for each node of the routes required")
         if self.route_offsets is None or self.route_nodes is None:
@@ -330,9 +330,7 @@ class Schedule(ValueObject):
             np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets))
         )
 
-    def rearranged(
-        self, transfers: NDArray[np.integer], phase_offsets: NDArray[np.integer]
-    ) -> Schedule:
+    def rearranged(self, transfers: Integers, phase_offsets: Integers) -> Schedule:
         """Some of the transfers, or all, in this order and in these phases.
 
         Args:

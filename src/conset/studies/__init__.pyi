@@ -24,8 +24,10 @@ from .campaign.run import state_of_cases as state_of_cases
 from .compare.comparison import SUFFIXES as SUFFIXES
 from .compare.comparison import Comparison as Comparison
 from .compare.comparison import Policies as Policies
+from .compare.comparison import StageRow as StageRow
 from .compare.comparison import check_table_path as check_table_path
 from .compare.comparison import compare_pairs as compare_pairs
+from .compare.comparison import compare_stages as compare_stages
 from .compare.comparison import merged as merged
 from .compare.comparison import parse_policies as parse_policies
 from .compare.comparison import write_table as write_table
@@ -42,8 +44,6 @@ from .compare.regions import Regions as Regions
 from .compare.regions import chart_exchanges as chart_exchanges
 from .compare.regions import chart_regions as chart_regions
 from .compare.regions import degrees_of as degrees_of
-from .compare.stages import StageRow as StageRow
-from .compare.stages import compare_stages as compare_stages
 from .contender import NAIVE as NAIVE
 from .contender import Entry as Entry
 from .run_time.costs import DETECT as DETECT

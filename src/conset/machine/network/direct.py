@@ -109,8 +109,7 @@ def dragonfly(
     i, j, d, copy = i[once], j[once], d[once], copy[once]
 
     def at(offset: Ints) -> Ints:
-        place: Ints = (copy * others + offset - 1) * routers // max(1, joins * others)
-        return place
+        return (copy * others + offset - 1) * routers // max(1, joins * others)
 
     return Parts(
         endpoints,

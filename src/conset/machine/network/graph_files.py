@@ -117,7 +117,9 @@ def parse_node_link(text: str, name: str) -> Mapping[str, Any]:
     if not isinstance(found.get("nodes"), list) or not isinstance(_edge_list(found), list):
         known = ", ".join(shortened(key) for key in list(found)[:8])
         raise InputError(
-            f"{name}: lists 'nodes' and 'edges' (or 'links') required, has {known or 'nothing'}"
+            f"{name}: lists 'nodes' and 'edges' (or 'links') required, has {known or 'nothing'}",
+            what="content",
+            given=name,
         )
     return found
 

@@ -137,8 +137,7 @@ class Topology(ValueObject):
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise unknown_name("kind of network", str(self.kind), get_args(Kind))
-        for name in ("link_source", "link_target"):
-            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
+        self._cast(np.int32, "link_source", "link_target")
         if self.kind != "graph":
             if not self.sides or min(self.sides) < 1:
                 raise InputError(f"sides = {self.sides}: every side must be at least 1")

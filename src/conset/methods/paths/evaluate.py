@@ -23,10 +23,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
-from conset.base import Bools, Floats, InputError, Ints, Ints32
+from conset.base import Bools, Floats, InputError, Integers, Ints, Ints32
 from conset.machine import Costs, Machine, core_network, link_work, route_hops, route_links
 from conset.schedule import Bundles, Paths
 
@@ -297,14 +296,14 @@ class _Clock:
         self.work[rank] += work
 
 
-def _groups(keys: NDArray[np.integer]) -> tuple[Ints, Ints]:
+def _groups(keys: Integers) -> tuple[Ints, Ints]:
     """(where each run of equal keys begins, the run of each entry) of sorted keys."""
     first = np.ones(keys.size, bool)
     first[1:] = keys[1:] != keys[:-1]
     return np.flatnonzero(first), np.cumsum(first) - 1
 
 
-def _serve(free: Seconds, server: NDArray[np.integer], ready: Seconds, service: Seconds) -> Seconds:
+def _serve(free: Seconds, server: Integers, ready: Seconds, service: Seconds) -> Seconds:
     """When each is served [s]: servers take one after the other, the first that is ready first.
 
     `free` moves on.

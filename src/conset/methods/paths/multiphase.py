@@ -67,9 +67,8 @@ from math import prod
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import InputError, Ints, Ints32, unknown_name
+from conset.base import InputError, Integers, Ints, Ints32, unknown_name
 from conset.machine import Machine
 from conset.pattern import Pattern
 from conset.schedule import MAX_STAGES, Paths
@@ -83,7 +82,7 @@ def multiphase(
     sides: Sequence[int],
     *,
     order: Sequence[int] | None = None,
-    cells: NDArray[np.integer] | None = None,
+    cells: Integers | None = None,
     name: str = "",
 ) -> Paths:
     """Paths through a box of ranks, one stage for each dimension.
@@ -174,7 +173,7 @@ def _check_box(sides: tuple[int, ...], ranks: int) -> None:
         )
 
 
-def _cells(cells: NDArray[np.integer] | None, ranks: int, count: int) -> Ints:
+def _cells(cells: Integers | None, ranks: int, count: int) -> Ints:
     """shape=(ranks), int64: the cell of each rank, checked."""
     if cells is None:
         return np.arange(ranks, dtype=np.int64)
@@ -227,7 +226,7 @@ def matched_cells(
     return cells, order
 
 
-def ranks_on_nodes(node: NDArray[np.integer]) -> tuple[Ints, int]:
+def ranks_on_nodes(node: Integers) -> tuple[Ints, int]:
     """(number of each rank among those of its node, most ranks on a node)."""
     if not node.size:
         return np.zeros(0, np.int64), 1

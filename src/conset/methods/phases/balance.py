@@ -232,8 +232,7 @@ def phase_lengths(problem: Problem, phases: Phases, cost: TransferWork) -> Float
     uses = resource_uses(problem, phases, cost)
     load = np.zeros((phases.offsets.size - 1, uses.count))
     np.add.at(load, (_phase_of(phases)[uses.transfer], uses.resource), uses.work)
-    longest: Floats = load.max(axis=1, initial=0.0)
-    return longest
+    return load.max(axis=1, initial=0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset import _core
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order, require
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order
 
 
 def applies_birkhoff(problem: Problem) -> str | None:
@@ -48,12 +48,7 @@ def applies_birkhoff(problem: Problem) -> str | None:
 
 
 def schedule_birkhoff(problem: Problem) -> Phases:
-    """Phases of parts whose largest add up to the most bytes out of or into a node.
-
-    Raises:
-        InputError: the pattern has an order, or a limit other than those of ports is to be kept.
-    """
-    require(applies_birkhoff(problem))
+    """Phases of parts whose largest add up to the most bytes out of or into a node."""
     source, target = problem.source_node, problem.target_node
     leaves = np.flatnonzero(source != target).astype(np.int32)
     inside = np.flatnonzero(source == target).astype(np.int32)

@@ -68,7 +68,6 @@ from conset.methods.phases.problem import (
     refuse_order,
     refuse_repeated_pairs,
     refuse_shared_nodes,
-    require,
 )
 
 SEARCHED = 20_000
@@ -95,7 +94,6 @@ def schedule_bounded(problem: Problem) -> Phases:
         InputError: the pattern is no complete exchange of all nodes or has an order, two ranks
             share a node, the network is no mesh or torus, or other limits are asked for.
     """
-    require(applies_bounded(problem))
     if problem.machine.topology.kind == "graph":
         # a box with dead nodes or links has no construction: search, and say so
         small = problem.pattern.messages <= SEARCHED
@@ -190,7 +188,6 @@ def schedule_scott(problem: Problem) -> Phases:
             an order or several messages from one rank to another one; channels or duplex are
             limited.
     """
-    require(applies_scott(problem))
     side = problem.machine.topology.sides[0]
     found = _core.SquareExchange(side).phases(1)
     offsets, message = found.offsets, found.message

@@ -28,7 +28,7 @@ n) time in regular bipartite graphs (doi:10.1145/1806689.1806697).
 from __future__ import annotations
 
 from conset import _core
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order, require
+from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order
 
 
 def applies_coloring(problem: Problem) -> str | None:
@@ -39,12 +39,7 @@ def applies_coloring(problem: Problem) -> str | None:
 
 
 def schedule_coloring(problem: Problem) -> Phases:
-    """Exactly Δ phases; messages inside a node stand in the first.
-
-    Raises:
-        InputError: the pattern has an order, or a limit other than those of ports is to be kept.
-    """
-    require(applies_coloring(problem))
+    """Exactly Δ phases; messages inside a node stand in the first."""
     return Phases.of(
         _core.color_ports(
             problem.nodes, problem.source_node, problem.target_node, problem.search.seed % 2**64

@@ -58,7 +58,7 @@ from conset.methods.phases.connection_routers.demands import (
 from conset.methods.phases.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.phases.connection_routers.task import Score, Task, assemble, best_score, score
 from conset.methods.phases.event_list import time_event_list
-from conset.methods.phases.problem import Phases, Problem, Routes, require
+from conset.methods.phases.problem import Phases, Problem, Routes
 from conset.schedule import number_channels
 
 CHANNELS = 12
@@ -88,7 +88,6 @@ def schedule_connections(problem: Problem) -> Phases:
         NoScheduleError: a connection cannot have the bandwidth, or there cannot be as many phases,
             as were asked for.
     """
-    require(applies_connections(problem))
     if problem.pattern.messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     refuse_impossible(Task(problem))

@@ -77,7 +77,7 @@ from conset.methods.phases.core import (
     core_order,
     time_lines,
 )
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
+from conset.methods.phases.problem import Phases, Problem, refuse_limits
 from conset.schedule import depths
 
 RESTARTS = 50
@@ -94,12 +94,7 @@ def applies_event_list(problem: Problem) -> str | None:
 
 
 def schedule_event_list(problem: Problem) -> Phases:
-    """One phase with a timetable, transfers in the order of their starts; keeps an order.
-
-    Raises:
-        InputError: a limit is to be kept.
-    """
-    require(applies_event_list(problem))
+    """One phase with a timetable, transfers in the order of their starts; keeps an order."""
     messages = problem.pattern.messages
     if messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))

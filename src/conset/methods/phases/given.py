@@ -32,7 +32,6 @@ from conset.methods.phases.problem import (
     Problem,
     applies_anywhere,
     refuse_order,
-    require,
 )
 
 MethodFunction = Callable[[Problem], Phases]
@@ -93,7 +92,7 @@ def method_of(name: str, function: MethodFunction) -> Method:
     title, _, _ = (function.__doc__ or "").strip().partition("\n")
     row = Method(
         name,
-        schedule=_checked(name, function, applies),
+        run=_checked(name, function),
         applies=applies,
         title=title or "a method of your own",
         limits=lambda topology: ANY,
@@ -111,14 +110,11 @@ class FaultyMethodError(InputError):
     """A method failed, or gave what cannot be phases of its pattern."""
 
 
-def _checked(
-    name: str, function: MethodFunction, applies: Callable[[Problem], str | None]
-) -> MethodFunction:
+def _checked(name: str, function: MethodFunction) -> MethodFunction:
     """The function with its errors in one line and its result looked at."""
 
     @wraps(function)
     def schedule(problem: Problem) -> Phases:
-        require(applies(problem))
         try:
             found = function(problem)
         except ConsetError:

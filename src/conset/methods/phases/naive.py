@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.base import Ints32
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
+from conset.methods.phases.problem import Phases, Problem, refuse_limits
 from conset.pattern import find_cycle
 from conset.schedule import depths, order_messages
 
@@ -90,10 +90,9 @@ def schedule_naive(problem: Problem) -> Phases:
     No phase where there are none.
 
     Raises:
-        UsageError: `posting` is no order. InputError: it breaks the order of messages, a limit is
-            to be kept, or the network does not have the order asked for.
+        UsageError: `posting` is no order.
+        InputError: the network does not have the order asked for.
     """
-    require(applies_naive(problem))
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
     listed = _listed(problem)

@@ -80,7 +80,7 @@ from conset.machine import Limits, Topology, core_network, core_widths, route_no
 from conset.methods.phases.core import core_order
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.pairwise_exchange import applies_lp, schedule_lp
-from conset.methods.phases.problem import Phases, Problem, Routes, require
+from conset.methods.phases.problem import Phases, Problem, Routes
 
 Limit = int | Sequence[int] | Ints32 | None
 """How much a slot may hold: one number for all slots, one for each, or None for no limit."""
@@ -297,7 +297,6 @@ def schedule_negotiated(problem: Problem) -> Phases:
     Raises:
         InputError: duplex exchange with other limits of ports than 1, or with free routes.
     """
-    require(applies_negotiated(problem))
     fixed = improve(
         problem, schedule_first_fit(problem), exchange=problem.limits.duplex == "exchange"
     )

@@ -90,7 +90,6 @@ from conset.methods.phases.problem import (
     refuse_order,
     refuse_repeated_pairs,
     refuse_shared_nodes,
-    require,
 )
 
 
@@ -100,13 +99,7 @@ def applies_pex(problem: Problem) -> str | None:
 
 
 def schedule_pex(problem: Problem) -> Phases:
-    """Step source XOR target of every message, empty steps left out.
-
-    Raises:
-        InputError: the ranks, or the sides of a mesh or torus, are no powers of two; two ranks
-            share a node; the pattern has an order; links or channels are limited.
-    """
-    require(applies_pex(problem))
+    """Step source XOR target of every message, empty steps left out; also of `pex-gen`."""
     return _exchange(problem, 0)
 
 
@@ -115,30 +108,13 @@ def applies_pex_gen(problem: Problem) -> str | None:
     return _refuse(problem, "pex-gen", "send", "receive", "duplex")
 
 
-def schedule_pex_gen(problem: Problem) -> Phases:
-    """Step source XOR target of every message, empty steps left out.
-
-    Raises:
-        InputError: two ranks share a node, the pattern has an order, or links or channels are
-            limited.
-    """
-    require(applies_pex_gen(problem))
-    return _exchange(problem, 0)
-
-
 def applies_pex_gen_shift(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
     return _refuse(problem, "pex-gen-shift", "send", "receive", "duplex")
 
 
 def schedule_pex_gen_shift(problem: Problem) -> Phases:
-    """Step (source + shift) XOR (target + shift) of every message, empty steps left out.
-
-    Raises:
-        InputError: two ranks share a node, the pattern has an order, or links or channels are
-            limited.
-    """
-    require(applies_pex_gen_shift(problem))
+    """Step (source + shift) XOR (target + shift) of every message, empty steps left out."""
     ranks = problem.pattern.ranks
     return _exchange(problem, ((1 << (ranks - 1).bit_length()) - ranks) // 2)
 
@@ -149,13 +125,7 @@ def applies_gen(problem: Problem) -> str | None:
 
 
 def schedule_gen(problem: Problem) -> Phases:
-    """Step (target - source) mod ranks of every message, empty steps left out.
-
-    Raises:
-        InputError: two ranks share a node, the pattern has an order, or links, channels or duplex
-            are limited.
-    """
-    require(applies_gen(problem))
+    """Step (target - source) mod ranks of every message, empty steps left out."""
     pattern = problem.pattern
     return Phases.of((pattern.target - pattern.source) % pattern.ranks - 1)
 
@@ -214,8 +184,7 @@ def gen_contention(rows: int, columns: int) -> Ints:
     k, j = np.divmod(np.arange(1, rows * columns, dtype=np.int64), columns)
     wrapped = np.minimum(k + 1, rows - k - 1)
     vertical = np.maximum(np.minimum(k, rows - k), np.where(j == 0, 0, wrapped))
-    load: Ints = np.maximum(np.minimum(j, columns - j), vertical)
-    return load
+    return np.maximum(np.minimum(j, columns - j), vertical)
 
 
 def text_gen_contention(rows: int, columns: int) -> Ints:
@@ -246,14 +215,7 @@ def applies_lp(problem: Problem) -> str | None:
 
 
 def schedule_lp(problem: Problem) -> Phases:
-    """Phase (source XOR target) - 1 of every message, empty phases left out.
-
-    Raises:
-        InputError: the pattern has an order or several messages from one rank to another one, two
-            ranks share a node, or links are limited and the network is no hypercube or the
-            placement not linear over bits.
-    """
-    require(applies_lp(problem))
+    """Phase (source XOR target) - 1 of every message, empty phases left out."""
     pattern = problem.pattern
     return Phases.of((pattern.source ^ pattern.target) - np.int32(1))
 

@@ -186,7 +186,7 @@ class Method:
 
     Attributes:
         name: as on the command line.
-        schedule: nouns in, phases out; raises `InputError` with what `applies` says.
+        run: a problem inside the domain in, phases out.
         applies: why a problem is outside of the domain, in one line; None where it is inside.
         title: what it is, in a few words.
         limits: its own limits on a network; changed by options only within `adjustable_limits`.
@@ -206,7 +206,7 @@ class Method:
     """
 
     name: str
-    schedule: Callable[[Problem], Phases]
+    run: Callable[[Problem], Phases]
     applies: Callable[[Problem], str | None]
     title: str
     limits: Callable[[Topology], Limits]
@@ -221,6 +221,15 @@ class Method:
     on_planes: bool = False
     searches: bool = False
     auto: AutoTrial | None = None
+
+    def schedule(self, problem: Problem) -> Phases:
+        """The phases of a problem.
+
+        Raises:
+            InputError: the problem is outside of the domain; says why.
+        """
+        require(self.applies(problem))
+        return self.run(problem)
 
     def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.

@@ -37,7 +37,7 @@ Notation: Tsend, Trecv, CCOM and prt of the figures are the phases, `sender_to_`
 from __future__ import annotations
 
 from conset.methods.phases.core import schedule_random
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, require
+from conset.methods.phases.problem import Phases, Problem, refuse_limits
 
 
 def applies_rs_n(problem: Problem) -> str | None:
@@ -46,12 +46,7 @@ def applies_rs_n(problem: Problem) -> str | None:
 
 
 def schedule_rs_n(problem: Problem) -> Phases:
-    """Random partial permutations of the nodes; keeps an order.
-
-    Raises:
-        InputError: a limit other than those of ports is to be kept.
-    """
-    require(applies_rs_n(problem))
+    """Random partial permutations of the nodes; keeps an order."""
     return schedule_random(problem, exchanges=False)
 
 
@@ -61,10 +56,5 @@ def applies_rs_nl(problem: Problem) -> str | None:
 
 
 def schedule_rs_nl(problem: Problem) -> Phases:
-    """Random partial permutations of the nodes over free paths, exchanges first; keeps an order.
-
-    Raises:
-        InputError: a limit other than those of ports and links is to be kept.
-    """
-    require(applies_rs_nl(problem))
+    """Random partial permutations of the nodes over free paths, exchanges first; keeps an order."""
     return schedule_random(problem, exchanges=True)

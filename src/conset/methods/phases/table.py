@@ -22,9 +22,8 @@ from conset.methods.phases.connections import (
     limits_connections,
     schedule_connections,
 )
-from conset.methods.phases.decreasing import schedule_decreasing
 from conset.methods.phases.event_list import applies_event_list, schedule_event_list
-from conset.methods.phases.first_fit import schedule_first_fit
+from conset.methods.phases.first_fit import schedule_decreasing, schedule_first_fit
 from conset.methods.phases.given import (
     MethodFunction,
     function_in,
@@ -50,7 +49,6 @@ from conset.methods.phases.pairwise_exchange import (
     schedule_gen,
     schedule_lp,
     schedule_pex,
-    schedule_pex_gen,
     schedule_pex_gen_shift,
 )
 from conset.methods.phases.problem import ANY, PORTS, AutoTrial, Method, applies_anywhere
@@ -71,7 +69,7 @@ LARGE = 1 << 17
 ROWS: tuple[Method, ...] = (
     Method(
         name="naive",
-        schedule=schedule_naive,
+        run=schedule_naive,
         applies=applies_naive,
         title="everything at once",
         limits=lambda topology: Limits(),
@@ -86,7 +84,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="lp",
-        schedule=schedule_lp,
+        run=schedule_lp,
         applies=applies_lp,
         title="linear permutations: exchanges with the XOR partner",
         limits=limits_lp,
@@ -103,7 +101,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="rs-n",
-        schedule=schedule_rs_n,
+        run=schedule_rs_n,
         applies=applies_rs_n,
         title="randomised permutations without node contention",
         limits=lambda topology: PORTS,
@@ -117,7 +115,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="rs-nl",
-        schedule=schedule_rs_nl,
+        run=schedule_rs_nl,
         applies=applies_rs_nl,
         title="randomised permutations without node or link contention, exchanges first",
         limits=lambda topology: ANY,
@@ -132,7 +130,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="coloring",
-        schedule=schedule_coloring,
+        run=schedule_coloring,
         applies=applies_coloring,
         title="bipartite edge colouring by Euler partitions and random walks",
         limits=lambda topology: PORTS,
@@ -148,7 +146,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="first-fit",
-        schedule=schedule_first_fit,
+        run=schedule_first_fit,
         applies=applies_anywhere,
         title="longest route first into the first phase with room, under any limits",
         limits=lambda topology: ANY,
@@ -166,7 +164,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="pex",
-        schedule=schedule_pex,
+        run=schedule_pex,
         applies=applies_pex,
         title="pairwise exchange with the XOR partner, links left to contend",
         limits=lambda topology: PORTS,
@@ -181,7 +179,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="pex-gen",
-        schedule=schedule_pex_gen,
+        run=schedule_pex,
         applies=applies_pex_gen,
         title="pairwise exchange on any number of ranks, absent partners skipped",
         limits=lambda topology: PORTS,
@@ -194,7 +192,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="pex-gen-shift",
-        schedule=schedule_pex_gen_shift,
+        run=schedule_pex_gen_shift,
         applies=applies_pex_gen_shift,
         title="pairwise exchange with absent partners spread over all phases",
         limits=lambda topology: PORTS,
@@ -208,7 +206,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="gen",
-        schedule=schedule_gen,
+        run=schedule_gen,
         applies=applies_gen,
         title="in step i every rank sends i places up",
         limits=lambda topology: PORTS,
@@ -222,7 +220,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="scott",
-        schedule=schedule_scott,
+        run=schedule_scott,
         applies=applies_scott,
         title="complete exchange on a square mesh without contention",
         limits=lambda topology: ANY,
@@ -236,7 +234,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="bounded",
-        schedule=schedule_bounded,
+        run=schedule_bounded,
         applies=applies_bounded,
         title="complete exchange with bounded contention of links, by construction",
         limits=lambda topology: ANY,
@@ -263,7 +261,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="negotiated",
-        schedule=schedule_negotiated,
+        run=schedule_negotiated,
         applies=applies_negotiated,
         title="negotiated phases, and routes where they are free: what too many want becomes dear",
         limits=lambda topology: ANY,
@@ -282,7 +280,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="half-duplex",
-        schedule=schedule_half_duplex,
+        run=schedule_half_duplex,
         applies=applies_anywhere,
         title="negotiated exchanges: a message and the one that comes back share a phase",
         limits=limits_half_duplex,
@@ -299,7 +297,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="decreasing",
-        schedule=schedule_decreasing,
+        run=schedule_decreasing,
         applies=applies_anywhere,
         title="first fit by decreasing length, annealed: barriers and unequal sizes",
         limits=lambda topology: ANY,
@@ -319,7 +317,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="birkhoff",
-        schedule=schedule_birkhoff,
+        run=schedule_birkhoff,
         applies=applies_birkhoff,
         title="split messages in phases exactly as long as the busiest port",
         limits=lambda topology: PORTS,
@@ -334,7 +332,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="event-list",
-        schedule=schedule_event_list,
+        run=schedule_event_list,
         applies=applies_event_list,
         title="one phase with a timetable: every transfer starts when all it holds is free",
         limits=lambda topology: Limits(),
@@ -351,7 +349,7 @@ ROWS: tuple[Method, ...] = (
     ),
     Method(
         name="connections",
-        schedule=schedule_connections,
+        run=schedule_connections,
         applies=applies_connections,
         title="sets of open connections over chosen routes, a channel in every node (ConSet)",
         limits=limits_connections,

@@ -177,8 +177,7 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
             raise InputError(
                 f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}"
             )
-    placement: Ints32 = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
-    return placement
+    return frozen_ints(np.array(ids, np.int64), np.int32, path.name)
 
 
 def _json_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:

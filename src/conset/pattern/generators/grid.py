@@ -7,9 +7,8 @@ from itertools import pairwise, product
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Ints, count_of
+from conset.base import Integers, Ints, count_of
 from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import (
     Partners,
@@ -90,7 +89,7 @@ def grid_of(setting: Setting, name: str, sides: tuple[int, ...]) -> Grid:
 
 
 def partners_of_nodes(
-    grid_nodes: int, per_node: int, source: NDArray[np.integer], target: NDArray[np.integer]
+    grid_nodes: int, per_node: int, source: Integers, target: Integers
 ) -> Partners:
     """Partners from pairs of nodes: rank number k of a node sends to rank number k of the other."""
     number = np.arange(per_node)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import MAX_SIZE_B, InputError, Ints, Ints32, require_memory
+from conset.base import MAX_SIZE_B, InputError, Integers, Ints, Ints32, require_memory
 from conset.machine.network.topology import Topology
 
 SMALL_B = 2**28
@@ -82,9 +81,7 @@ def require_bytes(total: float, name: str) -> None:
     require(total <= MAX_SIZE_B, name, "at most 2^62 B together", f"{total:.3g} B")
 
 
-def partners_of_pairs(
-    ranks: int, source: NDArray[np.integer], target: NDArray[np.integer]
-) -> Partners:
+def partners_of_pairs(ranks: int, source: Integers, target: Integers) -> Partners:
     """Partners from pairs in any order.
 
     A neighbourhood, so repeated pairs count once and own ranks are left out.
@@ -98,9 +95,7 @@ def partners_of_pairs(
     return Partners(offsets, (key % ranks).astype(np.int32))
 
 
-def partners_of_volumes(
-    ranks: int, source: NDArray[np.integer], target: NDArray[np.integer], size: NDArray[np.integer]
-) -> Partners:
+def partners_of_volumes(ranks: int, source: Integers, target: Integers, size: Integers) -> Partners:
     """Partners and sizes from pairs in any order: repeated pairs add up, nothing sends nothing.
 
     Raises:
@@ -117,7 +112,7 @@ def partners_of_volumes(
     return Partners(offsets, (key % ranks).astype(np.int32), local.size, volume, int(local.sum()))
 
 
-def partners_of_map(target: NDArray[np.integer]) -> Partners:
+def partners_of_map(target: Integers) -> Partners:
     """Partners where rank `r` sends one message to `target[r]`.
 
     One mapped to itself sends none and counts as local.
@@ -127,7 +122,7 @@ def partners_of_map(target: NDArray[np.integer]) -> Partners:
     return Partners(offsets, target[sends].astype(np.int32), int(target.size - offsets[-1]))
 
 
-def partners_of_table(target: NDArray[np.integer]) -> Partners:
+def partners_of_table(target: Integers) -> Partners:
     """Partners from a table, shape=(ranks, degree).
 
     `target[r]` are the distinct others rank `r` sends to.

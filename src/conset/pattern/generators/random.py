@@ -43,9 +43,8 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Bools, Floats, Ints
+from conset.base import Bools, Floats, Integers, Ints
 from conset.pattern.generators.partners import (
     Partners,
     Setting,
@@ -165,7 +164,7 @@ class UsedPairs:
         self.rounds = 0
         self._matrix = np.zeros((ranks, ranks), bool) if ranks <= _MATRIX_RANKS else None
 
-    def __call__(self, rank: NDArray[np.integer], target: NDArray[np.integer]) -> Bools:
+    def __call__(self, rank: Integers, target: Integers) -> Bools:
         """Shape of `rank`: whether `rank[k]` has `target[k]` already."""
         if self._matrix is not None:
             return np.asarray(self._matrix[rank, target])
@@ -174,7 +173,7 @@ class UsedPairs:
             found |= earlier[rank] == target
         return found
 
-    def add(self, target: NDArray[np.integer]) -> None:
+    def add(self, target: Integers) -> None:
         """Rank `r` takes `target[r]`."""
         self.table[self.rounds] = target
         self.rounds += 1

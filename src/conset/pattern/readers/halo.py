@@ -5,18 +5,13 @@ When a matrix, graph or mesh is distributed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Ints, Ints32, distinct_ints
+from conset.base import Integers, Ints, Ints32, distinct_ints
 from conset.pattern.layout import Layout
 
 
-def ghost_layout(
-    rows: Ints, columns: Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int
-) -> Layout:
+def ghost_layout(rows: Ints, columns: Ints, part: Integers, ranks: int, word: int) -> Layout:
     """Rows that are owned once.
 
     Rank q sends rank p the rows of q that occur as columns in the rows of p, once each.
@@ -54,7 +49,7 @@ def ghost_layout(
 def shared_layout(
     offsets: Ints,
     nodes: Ints,
-    part: NDArray[np.signedinteger[Any]],
+    part: Integers,
     ranks: int,
     word: int,
     numbers: Ints | None = None,
@@ -102,7 +97,7 @@ def shared_layout(
     )
 
 
-def _messages(source: Ints, target: Ints, ranks: int) -> tuple[Ints32, Ints32, Ints]:
+def _messages(source: Integers, target: Integers, ranks: int) -> tuple[Ints32, Ints32, Ints]:
     """(source, target, offsets of their items) of the messages that items make.
 
     Items are sorted by source, then target.
@@ -117,6 +112,6 @@ def _messages(source: Ints, target: Ints, ranks: int) -> tuple[Ints32, Ints32, I
     )
 
 
-def _offsets(rank: NDArray[np.signedinteger[Any]], ranks: int) -> Ints:
+def _offsets(rank: Integers, ranks: int) -> Ints:
     """shape=(ranks + 1): where the entries of each rank begin, sorted by rank."""
     return np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=ranks))])

@@ -225,8 +225,7 @@ class Fitter:
 
     def residuals(self, parameters: Parameters) -> Values:
         """shape=(probes): log(fitted / measured) in standard errors."""
-        result: Values = np.log(self.times(parameters) / self.measured) / self.sigma
-        return result
+        return np.log(self.times(parameters) / self.measured) / self.sigma
 
     def cost(self, residuals: Values) -> float:
         """A sum of squares in which large ones count as their size."""

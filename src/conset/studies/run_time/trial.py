@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
-from conset.base import Floats, InputError, NoScheduleError
+from conset.base import Bytes, Floats, InputError, NoScheduleError
 from conset.execution import (
     DIRECT,
     Given,
@@ -39,7 +38,7 @@ from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
 
 EXECUTIONS = 3
 """Of each exchange: the first, and those whose mean is the time of an execution."""
-Bytes = NDArray[np.uint8]
+Bytes = Bytes
 PARTS = ("rows_s", "schedule_s", "plan_s")
 """Of a set-up, as an exchange reports them."""
 
@@ -144,7 +143,7 @@ class Trial:
         exchange.close()
         return exchange, clock
 
-    def received_by(self, variant: Variant, exchange: Any) -> NDArray[np.uint8]:
+    def received_by(self, variant: Variant, exchange: Any) -> Bytes:
         """Where a variant receives.
 
         Where sources are not known before the buffer is the exchange's own.

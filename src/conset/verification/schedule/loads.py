@@ -338,8 +338,7 @@ class Counts:
             count = self.count.reshape(self.groups, self.resources)
             if not (isinstance(width, int) and width == 1):
                 count = -(-count // width)
-            peaks: Ints = count.max(axis=1, initial=0)
-            return peaks
+            return count.max(axis=1, initial=0)
         peaks = np.zeros(self.groups, np.intp)
         if self.key.size:
             unit = width if isinstance(width, int) else width[self.key % self.resources]

@@ -1,4 +1,6 @@
-"""Checker of timelines: is one possible?
+"""Checker of timelines: is one possible? With the rules of the network.
+
+Every byte flows once, no link or port is faster than it is, channels have one message each.
 
 All is computed again from the workload, by array code that knows no events.
 
@@ -22,14 +24,15 @@ on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 
 import numpy as np
 
-from conset.base import counted
+from conset.base import Bools, Floats, Ints, counted, take_rows
 from conset.machine.machine import Machine
-from conset.models.bounds import lower_bound
+from conset.models.bounds import growth, lower_bound
 from conset.models.settings import Settings
-from conset.models.timeline import Timeline, mean_latency, phase_ends
+from conset.models.timeline import Rates, Timeline, mean_latency, phase_ends, resource_name
 from conset.models.workload import Workload
 from conset.verification.timeline.connections import (
     check_channels,
@@ -46,14 +49,305 @@ from conset.verification.timeline.messages import (
     check_release,
     check_sends,
     check_set_ups,
-)
-from conset.verification.timeline.network import (
-    check_capacity,
-    check_conservation,
-    check_fairness,
-    check_lanes,
+    holding,
 )
 from conset.verification.timeline.processors import check_processors
+
+SAMPLES = 200
+"""Times at which fairness is looked at."""
+
+
+def check_conservation(e: CheckContext) -> Iterator[Violation]:
+    """Exactly the bytes of a message flow, from its first byte to its last."""
+    rates = e.timeline.rates
+    if rates is None or e.streams is None:
+        return
+    order = np.lexsort((np.arange(rates.message.size), rates.message))
+    message, time_s, rate = rates.message[order], rates.time_s[order], rates.rate_Bps[order]
+    if (rate < 0).any() or (np.diff(rates.time_s) < 0).any():
+        yield Violation("conservation", "rates: must be at least 0 B/s, at times that do not fall")
+    same = message[1:] == message[:-1]
+    carried = np.bincount(message[:-1][same], (rate[:-1] * np.diff(time_s))[same], e.end.size)
+    wrong = e.flows & (np.abs(carried - e.workload.bytes) > 1e-6 * e.workload.bytes + 1e-3)
+    if wrong.any():
+        m = int(wrong.argmax())
+        yield Violation(
+            "conservation",
+            f"message {m}: {carried[m]:.9g} B flowed, must be {e.workload.bytes[m]} B",
+        )
+    last = np.append(~same, True) if message.size else np.zeros(0, bool)
+    if rate[last].any():
+        yield Violation(
+            "conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"
+        )
+    yield from _ends(e)
+
+
+def _ends(e: CheckContext) -> Iterator[Violation]:
+    """Rates begin with the first byte and end with the last one.
+
+    Where the timeline says these too.
+    """
+    assert e.streams is not None  # asked only where there are rates
+    for stated, flowed, what in zip(
+        (e.first, e.left), e.streams, ("first byte", "last byte"), strict=True
+    ):
+        assert stated is not None  # rates say it where nothing else does
+        apart = stated - flowed
+        if (
+            what == "last byte" or not e.costs.preempts
+        ):  # else bytes may stand still before the first
+            apart = np.abs(apart)
+        apart = np.where(e.flows, apart, 0.0)
+        if apart.size and apart.max() > 2 * e.slack:
+            m = int(apart.argmax())
+            yield Violation(
+                "conservation",
+                f"message {m}: {what} at {stated[m]:.9g} s, by its rates at {flowed[m]:.9g} s",
+            )
+
+
+def check_capacity(e: CheckContext) -> Iterator[Violation]:
+    """No message, link, port or node is faster than its rate.
+
+    Without rates, no more work than time from either end.
+    """
+    rates = e.timeline.rates
+    if rates is None:
+        yield from _windows(e)
+        return
+    over = rates.rate_Bps > e.resources.slowest[rates.message] * (1 + TOLERANCE)
+    if over.any():
+        k = int(np.argmax(np.where(over, rates.rate_Bps, 0)))
+        m = int(rates.message[k])
+        yield Violation(
+            "capacity",
+            f"message {m}: {rates.rate_Bps[k]:.9g} B/s at {rates.time_s[k]:.9g} s, at most "
+            f"{e.resources.slowest[m]:.9g} B/s",
+        )
+    shared = e.machine.topology.link_slots + 2 * e.machine.topology.nodes
+    limited = e.resources.items < shared
+    changes = (rates.message.astype(np.int64), rates.time_s, growth(rates, e.end.size))
+    yield from _overloads(e, changes, limited)
+    if np.isfinite(e.costs.node_Bps):
+        yield from _overloads(e, _exchanges(e, rates), ~limited)
+
+
+def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
+    """(message, time, growth) of what messages count in `node`.
+
+    Less while both of an exchange flow.
+    """
+    assert e.streams is not None  # asked only where there are rates
+    first, last = e.streams
+    partner = e.resources.partner
+    paired = np.flatnonzero((partner >= 0) & e.flows)
+    paired = paired[e.flows[partner[paired]]]
+    other = partner[paired]
+    # the partner's first and last byte change what counts
+    message = np.concatenate([rates.message.astype(np.int64), paired, paired])
+    time_s = np.concatenate([rates.time_s, first[other], last[other]])
+    rate = np.concatenate([rates.rate_Bps, np.full(2 * paired.size, np.nan)])
+    order = np.lexsort((np.arange(message.size), time_s, message))
+    message, time_s, rate = message[order], time_s[order], rate[order]
+    known = np.maximum.accumulate(np.where(np.isnan(rate), -1, np.arange(rate.size)))
+    mine = (known >= 0) & (message[np.maximum(known, 0)] == message)
+    rate = np.where(mine, rate[np.maximum(known, 0)], 0.0)
+    mate = np.maximum(partner[message], 0)
+    both = (partner[message] >= 0) & e.flows[mate] & (first[mate] <= time_s) & (time_s < last[mate])
+    counted = np.where(both, e.costs.exchange_weight, 1.0) * rate
+    in_time = np.argsort(time_s, kind="stable")
+    changed = Rates(time_s[in_time], message[in_time].astype(np.int32), counted[in_time])
+    return message[in_time], time_s[in_time], growth(changed, e.end.size)
+
+
+def _overloads(
+    e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: Bools
+) -> Iterator[Violation]:
+    """The worst moment of every resource of the chosen items that is above its rate."""
+    message, at, step = changes
+    items = np.where(chosen, e.resources.items, -1)
+    offsets, use = take_rows(e.resources.offsets, message)
+    row = np.repeat(np.arange(message.size), np.diff(offsets))
+    resource = items[use]
+    # at nodes the weights of exchanges come and go with their bytes, which `changes` say
+    part = np.where(resource < e.machine.topology.link_slots, e.resources.weight[use], 1.0)
+    row, part, resource = row[resource >= 0], part[resource >= 0], resource[resource >= 0]
+    order = np.lexsort((row, at[row], resource))
+    resource, time_s, step = resource[order], at[row][order], (step[row] * part)[order]
+    total = np.cumsum(step)
+    new = np.append(True, resource[1:] != resource[:-1])[: resource.size]
+    total -= np.repeat((total - step)[new], np.diff(np.append(np.flatnonzero(new), resource.size)))
+    # changes of one time are one, whatever their last bits
+    settled = np.append(
+        (time_s[1:] > time_s[:-1] + e.slack * 1e-3) | (resource[1:] != resource[:-1]), True
+    )
+    scale = np.abs(total).max(initial=0.0)
+    limit = e.resources.capacity[resource]
+    excess = np.where(
+        settled[: resource.size], total - limit * (1 + TOLERANCE) - 1e-12 * scale, -inf
+    )
+    for which in np.unique(resource[excess > 0]).tolist():
+        k = int(np.argmax(np.where(resource == which, excess, -inf)))
+        name = resource_name(e.machine.topology, which)
+        yield Violation(
+            "capacity",
+            f"{name}: {total[k]:.9g} B/s at {time_s[k]:.9g} s, at most {limit[k]:.9g} B/s",
+        )
+
+
+def _flowing(e: CheckContext) -> tuple[Floats, Floats]:
+    """(not before, not after), shape=(messages) each [s]: bytes of a message flow."""
+    end = e.end - e.needs.after if e.left is None else e.left
+    if e.model == "flit":  # flits go ahead while others are on their way
+        return e.start + e.needs.send, end
+    return e.start + e.needs.to_bytes if e.first is None else np.where(
+        e.flows, e.first, e.start
+    ), end
+
+
+def _windows(e: CheckContext) -> list[Violation]:
+    """Bytes that flow after a time fit between it and the last byte of all.
+
+    Likewise from the first byte on.
+    """
+    resources = e.resources
+    counts = np.diff(resources.offsets)
+    item = resources.items
+    work = np.repeat(resources.bytes, counts) * resources.weight / resources.capacity[item]
+    begin, end = (np.repeat(times, counts) for times in _flowing(e))
+    for moment, sign in ((begin, -1), (end, 1)):
+        # from the last start back, and from the first end on
+        order = np.lexsort((sign * moment, item))
+        row, done = item[order], np.cumsum(work[order])
+        new = np.append(True, row[1:] != row[:-1])[: row.size]
+        done -= np.repeat(
+            (done - work[order])[new], np.diff(np.append(np.flatnonzero(new), row.size))
+        )
+        edge = np.full(resources.capacity.size, -inf)
+        np.maximum.at(edge, item, end if sign < 0 else -begin)
+        room = edge[row] + sign * moment[order]
+        over = done - room * (1 + TOLERANCE) - e.slack
+        if over.size and over.max() > 0:
+            k = int(over.argmax())
+            name = resource_name(e.machine.topology, int(row[k]))
+            return [
+                Violation(
+                    "capacity",
+                    f"{name}: work of {done[k]:.9g} s in {room[k]:.9g} s from "
+                    f"{moment[order][k]:.9g} s",
+                )
+            ]
+    return []
+
+
+def check_lanes(e: CheckContext) -> list[Violation]:
+    """A lane has one message at a time, from its header to the release of the path."""
+    held = holding(e) if e.held else None
+    if held is None:
+        return []
+    begin, end, sure = held
+    hops = np.diff(e.routes.offsets)
+    message = np.repeat(np.arange(hops.size), hops)
+    # a header asks for the next channel a hop after it has got one
+    ahead = e.routes.offsets[1:][message] - np.arange(message.size)
+    from_s, to_s = begin[message] - ahead * e.needs.hop[message], end[message] - e.slack
+    pools = 1
+    if e.model == "wormhole":
+        pools += e.machine.topology.dimensions or int(e.routes.pool.max(initial=0))
+    key = e.routes.links.astype(np.int64) * pools + np.minimum(e.routes.pool, pools - 1)
+    chosen = np.flatnonzero(sure[message] & (to_s > from_s))
+    key, rows = np.tile(key[chosen], 2), np.tile(message[chosen], 2)
+    times = np.concatenate([from_s[chosen], to_s[chosen]])
+    step = np.repeat([1, -1], chosen.size)
+    order = np.lexsort((step, times, key))
+    total = np.cumsum(step[order])  # every channel is free again at the end of its own
+    lanes = 1 if e.model == "circuit" else e.settings.lanes or e.costs.lanes
+    limit = (
+        lanes * e.machine.topology.widths()[key[order] // pools]
+        if order.size
+        else np.zeros(0, np.int64)
+    )
+    over = total - limit
+    if not over.size or over.max() <= 0:
+        return []
+    k = int(over.argmax())
+    name = e.machine.topology.link_name(int(key[order[k]]) // pools)
+    return [
+        Violation(
+            "lanes",
+            f"{name}: {total[k]} messages hold it at {times[order[k]]:.9g} s, message "
+            f"{rows[order[k]]} too; it has {limit[k]} lane{'' if limit[k] == 1 else 's'}",
+        )
+    ]
+
+
+def check_fairness(e: CheckContext) -> list[Violation]:
+    """`flow`: every message has a full link or port on which its level is the largest."""
+    if e.timeline.rates is None or e.model != "flow":
+        return []
+    weight = np.ones(e.end.size)
+    if e.settings.fairness == "rtt":
+        costs = e.costs
+        route = (
+            costs.inject.seconds[0]
+            + costs.eject.seconds[0]
+            + e.resources.hops * costs.hop.of(e.workload.bytes)
+        )
+        weight = np.where(route > 0, 1 / np.where(route > 0, route, inf), 1.0)
+        weight = np.where(weight > 0, weight, 1.0)
+    worst = _unfair(e, e.timeline.rates, weight)
+    if worst is None:
+        return []
+    message, at = worst
+    return [
+        Violation(
+            "fairness",
+            f"message {message} at {at:.9g} s: no full link or port on which its level is largest",
+        )
+    ]
+
+
+def _unfair(e: CheckContext, rates: Rates, weight: Floats) -> tuple[int, float] | None:
+    """(message, time) of a flow without a bottleneck at one of the times looked at.
+
+    None where all have one.
+    """
+    times = np.unique(rates.time_s)
+    if not times.size:
+        return None
+    chosen = set(times[:: max(1, times.size // SAMPLES)].tolist())
+    now = np.zeros(e.end.size)
+    ends = np.append(np.flatnonzero(np.diff(rates.time_s)) + 1, rates.time_s.size)
+    begin = 0
+    for end in ends.tolist():
+        now[rates.message[begin:end]] = rates.rate_Bps[begin:end]
+        at = float(rates.time_s[end - 1])
+        begin = end
+        if at in chosen:
+            alone = _without_bottleneck(e, now, weight)
+            if alone.size:
+                return int(alone[0]), at
+    return None
+
+
+def _without_bottleneck(e: CheckContext, now: Floats, weight: Floats) -> Ints:
+    """Messages that flow at rates `now` and could flow faster."""
+    r = e.resources
+    message = np.repeat(np.arange(now.size), np.diff(r.offsets))
+    # a byte of an exchange counts less only while both its messages flow
+    both = (r.partner >= 0) & (now[np.maximum(r.partner, 0)] > 0)
+    of_link = r.items < e.machine.topology.link_slots
+    counted = now[message] * np.where(both[message] | of_link, r.weight, 1.0)
+    used = np.bincount(r.items, counted, r.capacity.size)
+    level = (now / weight)[message]
+    largest = np.zeros(r.capacity.size)
+    np.maximum.at(largest, r.items, level)
+    held = (used >= r.capacity * (1 - 1e-6))[r.items] & (level >= largest[r.items] * (1 - 1e-6))
+    has = now >= r.slowest * (1 - 1e-6)  # one unit of a wide link holds it
+    np.logical_or.at(has, message, held)
+    return np.flatnonzero((now > 0) & ~has)
+
 
 __all__ = ["Violation", "check_timeline"]
 Rule = Callable[[CheckContext], Iterable[Violation]]

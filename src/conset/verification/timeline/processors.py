@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
-from conset.base import Floats, Ints, Ints32
+from conset.base import Floats, Integers, Ints, Ints32
 from conset.verification.timeline.context import CheckContext, Violation
 
 
@@ -33,7 +32,7 @@ class ProcessorJobs:
     columns: list[tuple[Ints, Floats, Floats, Floats, Ints]] = field(default_factory=list)
 
     def add(
-        self, rank: NDArray[np.integer], from_s: Floats, to_s: Floats, work_s: Floats, message: Ints
+        self, rank: Integers, from_s: Floats, to_s: Floats, work_s: Floats, message: Ints
     ) -> None:
         """Those that are any work."""
         some = np.flatnonzero(work_s > 0)

@@ -306,8 +306,7 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     """
     if box.messages > MAX_ABSORBED or first > _count(step):
         return step
-    found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32)).phase
-    return found
+    return _singles(box).fill(np.where(step < first, step, -1).astype(np.int32)).phase
 
 
 def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:

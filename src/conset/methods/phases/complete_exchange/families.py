@@ -220,8 +220,7 @@ def path_label(factors: Factors) -> Ints32:
         )
     labels = factors.blocks - factors.leaves_one
     turned = np.where(i % 2 == 0, k, -k) - (i // 2 if side % 4 == 1 else (i + 1) // 2)
-    result: Ints32 = (turned % max(labels, 1)).astype(np.int32)
-    return result
+    return (turned % max(labels, 1)).astype(np.int32)
 
 
 def _without_left_out(factors: Factors, permutation: Ints32, label: Ints32) -> Ints32:

@@ -231,8 +231,7 @@ def _widest_from(source: int, links: list[list[tuple[float, int]]]) -> Floats:
 
 
 def _usable(task: Task) -> Bools:
-    usable: Bools = task.links[0] != task.links[1]
-    return usable
+    return task.links[0] != task.links[1]
 
 
 def _quickest(task: Task, asked: Floats) -> Floats:

@@ -70,8 +70,7 @@ class Orbits:
     @cached_property
     def class_of(self) -> Ints:
         """shape=(nodes): the class of each node."""
-        total: Ints = self.task.topology.coordinates.sum(axis=1) % self.classes
-        return total
+        return self.task.topology.coordinates.sum(axis=1) % self.classes
 
     @cached_property
     def item(self) -> Ints:

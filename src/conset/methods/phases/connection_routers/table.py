@@ -61,7 +61,7 @@ import numpy as np
 from conset import _core
 from conset.base import InputError, Ints, Ints32, NoScheduleError, count_of, unknown_name
 from conset.machine import Limits, Routing, route_nodes
-from conset.methods.phases.bounded import schedule_bounded
+from conset.methods.phases.bounded import applies_bounded, schedule_bounded
 from conset.methods.phases.connection_routers.demands import link_rates
 from conset.methods.phases.connection_routers.negotiated import route_negotiated
 from conset.methods.phases.connection_routers.orbits import route_orbits
@@ -82,14 +82,11 @@ def route_closed_form(task: Task) -> Routed:
         )
     machine = replace(problem.machine, routing=Routing(problem.machine.routing.rule, tie="parity"))
     slots = Limits(send=1, receive=1, link=1)
-    try:
-        phases = schedule_bounded(
-            replace(
-                problem, machine=machine, limits=slots, search=replace(problem.search, effort=0)
-            )
-        )
-    except InputError as error:
-        raise InputError(str(error).replace("method bounded", "router closed-form")) from None
+    search = replace(problem.search, effort=0)
+    boxed = replace(problem, machine=machine, limits=slots, search=search)
+    if (refusal := applies_bounded(boxed)) is not None:
+        raise InputError(refusal.replace("method bounded", "router closed-form"))
+    phases = schedule_bounded(boxed)
     slot = np.empty(problem.pattern.messages, np.int32)
     slot[phases.message] = np.repeat(
         np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets)
