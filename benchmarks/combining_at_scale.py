@@ -5,7 +5,7 @@ Who wins where on 1,024 to 16,384 ranks of a torus.
     PYTHONPATH=src python benchmarks/combining_at_scale.py [OUT.md]
 
 Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best
-candidate of the cost model (`conset.compilation.combining.candidates`). `estimate` is that model;
+candidate of the cost model (`conset.compilation.combining`). `estimate` is that model;
 `flow` simulates the whole program and the direct exchange, posted at once, up to `SIMULATED`
 messages (of 4 KiB up to `MANY` ranks). Complete exchanges on more ranks have more messages than
 paths are made of here (`MADE`); they are left out. Beside them what was measured: R. O. Selvitopi
@@ -23,8 +23,7 @@ from pathlib import Path
 from conset import api
 from conset.base.files import replacing
 from conset.base.units import format_size, format_time
-from conset.compilation.combining.candidates import candidates
-from conset.compilation.combining.compile import compile_along
+from conset.compilation.combining import candidates, compile_along
 from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import Candidate

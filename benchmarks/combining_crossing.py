@@ -22,8 +22,7 @@ import numpy as np
 
 from conset.base.files import replacing
 from conset.base.units import format_time
-from conset.compilation.combining.choose import time_of
-from conset.compilation.combining.compile import compile_along
+from conset.compilation.combining import compile_along, time_of
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conset.compilation.combining.choose import Combination, compile_combined
+from conset.compilation.combining import Combination, compile_combined
 from conset.compilation.options import CompileOptions
 from conset.execution.plan import Plan
 from conset.execution.planner import make_plan

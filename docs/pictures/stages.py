@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from conset.compilation.combining.compile import compile_along
+from conset.compilation.combining import compile_along
 from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
 from conset.methods.paths.table import parse_combine, paths_of

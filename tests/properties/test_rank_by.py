@@ -16,8 +16,7 @@ from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import candidates, contentions
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, compile_pattern
-from conset.compilation.ranking import BLOCKING, EQUAL, end_time, settings_of
-from conset.compilation.trial import Base, allowed_policies
+from conset.compilation.trial import BLOCKING, EQUAL, Base, allowed_policies, end_time, settings_of
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

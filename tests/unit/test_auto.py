@@ -20,7 +20,7 @@ from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import CANDIDATES, candidates, contentions
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, compile_pattern
-from conset.compilation.search import least_time
+from conset.compilation.search import least_bounds
 from conset.compilation.summary import summarize
 from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
 from conset.machine.costs import Limits
@@ -358,7 +358,7 @@ def test_the_least_time_leaves_out_every_loss() -> None:
     """
     pattern, machine = setting("alltoall:size=10000", "ipsc860:64")
     naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
-    floor = least_time(pattern, machine, naive)
+    floor = least_bounds(pattern, machine, naive).time_s
     assert 63 * 10000 * 0.39e-6 <= floor <= predict(naive, sync="none").time_s
 
 

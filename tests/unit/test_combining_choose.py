@@ -14,7 +14,7 @@ import pytest
 import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.compilation.combining.choose import WORTH, compile_combined
+from conset.compilation.combining import WORTH, compile_combined
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize_combination

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError
-from conset.compilation.combining.candidates import candidates
+from conset.compilation.combining import candidates
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine

@@ -81,7 +81,7 @@ def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyP
         "the formula is used instead of wormhole, which takes more than 100 steps"
     )
     assert time_schedule(schedule, by="wormhole").by == "wormhole"
-    monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
+    monkeypatch.setattr("conset.compilation.trial.MAX_MESSAGES", {"wormhole": 200})
     monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200})
     timing = time_schedule(schedule)
     reason = "the formula is used instead of wormhole above 200 messages, given 240"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from conset import api
 from conset.base.errors import InputError
-from conset.compilation.combining.compile import compile_along
+from conset.compilation.combining import compile_along
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.programs.compile import BlockSpec, compile_program

@@ -23,7 +23,6 @@ from conset.compilation.auto import best_trial, choose_schedule
 from conset.compilation.candidates import make_others, naive_orders
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import PlacementScore, choose_placed, compile_by, compile_pattern
-from conset.compilation.ranking import ALLOWANCES, MAX_MESSAGES, allowed_work, end_time, settings_of
 from conset.compilation.search import (
     BATCH,
     FEW_IN_FLIGHT,
@@ -31,11 +30,20 @@ from conset.compilation.search import (
     Search,
     barriers_s,
     is_as_posted,
-    least_time,
+    least_bounds,
     refined_trials,
 )
 from conset.compilation.summary import summarize
-from conset.compilation.trial import Base, Trial, predicted_trials
+from conset.compilation.trial import (
+    ALLOWANCES,
+    MAX_MESSAGES,
+    Base,
+    Trial,
+    allowed_work,
+    end_time,
+    predicted_trials,
+    settings_of,
+)
 from conset.compilation.verdict import MEASURE, ModelTimes, Verdict, other_models
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -248,7 +256,7 @@ def test_nothing_that_can_be_simulated_is_an_error() -> None:
 def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_formula(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
+    monkeypatch.setattr("conset.compilation.trial.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
     monkeypatch.setattr("conset.compilation.auto.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
     with pytest.raises(
         UsageError, match=r"at most 100 messages at effort 1, .* has 128; .*: formula, wormhole"
@@ -317,7 +325,7 @@ def test_the_least_time_is_below_every_trial() -> None:
         for spec in ("random:degree=5", "alltoall:size=lognormal(4KiB,1.5)"):
             machine = parse_machine(on)
             naive = compiled(spec, machine, method="naive")
-            floor = least_time(naive.pattern, machine, naive)
+            floor = least_bounds(naive.pattern, machine, naive).time_s
             assert floor > 0
             for sync in ("none", "ready"):
                 assert floor <= simulated_s(naive, machine.costs.model, sync) * (1 + 1e-9)
@@ -504,7 +512,7 @@ def test_summary_text_and_manifest_say_what_ranked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "s.json"
-    words = ["compile", "random:degree=8", "--on", "ipsc860:16", "--json"]
+    words = ["compile", "random:degree=8", "--on", "ipsc860:16", "--json", "--details"]
     assert run([*words, "--rank-by", "wormhole", "-o", str(path)]) == 0
     captured = capsys.readouterr()
     answer = json.loads(captured.out)

@@ -13,7 +13,7 @@ namespace conset {
 namespace {
 
 constexpr double kRelTol = 1 + 1e-9;         // times closer than this are one time
-constexpr double kEqual = 1.02;              // a model is not more exact than this (conset/compilation/ranking.py)
+constexpr double kEqual = 1.02;              // a model is not more exact than this (conset/compilation/trial.py)
 constexpr double kClear = 4;                 // a formula is not more wrong than this
 constexpr std::size_t kSimulated = 1 << 12;  // messages that a model ranks; beyond them the formula does
 // Counted work of all simulations of a choice: for each message, at least, at most. A visit to a flow takes less time

@@ -45,14 +45,6 @@ from conset.compilation.candidates import (
     refuse_nothing,
 )
 from conset.compilation.options import FORMULA, CompileOptions
-from conset.compilation.ranking import (
-    EQUAL,
-    MAX_MESSAGES,
-    SLACK,
-    allowed_work,
-    is_affordable,
-    ranking_of,
-)
 from conset.compilation.search import (
     FIRST_SHARE,
     POSTED_SHARE,
@@ -61,19 +53,25 @@ from conset.compilation.search import (
     all_trials,
     corrected_trials,
     first_trials,
-    least_time,
+    least_bounds,
     refined_trials,
     robust_choice,
     robust_trials,
     second_trials,
 )
 from conset.compilation.trial import (
+    EQUAL,
+    MAX_MESSAGES,
     REL_TOL,
+    SLACK,
     Base,
     Trial,
     allowed_policies,
+    allowed_work,
     best_of,
+    is_affordable,
     predicted_trials,
+    ranking_of,
 )
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
 from conset.machine import Machine
@@ -209,9 +207,9 @@ def _predicted(base: Base, sync: str | None) -> list[Trial]:
 
 
 def _floor_s(maker: _Maker, naive: Base) -> float:
-    """`least_time` where it is affordable: it walks every route."""
+    """`least_bounds` where it is affordable: it walks every route."""
     return (
-        least_time(maker.pattern, maker.machine, naive.schedule)
+        least_bounds(maker.pattern, maker.machine, naive.schedule).time_s
         if maker.pattern.messages <= LARGE
         else 0.0
     )

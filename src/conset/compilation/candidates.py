@@ -17,8 +17,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import ConsetError, InputError, NoScheduleError, counted
-from conset.compilation.ranking import SMALL
-from conset.compilation.trial import Base
+from conset.compilation.trial import SMALL, Base
 from conset.machine import Machine
 from conset.methods import LARGE, ROWS, AutoTrial, table
 from conset.pattern import Pattern

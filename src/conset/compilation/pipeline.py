@@ -22,8 +22,7 @@ from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError
 from conset.compilation.auto import choose_policy, choose_schedule
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
-from conset.compilation.ranking import require_affordable
-from conset.compilation.trial import REL_TOL
+from conset.compilation.trial import REL_TOL, require_affordable
 from conset.machine import Machine
 from conset.methods import (
     PLACEMENTS,

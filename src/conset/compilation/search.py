@@ -31,25 +31,23 @@ import numpy as np
 
 from conset import _core
 from conset.base import InputError, NoScheduleError, counted
-from conset.bounds import bound
+from conset.bounds import Bounds, bound
 from conset.compilation.candidates import CANDIDATES
-from conset.compilation.ranking import (
+from conset.compilation.trial import (
     BLOCKING,
     EQUAL,
     ERROR,
     MODEL_ERRORS,
-    Outcome,
-    end_time,
-    ranking_of,
-    settings_of,
-)
-from conset.compilation.trial import (
     REL_TOL,
     Base,
+    Outcome,
     Trial,
     TrialKey,
     allowed_policies,
+    end_time,
     predicted_trials,
+    ranking_of,
+    settings_of,
 )
 from conset.machine import Limits, Machine, synchronization_s
 from conset.pattern import Pattern
@@ -230,12 +228,14 @@ FEW_IN_FLIGHT = (1, 2)
 """With the other schedules, whose order spreads the load only where few are in flight."""
 
 
-def least_time(pattern: Pattern, machine: Machine, like: Schedule) -> float:
-    """What no schedule takes less than [s], whatever its method, policy, order and limits."""
-    free = (
-        machine.limits.channels is not None
-    )  # only `connections` chooses routes, and only there is it tried
-    times = [
+def least_bounds(pattern: Pattern, machine: Machine, like: Schedule) -> Bounds:
+    """What no schedule takes less time than, whatever its method, policy, order and limits.
+
+    With the placement of `like`; over the machine's routes, unless `like` chooses its own.
+    """
+    # only `connections` chooses routes unasked, and only there is it tried
+    free = machine.limits.channels is not None or like.route_offsets is not None
+    found = [
         bound(
             pattern,
             machine,
@@ -245,11 +245,11 @@ def least_time(pattern: Pattern, machine: Machine, like: Schedule) -> float:
             routes="free" if free else "fixed",
             split=True,
             method=method,
-        ).time_s
+        )
         for method in ("", *machine.method_costs)
         for sync in dict.fromkeys(("none", *machine.costs_for(method).exchange_syncs))
     ]
-    return min(times)
+    return min(found, key=lambda bounds: bounds.time_s)
 
 
 def all_trials(bases: Sequence[Base], sync: str | None, search: Search) -> list[Trial]:

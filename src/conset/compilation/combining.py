@@ -1,0 +1,481 @@
+"""Choose: whether messages are combined, along which paths, and how the stages are scheduled.
+
+Problem: forwarding saves the start-up of messages and pays in bytes, copies and stages; which wins
+depends on pattern, sizes and machine.
+Idea: the cost model (`evaluate`) orders all candidates; the best few of them, and sending
+everything directly, are compiled, and the machine's model predicts each as a whole, copying
+included (`compile_along`). Combining is chosen where it gains more than `WORTH`: it needs memory
+and processors that a direct exchange leaves alone.
+Guarantee: by what decides not slower than the direct schedule that the same options give.
+Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct one.
+
+Many ways to combine one pattern, each with its cost by the machine's model, the best first.
+
+Problem: which way is best depends on the pattern, the sizes and the machine; `evaluate` is fast
+enough to ask for all.
+Idea: direct; boxes of every number of stages, along the network's sides and over rank numbers,
+those with the least sum of sides; digits around the ring where the ranks are no power; node-aware
+where nodes hold several ranks; virtual grids for patterns that are not dense; and what others hand
+in.
+Bound: moves of messages (messages × stages), not seconds, so that the same input gives the same
+candidates everywhere.
+
+Compile along paths.
+
+Every stage by a method, then policy, sends in flight and posting order for the whole.
+
+Problem: a program is worth what its stages take together: a rank passes on what it got as soon as
+it has it, so stages overlap, and the schedule that is best for one stage alone need not be best in
+the chain.
+Idea: the search of `auto` (`conset.compilation.auto`) over schedules of the whole program: a trial
+compiles all stages by one method at one contention and chains them into one schedule
+(`conset.schedule.program`), whose time the machine's model says, copying included. What is chosen
+is cut into its stages again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from conset import _core
+from conset.base import InputError, Ints32, NoScheduleError, format_time
+from conset.compilation.auto import best_trial, choose_policy, choose_schedule
+from conset.compilation.options import AUTO, CompileOptions
+from conset.compilation.pipeline import (
+    Placement,
+    compile_by,
+    compile_pattern,
+    placement_of,
+    why_not,
+)
+from conset.compilation.trial import require_affordable
+from conset.machine import Machine
+from conset.methods import (
+    Candidate,
+    balanced_sides,
+    evaluate,
+    factorisations,
+    matched_cells,
+    mixed_candidates,
+    multiphase,
+    node_aware,
+    parse_combine,
+    paths_of,
+    radix,
+    ranks_on_nodes,
+    virtual_grid,
+    written,
+)
+from conset.pattern import Pattern
+from conset.schedule import (
+    Manifest,
+    Paths,
+    Program,
+    Schedule,
+    bundles_of,
+    chained,
+    direct,
+    unchained,
+)
+
+
+def compile_along(
+    paths: Paths,
+    machine: Machine,
+    options: CompileOptions,
+    placement: Placement,
+    manifest: Manifest,
+) -> tuple[Program, Schedule]:
+    """(the program whose messages take these paths, the same as one schedule).
+
+    With the report on how it was found.
+
+    Args:
+        paths: of the messages, at least one of which moves.
+        machine: what it is for.
+        options: as of a compile; `auto` chooses one method for all stages. Without a policy: that
+            with the least time for method `auto`, else `local`, and `none` where every stage is one
+            phase.
+        placement: the node of each rank.
+        manifest: how it is made.
+
+    Raises:
+        UsageError, InputError, NoScheduleError: as `compile_pattern`.
+    """
+    stages = [paths.bundles(j).pattern for j in range(paths.stages)]
+    start = time.perf_counter()
+    bundles = bundles_of(paths)
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        schedules = [
+            compile_by(
+                method,
+                stage,
+                machine,
+                options,
+                placement,
+                manifest,
+                contention=contention,
+                effort=effort,
+            )
+            for stage in stages
+        ]
+        sync = "none" if all(schedule.phases <= 1 for schedule in schedules) else "local"
+        sync = schedules[0].sync if len(stages) == 1 else sync
+        return chained(Program.of_schedules(paths, schedules, sync, manifest), bundles)
+
+    def refuse(method: str) -> str | None:
+        refusals = (why_not(method, stage, machine, options, placement) for stage in stages)
+        return next((refusal for refusal in refusals if refusal is not None), None)
+
+    name = options.chosen_method
+    if name == AUTO:
+        require_affordable(bundles, options.rank_by, options.effort)
+        whole = choose_schedule(make, bundles, machine, options, refuse=refuse)
+    else:
+        whole = make(name, None, options.effort)
+        if options.sync == AUTO:
+            whole = choose_policy(whole, rank_by=options.rank_by, effort=options.effort)
+        elif options.policy is not None:
+            whole = replace(whole, sync=options.policy)
+    whole = whole.with_report(compile_s=time.perf_counter() - start)
+    return unchained(whole, paths), whole
+
+
+MAX_MOVES = 2**25
+"""Messages × stages tried in all, the direct way apart."""
+ROUNDS = 2
+"""Boxes tried of each number of stages and kind."""
+SPARSE = 0.5
+"""Share of all pairs of ranks above which no grids by traffic are tried.
+
+From there on their order hardly matters.
+"""
+
+Make = Callable[[], Paths]
+Way = tuple[str, int, Make]
+"""Name, stages, function that makes the paths."""
+
+
+def candidates(
+    pattern: Pattern,
+    machine: Machine,
+    placement: Ints32 | None = None,
+    *,
+    more: Iterable[Way] = (),
+    moves: int = MAX_MOVES,
+    part_s: float = 0.0,
+) -> list[Candidate]:
+    """Ways to combine a pattern, sorted by estimated time.
+
+    Ties are in the order in which they were tried.
+
+    Args:
+        pattern: what is sent.
+        machine: whose costs and network count.
+        placement: shape=(ranks), int32: the node of each rank; None: rank r on node r.
+        more: (name, stages, function that makes the paths) of further ways, tried after the direct
+            one.
+        moves: messages × stages tried at most; the direct way always is.
+        part_s: as in `evaluate` [s].
+
+    Raises:
+        InputError: messages that have an order, or more ranks than nodes without a placement.
+    """
+
+    def judged(name: str, paths: Paths) -> Candidate:
+        estimate = evaluate(paths, machine, placement, part_s=part_s)
+        return Candidate(
+            name, replace(paths), estimate
+        )  # without the bundles that it remembers: there are many
+
+    found = [judged("none", direct(pattern))]
+    if pattern.messages == 0:
+        return found
+    left = moves
+    for name, stages, make in _all(pattern, machine, placement, more):
+        if pattern.messages * stages <= left:
+            left -= pattern.messages * stages
+            found.append(judged(name, make()))
+    return sorted(found, key=lambda each: each.estimate.time_s)
+
+
+def _all(
+    pattern: Pattern, machine: Machine, placement: Ints32 | None, more: Iterable[Way]
+) -> Iterator[Way]:
+    """Ways to combine, nothing made yet.
+
+    First the best boxes of every number of stages, then the second best.
+    """
+    yield from more
+    node = np.arange(pattern.ranks) if placement is None else placement
+    crowd = ranks_on_nodes(node)[1]
+    if crowd > 1:
+        yield "node-aware", 3, partial(node_aware, pattern, placement)
+        yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
+    along = _by_stages(_along(pattern.ranks, machine, placement, crowd))
+    plain = _by_stages(factorisations(pattern.ranks))
+    most = max(1, pattern.ranks.bit_length() - 1, *along)
+    for number in range(ROUNDS):
+        for stages in range(2, most + 1):
+            for sides in along.get(stages, [])[number : number + 1]:
+                cells, order = matched_cells(machine, placement, sides) or (None, None)
+                yield (
+                    written(sides),
+                    stages,
+                    partial(multiphase, pattern, sides, cells=cells, order=order),
+                )
+            yield from _boxes(
+                pattern,
+                machine,
+                placement,
+                stages,
+                plain.get(stages, [])[number : number + 1],
+                number,
+            )
+
+
+def _along(
+    ranks: int, machine: Machine, placement: Ints32 | None, crowd: int
+) -> list[tuple[int, ...]]:
+    """Sides of boxes along the network's routes, where ranks fill at least half of it."""
+    topology = machine.topology
+    if topology.endpoints * crowd > 2 * ranks:
+        return []
+    found = factorisations(
+        topology.endpoints * crowd, (*(topology.sides or (topology.endpoints,)), crowd)
+    )
+    return [sides for sides in found if matched_cells(machine, placement, sides) is not None]
+
+
+def _by_stages(factored: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for sides in factored:
+        found.setdefault(len(sides), []).append(sides)
+    return found
+
+
+def _boxes(
+    pattern: Pattern,
+    machine: Machine,
+    placement: Ints32 | None,
+    stages: int,
+    exact: Sequence[tuple[int, ...]],
+    number: int,
+) -> Iterator[Way]:
+    """Boxes over rank numbers and over traffic.
+
+    And where the ranks do not factor well, digits around the ring.
+    """
+    ranks = pattern.ranks
+    balanced = balanced_sides(ranks, stages)
+    loose = number == 0 and prod(balanced) > ranks and 1 << stages <= ranks
+    for sides in [*exact, balanced] if loose and not exact else exact:
+        follows = matched_cells(machine, placement, sides) is not None
+        word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
+        yield word, stages, partial(multiphase, pattern, sides, name=word)
+        if pattern.messages < SPARSE * ranks * (ranks - 1):
+            yield (
+                f"virtual-grid:{written(sides)}",
+                stages,
+                partial(virtual_grid, pattern, sides, machine, placement),
+            )
+    if loose:
+        yield f"radix:{written(balanced)}", stages, partial(radix, pattern, balanced)
+
+
+BOXES, MIXES = 4, 2
+"""Candidates that are compiled per unit of effort, the best ones by the cost model.
+
+The same paths for all, mixed.
+"""
+HOPEFUL = 1.5
+"""Factor over the direct exchange up to which a candidate is compiled.
+
+By the cost model.
+"""
+WORTH = 0.95
+"""What a program may take at most of the direct time to be chosen."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was compared.
+
+    Attributes:
+        name: as `--combine` says it, or `none`.
+        stages: number of stages.
+        estimated_s: by the cost model [s]; None where it was not asked.
+        time_s: by the machine's model, or by formula where that is used instead [s].
+    """
+
+    name: str
+    stages: int
+    estimated_s: float | None
+    time_s: float
+
+    def to_object(self) -> dict[str, Any]:
+        """As in `compile --json`."""
+        return {
+            "combine": self.name,
+            "stages": self.stages,
+            "estimated_s": self.estimated_s,
+            "time_s": self.time_s,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """What a compile with `--combine` found.
+
+    Attributes:
+        combine: the word for it; `none`: every message directly.
+        program: its stages; of one stage where nothing is combined.
+        whole: the program as one schedule, with the report on how it was found.
+        tried: what was compared, the least time first; empty where nothing was to be chosen.
+    """
+
+    combine: str
+    program: Program
+    whole: Schedule
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """The comparison in one sentence; "" where there was none."""
+        if len(self.tried) < 2:
+            return ""
+        other = next(
+            each for each in self.tried if (each.name == "none") != (self.combine == "none")
+        )
+        own = next(each for each in self.tried if each.name == self.combine)
+        names = [
+            "sending every message directly" if name == "none" else name
+            for name in (own.name, other.name)
+        ]
+        return (
+            f"{names[0]}: {format_time(own.time_s)} against {format_time(other.time_s)} "
+            f"by {names[1]}"
+        )
+
+
+def compile_combined(
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions | None = None,
+    combine: str = AUTO,
+    *,
+    manifest: Manifest | None = None,
+) -> Combination:
+    """A program that delivers `pattern` in stages, or directly where that is as good.
+
+    Args:
+        pattern: the messages.
+        machine: what it is for.
+        options: as of `compile_pattern`, for every stage.
+        combine: a value of `--combine`: `none`, `auto`, sides `K1xK2`, `radix:R`, `node-aware`,
+            `virtual-grid:K1xK2`, `mixed`.
+        manifest: how it is made.
+
+    Raises:
+        UsageError: an unknown word. InputError: words that do not fit the ranks; and as
+            `compile_pattern`.
+    """
+    options = options or CompileOptions()
+    manifest = manifest or Manifest(seed=options.seed)
+    wanted = parse_combine(combine)
+    if wanted.kind == "none" or not pattern.messages:
+        return _direct(pattern, machine, options, manifest)
+    if pattern.before is not None:
+        raise InputError(
+            f"combine {combine}: messages of {pattern.name} have an order, which stages do not keep"
+        )
+    if wanted.kind == AUTO:
+        return _choose(pattern, machine, options, manifest)
+    placement = placement_of(pattern, machine, options)
+    paths = paths_of(wanted, pattern, machine, placement)
+    return Combination(str(wanted), *compile_along(paths, machine, options, placement, manifest))
+
+
+def _direct(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> Combination:
+    schedule = compile_pattern(pattern, machine, options, manifest=manifest)
+    return Combination("none", Program.of(schedule), schedule)
+
+
+def _choose(
+    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
+) -> Combination:
+    """The least time of the direct schedule and of the best candidates."""
+    direct = _direct(pattern, machine, options, manifest)
+    placement = direct.whole.placement
+    found = [(direct, Tried("none", 1, None, time_of(direct.whole, options)))]
+    for candidate in _hopeful(pattern, machine, placement, options):
+        if _core.stop_asked():
+            break
+        try:
+            program, whole = compile_along(candidate.paths, machine, options, placement, manifest)
+        except (InputError, NoScheduleError):
+            continue
+        seconds = candidate.estimate.time_s, time_of(whole, options)
+        found.append(
+            (
+                Combination(candidate.name, program, whole),
+                Tried(candidate.name, candidate.paths.stages, *seconds),
+            )
+        )
+    least, best = min(found[1:], key=lambda each: each[1].time_s, default=found[0])
+    chosen = least if best.time_s <= WORTH * found[0][1].time_s else direct
+    order = sorted((each for _, each in found), key=lambda each: each.time_s)
+    return replace(chosen, tried=tuple(order))
+
+
+def _hopeful(
+    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
+) -> list[Candidate]:
+    """The candidates that may win, the least estimate first.
+
+    A few of each kind, as estimates see no contention.
+    """
+    every = candidates(pattern, machine, placement)
+    direct_s = min(each.estimate.time_s for each in every if each.paths.stages == 1)
+    mixes = sorted(
+        mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
+        key=lambda each: each.estimate.time_s,
+    )
+    boxes = _distinct(each for each in every if each.paths.stages > 1)
+    chosen = [*islice(boxes, BOXES * options.effort)]
+    chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
+    hopeful = [each for each in chosen if each.estimate.time_s <= HOPEFUL * direct_s]
+    return sorted(hopeful, key=lambda each: each.estimate.time_s)
+
+
+def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> Iterator[Candidate]:
+    """The first of those with the same paths, and with none that is known."""
+    seen = {each.paths.positions.tobytes() for each in known}
+    for each in found:
+        key = each.paths.positions.tobytes()
+        if key not in seen:
+            seen.add(key)
+            yield each
+
+
+def time_of(schedule: Schedule, options: CompileOptions) -> float:
+    """What decides of a schedule.
+
+    As it was simulated when it was chosen, else by what ranks [s].
+    """
+    if schedule.report is not None and schedule.report.simulated_s is not None:
+        return schedule.report.simulated_s
+    return best_trial(
+        schedule, schedule.sync, rank_by=options.rank_by, effort=options.effort
+    ).time_s
