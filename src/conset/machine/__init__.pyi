@@ -56,6 +56,7 @@ from .times import transfer_s as transfer_s
 from .times import transfer_times as transfer_times
 from .times import work_of as work_of
 from .words import PARAMETERS as PARAMETERS
+from .words import USUAL_OVERHEAD as USUAL_OVERHEAD
 from .words import default_costs as default_costs
 from .words import group_of as group_of
 from .words import listed as listed

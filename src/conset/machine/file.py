@@ -352,30 +352,32 @@ def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[st
 
 
 def with_own_ports(costs: Costs, topology: Topology) -> Costs:
-    """With ports as fast as the links of an endpoint that hangs on switches.
+    """With ports that do not slow down the links of an endpoint, where no port is given.
 
-    Where they are not given.
-
-    So a host's link is what limits it, whatever its rate; `port=25GB/s` states another limit.
+    Of an endpoint that hangs on switches the port is as fast as its links together: a host's link
+    is what limits it, whatever its rate. Elsewhere it is at least as fast as the fastest link of
+    any endpoint. `port=25GB/s` states another limit.
     """
     said = [costs.provenance.get(word) for word in ("port", "port_out", "port_in")]
     if (
-        topology.family is None
-        or topology.planes > 1  # whose endpoints' links are no limit
-        or topology.level is None
+        topology.planes > 1  # whose endpoints' links are no limit
+        or not topology.link_slots
+        or costs.link_Bps == inf
         or any(each and each.tag != "default" for each in said)
     ):
         return costs
-    hosts = topology.level[topology.link_source] == 0
-    if (
-        not hosts.any()
-        or (topology.level[topology.link_target[hosts]] == 0).any()
-        or costs.link_Bps == inf
-    ):
-        return costs
-    own = topology.link_rate_Bps
-    rate = topology.widths()[hosts] * (costs.link_Bps if own is None else own[hosts])
-    least = float(np.bincount(topology.link_source[hosts], rate, topology.endpoints).min())
+    own, level = topology.link_rate_Bps, topology.level
+    source, target = topology.ends
+    leaves = source < topology.endpoints
+    rate = topology.widths() * (costs.link_Bps if own is None else own)
+    hosts = leaves if level is None else level[source] == 0
+    is_direct = level is None or bool((level[target[hosts]] == 0).any())
+    if topology.family is None or is_direct or not hosts.any():
+        least = float(rate[leaves].max(initial=0.0))
+        if least <= costs.port_out_Bps:
+            return costs
+    else:
+        least = float(np.bincount(source[hosts], rate[hosts], topology.endpoints).min())
     return changed_costs(
         costs, [("port", f"{least!r} B/s")], Provenance("default", "the links of an endpoint")
     )

@@ -50,6 +50,9 @@ from conset.machine.network.routing import (
 from conset.machine.network.topology import Topology
 from conset.machine.words import PARAMETERS, Word
 
+GUESSED = ("default", "unknown", "assumed", "commonly reported, not checked")
+"""Tags of costs that nothing vouches for."""
+
 
 @dataclass(frozen=True, eq=False)
 class ModeCosts(ValueObject):
@@ -191,6 +194,11 @@ class Machine(ValueObject):
             and self.costs_for(method).setup_s > 0
         )
 
+    def states(self, word: str) -> bool:
+        """Whether a cost was given, measured or has a source; else it is a default or a guess."""
+        origin = self.costs.provenance.get(word)
+        return origin is not None and origin.tag not in GUESSED
+
     @property
     def models(self) -> tuple[str, ...]:
         """The models of simulation that its methods follow, that of most methods first."""
@@ -326,9 +334,11 @@ def _rows(costs: Costs) -> dict[str, Any]:
 
 def _holds_for_both(costs: Costs, word: str, entry: Word) -> bool:
     """Whether a wide word gives what its narrower ones do."""
-    first, second = (getattr(costs, field) for field in entry.fields)
     sources = costs.provenance
-    if word not in sources or set(entry.covers) & set(sources) or first != second:
+    if word not in sources or set(entry.covers) & set(sources):
+        return False
+    first, second = (getattr(costs, field) for field in entry.fields)
+    if first != second:
         return False
     return word != "overhead" or 2 * max(first.seconds) <= MAX_TIME_S
 

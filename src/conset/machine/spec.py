@@ -102,6 +102,8 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
 
 def _with_costs(machine: Machine, settings: Sequence[tuple[str, str]]) -> Machine:
     """With costs stated; what follows from another `link` changes with it."""
+    if machine.topology.kind == "crossbar":
+        _refuse_links(machine.name, dict(settings))
     changed = machine.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))
     topology, member = changed.topology, changed.topology.family
     if member is None or changed.costs.link_Bps == machine.costs.link_Bps:
@@ -112,6 +114,19 @@ def _with_costs(machine: Machine, settings: Sequence[tuple[str, str]]) -> Machin
         topology = build_family(member, link_Bps=changed.costs.link_Bps)
         changed = replace(changed, topology=topology)
     return changed.with_costs(lambda costs: with_own_ports(costs, topology))
+
+
+def _refuse_links(name: str, settings: Mapping[str, str]) -> None:
+    """Raises `UsageError` for a cost of links on a crossbar, where it has no effect."""
+    for word in ("link", "hop", "hop_by_size"):
+        value = settings.get(word)
+        if value not in (None, "0") and not (
+            word == "link" and {"port", "port_out"} & set(settings)
+        ):
+            raise UsageError(
+                f"{word}={value}: {name} has no links, so this has no effect; state port= (a rate) "
+                "or inject= (a latency)"
+            )
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:

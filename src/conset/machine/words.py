@@ -315,6 +315,24 @@ class Word:
         return first if first in ("s", "B/s", "B") else ""
 
 
+SWITCHING: Mapping[str, Mapping[str, str]] = {
+    "infiniband": {"model": "packet", "packet": "4 KiB", "link_buffers": "64 KiB"},
+    "roce": {"model": "packet", "packet": "4 KiB", "link_buffers": "128 KiB"},
+    "ethernet": {"model": "flow"},
+    "wormhole": {"model": "wormhole"},
+    "circuit": {"model": "circuit"},
+    "fair": {"model": "flow"},
+}
+"""What switches do with messages that meet, by names that people know, as parameters.
+
+`infiniband`: credits for each link, so a packet that has no room waits in the buffer before (MTU 4
+KiB: InfiniBand Architecture Specification, volume 1, section 7.7; buffers: some tens of KiB a
+virtual lane, assumed). `roce`: lossless Ethernet, IEEE 802.1Qbb pauses a link whose buffer is full
+(headroom assumed). `ethernet`: TCP shares links by congestion control. `wormhole`: a header that
+waits keeps its path. `circuit`: a path is held from end to end. `fair`: an ideal network, max-min
+fair.
+"""
+
 GROUPS: dict[str, dict[str, Word]] = {
     "model": {
         "model": Word(
@@ -322,6 +340,13 @@ GROUPS: dict[str, dict[str, Word]] = {
             read_choice("wormhole", "circuit", "flow", "packet"),
             str,
             "model of simulation",
+        ),
+        "switching": Word(
+            ("model",),
+            read_choice(*SWITCHING),
+            str,
+            "what switches do with messages that meet; sets model and buffers",
+            ("model",),
         ),
     },
     "overheads": {
@@ -437,6 +462,8 @@ DEFAULTS: dict[str, Any] = {
 }
 """The costs of a bare network."""
 
+USUAL_OVERHEAD = "overhead=1us"
+"""Of a message on machines of today, for a second answer where no overhead was given."""
 UNSOURCED = Provenance("unknown", "no source")
 """Stands for a number without provenance where words are read; no costs hold it."""
 NO_INTERFACE = Provenance("default", "port=none: no interface")
@@ -506,6 +533,26 @@ def changed_costs(
         raise UsageError(str(error)) from None
 
 
+def _expanded(changes: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The changes with `switching` replaced by what it means, before all that is stated itself.
+
+    Raises:
+        UsageError: an unknown value, or one that contradicts `model`.
+    """
+    stated = list(changes)
+    value = dict(stated).get("switching")
+    if value is None:
+        return stated
+    bare = PARAMETERS["switching"].read(split_tagged(value, "switching")[0], "switching")
+    meant = SWITCHING[bare]
+    model, _ = split_tagged(dict(stated).get("model", meant["model"]), "model")
+    if model != meant["model"]:
+        raise UsageError(f"switching={bare}: is model {meant['model']}, given model={model}")
+    own = [pair for pair in stated if pair[0] not in ("switching", "model")]
+    source = {"tag": "given", "source": f"switching={bare}"}
+    return [(word, {"value": each} | source) for word, each in meant.items()] + own
+
+
 def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
     """As `changed_costs`, for what people state.
 
@@ -514,7 +561,7 @@ def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: P
     What is not specified is tagged `default`. Only parsers of specs, settings and files call this:
     a model takes costs as they are.
     """
-    changed = changed_costs(costs, changes, provenance)
+    changed = changed_costs(costs, _expanded(changes), provenance)
     if changed.port_out_Bps < inf or changed.port_in_Bps < inf:
         return changed
     sources = changed.provenance
