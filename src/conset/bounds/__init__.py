@@ -6,15 +6,17 @@ file per kind: `ports` (ports, links, channels), `cuts`, `order`, `lp` (linear p
 `problem` is what all of them read, `combine` picks the largest. Nothing here imports a method.
 """
 
-from conset.bounds.bounds import Bounds, Candidate
-from conset.bounds.combine import bound, bound_for_model, bound_schedule
+from conset.bounds.bounds import Bounds, Candidate, TimeOfClass
+from conset.bounds.combine import bound, bound_any, bound_for_model, bound_schedule
 from conset.bounds.stages import StageBounds, bound_stages, bound_volume
 
 __all__ = [
     "Bounds",
     "Candidate",
     "StageBounds",
+    "TimeOfClass",
     "bound",
+    "bound_any",
     "bound_for_model",
     "bound_schedule",
     "bound_stages",

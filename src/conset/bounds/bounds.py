@@ -27,6 +27,15 @@ class Candidate(ValueObject):
     witness: str
 
 
+@dataclass(frozen=True)
+class TimeOfClass:
+    """Least time [s] of the schedules of a class, with what proves it; as in `bound --json`."""
+
+    time_s: float
+    time_witness: str
+    time_class: str
+
+
 @dataclass(frozen=True, eq=False)
 class Bounds(ValueObject):
     """What no schedule of a class beats.

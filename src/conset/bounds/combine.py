@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from conset.base import InputError, Ints32, UsageError, count_of, format_time, unknown_name
-from conset.bounds.bounds import Bounds, Candidate
+from conset.bounds.bounds import Bounds, Candidate, TimeOfClass
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
 from conset.bounds.order import bound_nonempty, bound_order
@@ -196,6 +196,45 @@ def _over_planes(schedule: Schedule) -> Machine | None:
         return None
     base = replace(planes.base, width=planes.base.width * planes.count)
     return replace(schedule.machine, topology=base, routing=base_routing(base, tie))
+
+
+def bound_any(
+    pattern: Pattern,
+    machine: Machine,
+    limits: Limits,
+    *,
+    sync: str | None = None,
+    routes: Routes = "fixed",
+    **how: Any,
+) -> tuple[Bounds, list[TimeOfClass]]:
+    """(bounds, times of stricter classes): phases and loads under limits, the time of any schedule.
+
+    Args:
+        pattern: what is sent.
+        machine: network, routing and costs.
+        limits: what every phase keeps; the time holds without them too.
+        sync: the policy of the stricter class; None: a barrier after every phase, as `compile` has
+            it where there are several.
+        routes: as of `bound`.
+        **how: further arguments of `bound`.
+
+    Raises as `bound`.
+    """
+    free = bound(pattern, machine, Limits(), sync="none", split=True, routes=routes, **how)
+    found = bound(pattern, machine, limits, sync=sync or "barrier", routes=routes, **how)
+    of_limits = TimeOfClass(found.time_s, found.time_witness, found.time_class)
+    is_stricter = found.time_s > free.time_s and (sync is not None or found.phases > 1)
+    candidates = [each for each in found.candidates if each.what != "time"]
+    candidates += [each for each in free.candidates if each.what == "time"]
+    over = "the machine's routes" if routes == "fixed" else "any routes"
+    bounds = replace(
+        found,
+        time_s=free.time_s,
+        time_witness=free.time_witness,
+        time_class=f"any schedule, whatever its limits, order, synchronization and splits; {over}",
+        candidates=tuple(candidates),
+    )
+    return bounds, [of_limits] if is_stricter else []
 
 
 def bound_schedule(schedule: Schedule) -> Bounds:

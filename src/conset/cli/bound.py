@@ -5,11 +5,11 @@ With the witness as text.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from conset.base import UsageError, shortened
-from conset.bounds import Bounds, bound, bound_stages
+from conset.bounds import Bounds, TimeOfClass, bound_any, bound_stages
 from conset.bounds.stages import StageBounds
 from conset.cli.inputs import Reading, SyncOption, manifest_of, read_inputs
 from conset.cli.options import (
@@ -23,9 +23,7 @@ from conset.cli.options import (
 )
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation import AUTO, BOUNDED_BY, CompileOptions, effective_limits, placement_of
-from conset.machine import Limits, Machine
 from conset.methods import load_method
-from conset.pattern import Pattern
 from conset.report import bound_section, candidates_object
 
 FIXED = "fixed"
@@ -73,6 +71,7 @@ def command(
         traffic, machine = read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed)
     of_schedules: dict[str, Any] = {}
     bounds: Bounds | StageBounds
+    strict: list[TimeOfClass] = []
     if stages is None:
         kept, _ = effective_limits(load_method(options.method), machine, options)
     with progress("placing"):
@@ -82,10 +81,15 @@ def command(
             of_stages = bound_stages(traffic, machine, stages=most, maxima=maxima, placement=nodes)
             bounds = of_stages
         else:
-            how = {"placement": nodes, "routes": routes, "method": options.method, "lp": lp}
-            of_phases, policy = _bound(traffic, machine, kept, sync, how)
-            bounds = of_phases
-            of_schedules = {"limits": kept.to_object(), "sync": policy}
+            how: dict[str, Any] = {"placement": nodes, "method": options.method, "lp": lp}
+            how["routes"] = routes
+            bounds, strict = bound_any(traffic, machine, kept, sync=sync, **how)
+            policy = sync or ("barrier" if bounds.phases > 1 else "none")
+            of_schedules = {
+                "limits": kept.to_object(),
+                "sync": policy,
+                "classes": [asdict(c) for c in strict],
+            }
     if json:
         given = options.given() | {"stages": stages, "lp": lp} | reading.given() | {"routes": free}
         own = bounds.to_object()
@@ -97,21 +101,7 @@ def command(
             "candidates": candidates_object(bounds),
         }
         print_json("conset/bound@1", body, manifest_of("bound", pattern, on, seed, given))
-    print_outcome(bound_section(traffic.name, machine.name, bounds), 7, json)
-
-
-def _bound(
-    traffic: Pattern, machine: Machine, limits: Limits, sync: str | None, how: dict[str, Any]
-) -> tuple[Bounds, str]:
-    """(bounds, policy).
-
-    Without a policy asked for it is that of `compile`: none for one phase, else barrier.
-    """
-    policy = sync or "barrier"
-    bounds = bound(traffic, machine, limits, sync=policy, **how)
-    if sync is None and bounds.phases <= 1:
-        return bound(traffic, machine, limits, sync="none", **how), "none"
-    return bounds, policy
+    print_outcome(bound_section(traffic.name, machine.name, bounds, strict), 7, json)
 
 
 def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
