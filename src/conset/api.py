@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from conset import inputs
 from conset.base import UsageError, keyboard_interrupts, python_interface, with_fields
-from conset.bounds import Bounds, bound_schedule
+from conset.bounds import Bounds, bound_any, bound_schedule
 from conset.bounds import bound as bound_pattern
 from conset.bounds.problem import OrderKept, Routes
 from conset.compilation import (
@@ -213,7 +213,7 @@ def bound(
     *,
     limits: Limits | None = None,
     placement: ArrayLike | None = None,
-    sync: str = "barrier",
+    sync: str | None = None,
     routes: str = "fixed",
     split: bool = False,
     order: str = "inside",
@@ -232,7 +232,7 @@ def bound(
         machine: what the pattern runs on.
         limits: of a phase; None: those of first-fit.
         placement: shape=(ranks), node of each rank; None: rank r on node r.
-        sync: the policy.
+        sync: the policy; None: the time is that of any schedule, whatever its limits and policy.
         routes: `fixed`: the machine's; `free`: any.
         split: whether messages may be cut over phases.
         order: where an order may be kept: `inside` a phase too, or by `phases` alone.
@@ -261,20 +261,18 @@ def bound(
     if limits is None:
         limits, _ = effective_limits(find_method(BOUNDED_BY), target, CompileOptions())
     nodes = inputs.placed_nodes(placement, traffic, target)
-    return bound_pattern(
-        traffic,
-        target,
-        limits,
-        placement=nodes,
-        sync=sync,
-        routes=cast("Routes", routes),
-        split=split,
-        order=cast("OrderKept", order),
-        method=method,
-        phases=phases,
-        lp=lp,
-        in_flight=in_flight,
-    )
+    how: dict[str, Any] = {
+        "placement": nodes,
+        "routes": cast("Routes", routes),
+        "order": cast("OrderKept", order),
+        "method": method,
+        "phases": phases,
+        "lp": lp,
+        "in_flight": in_flight,
+    }
+    if sync is None:
+        return bound_any(traffic, target, limits, **how)[0]
+    return bound_pattern(traffic, target, limits, sync=sync, split=split, **how)
 
 
 @python_interface
@@ -311,7 +309,7 @@ def simulate(
     what: Schedule | Program | Workload | str | Path,
     machine: MachineLike | None = None,
     *,
-    model: str = "flow",
+    model: str | None = None,
     sync: str | None = None,
     in_flight: int | str | None = None,
     receives: int | str | None = None,
@@ -333,7 +331,8 @@ def simulate(
     Args:
         what: what is sent: a program as one schedule; a path is a trace.
         machine: required unless a schedule is given, which has its own.
-        model: `flow`, `wormhole`, `circuit`, `packet`, `flit` or `connections`.
+        model: `flow`, `wormhole`, `circuit`, `packet`, `flit` or `connections`; None: the
+            machine's own for the method.
         sync: policy; None: a schedule's own.
         in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's,
             else the machine's.
@@ -375,7 +374,8 @@ def simulate(
         until_s=until_s,
         max_work=max_work,
     )
-    return find_model(model).simulate(work, target, execution)
+    own_model = target.costs_for(work.method).model
+    return find_model(model or own_model).simulate(work, target, execution)
 
 
 @python_interface

@@ -33,7 +33,6 @@ from conset.cli.verify import check_record, print_violations
 from conset.compilation import POLICIES
 from conset.machine import Machine, merge_settings, parse_machine, with_settings
 from conset.models import (
-    MODELS,
     SUFFIXES,
     LoadCurve,
     LoadSweep,
@@ -138,13 +137,13 @@ def command(
         ),
     ] = None,
     model: Annotated[
-        str,
+        str | None,
         opt(
             "--model M",
-            "flow, wormhole, circuit, packet, flit or connections.",
+            "flow, wormhole, circuit, packet, flit or connections. Default: the machine's.",
             complete=completing(*MODEL_TABLE),
         ),
-    ] = "flow",
+    ] = None,
     *,
     execution: Execution,
     load: Annotated[
@@ -177,22 +176,19 @@ def command(
     """Simulate a schedule, a program, or a trace on a machine; or latency by load."""
     settings = merge_settings(mode, settings)
     asked = execution.given()
-    if model in MODELS:
-        rule = f"is for model {{takers}}, given {model}"
-        allow({**asked, "packet": packet}, TAKEN_BY, model, rule)
+    if model is not None:
+        find_model(model)
+        _allow(model, asked, packet)
     packet_B = None if packet is None else parse_size(packet, "--packet")  # noqa: N806
     if load is None:
         refuse({"cycles": cycles, "seed": seed or None}, "goes with --load")
-        simulate = find_model(model).simulate
-        if packet is not None:
-            simulate = partial(simulate_flit, packet_B=packet_B)
-        _simulate_file(file, on, model, simulate, execution, packet, settings, check, output, json)
+        _simulate_file(file, on, model, execution, packet, settings, check, output, json)
         return
     refuse({**asked, "lanes": None, "check": check}, "does not go with --load")
     if on is None:
         raise UsageError(f"simulate {file}: --load needs --on MACHINE", what="file", given=file)
     if model != "flit":
-        raise UsageError(f"--model {model}: --load is for --model flit")
+        raise UsageError(f"--model {model or 'flow'}: --load is for --model flit")
     loads = parse_loads(load)
     if output is not None:
         check_output(output, "latency over load", MARKDOWN, JSON)
@@ -216,11 +212,16 @@ def command(
     _give_curve(curve, manifest_of("simulate", str(file), on, seed, given), output, json)
 
 
+def _allow(model: str, asked: Mapping[str, Any], packet: str | None) -> None:
+    """Raises `UsageError` for an option that the model does not know."""
+    rule = f"is for model {{takers}}, given {model}"
+    allow({**asked, "packet": packet}, TAKEN_BY, model, rule)
+
+
 def _simulate_file(
     file: Path,
     on: str | None,
-    model: str,
-    simulate: Callable[..., Timeline],
+    asked_model: str | None,
     execution: Execution,
     packet: str | None,
     settings: str | None,
@@ -235,6 +236,11 @@ def _simulate_file(
     with progress("reading"):
         given = read_workload(file, on, sync, settings)
     workload, machine, count = given.workload, given.machine, given.workload.messages
+    model = asked_model or machine.costs_for(workload.method).model
+    _allow(model, execution.given(), packet)
+    simulate: Callable[..., Timeline] = find_model(model).simulate
+    if packet is not None:
+        simulate = partial(simulate_flit, packet_B=parse_size(packet, "--packet"))
     how = vars(execution) | {"sync": sync or given.sync}
     how["in_flight"] = execution.in_flight or given.in_flight
     recorded = (check or output is not None) and worth_recording(model, count)
@@ -243,7 +249,7 @@ def _simulate_file(
         timeline = simulate(workload, machine, stated)
     asked = execution.given() | {"sync": sync}
     options = {
-        "model": None if model == "flow" else model,
+        "model": asked_model,
         "fairness": asked.pop("fairness"),
         "on": on,
         **asked,
