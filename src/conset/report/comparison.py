@@ -31,7 +31,8 @@ LEFT = ("method", "order", "sync", "way")
 """Columns of text, the others are numbers.
 
 `link`: the largest load of a link in any phase; `sum L`: sum over phases of the largest load at a
-port or link; `time gap`: the time that decides over its bound; `way`: contention, sends in flight
+port or link; `over bound`: the time that decides over the least of any schedule of the pattern;
+`way`: contention, sends in flight
 and posting order, where a row has one.
 """
 FORMULA = "formula"
@@ -113,10 +114,8 @@ def compare_table(rows: Sequence[Row]) -> Table:
     by, ways = deciding(rows), [_way(row) for row in rows]
     cells = []
     for row, way in zip(rows, ways, strict=True):
-        time_s, least_s = deciding_time(row), row["bound"].get("time_s")
-        gap = "–" if time_s is None else f"{row['gap']['time']:.3f}"
-        if "time_s" in row and least_s and time_s is not None:
-            gap = f"{time_s / least_s:.3f}"
+        time_s, least_s = deciding_time(row), row.get("bound_s", row["bound"].get("time_s"))
+        gap = f"{time_s / least_s:.3f}" if time_s is not None and least_s else "–"
         cells.append(
             {
                 "method": row_name(row),
@@ -130,7 +129,7 @@ def compare_table(rows: Sequence[Row]) -> Table:
                 "sum L": f"{row['load']['sum']:,}",
                 "sync": str(row["sync"]),
                 "predicted" if by == FORMULA else f"by {by}": _time(time_s),
-                "time gap": gap,
+                "over bound": gap,
                 **({} if by == FORMULA else {"by formula": format_time(row["predicted_s"])}),
                 "compiled in": format_time(row["compile_s"]),
             }

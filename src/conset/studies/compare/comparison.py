@@ -15,7 +15,7 @@ pandas (`conset[frames]`); CSV needs nothing.
 Stages: what forwarding saves and costs, over sizes of message.
 
 At every size the best paths of each number of stages, as the cost model orders them
-(`conset.compilation.combining.candidates`), and what else is asked for are compiled, and the
+(`conset.compilation.combining`), and what else is asked for are compiled, and the
 machine's model predicts each program. Bytes sent over bytes delivered are its volume: with
 the number of stages start-ups fall and bytes rise, so that the best number falls with the size. The
 bound is that of any number of stages.
@@ -44,6 +44,7 @@ from conset.base import (
     UsageError,
     count_of,
     counted,
+    format_time,
     replacing,
     require_suffix,
 )
@@ -55,11 +56,12 @@ from conset.compilation import (
     Placement,
     allowed_work,
     compile_along,
+    least_bounds,
     placement_of,
     ranking_of,
     require_affordable,
 )
-from conset.compilation.combining.candidates import candidates
+from conset.compilation.combining import candidates
 from conset.machine import Machine
 from conset.methods import LARGE, find_method, parse_combine, paths_of
 from conset.models import find_model
@@ -192,7 +194,7 @@ class Policies:
     """Policies that each method takes.
 
     Attributes:
-        common: of every method that has none of its own; () for its best or its default.
+        common: of every method that has none of its own; () for its fastest.
         own: method → its own.
     """
 
@@ -204,12 +206,14 @@ class Policies:
         return self.own.get(method, self.common)
 
     def spread(self, methods: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return method → policies.
+        """Return method → policies; its fastest where none is given.
 
         Raises:
             UsageError: a method has its own policy but is none of `methods`.
         """
-        spread = {method: self.of(method) for method in methods}
+        spread = {
+            method: self.of(method) or (() if method == AUTO else (AUTO,)) for method in methods
+        }
         for method, policies in self.own.items():
             if method not in spread:
                 text = f"sync {method}={policies[0]}: {method} is not compared: {', '.join(spread)}"
@@ -248,6 +252,7 @@ class ComparisonRow:
         simulated: figures by each model; None: no models were asked for.
         not_simulated: the reasons of models that have none.
         place: `pattern_name` and `machine`, where there may be several of them.
+        bound_s: what no schedule of the pattern takes less than [s].
         measured: what a job over MPI took here, and where it ran; None: it was not run.
         errors: error of each time relative to a reference; None: nothing is given beside the
             prediction.
@@ -262,6 +267,7 @@ class ComparisonRow:
     simulated: Mapping[str, Simulated] | None = None
     not_simulated: Mapping[str, str] = field(default_factory=dict)
     place: Mapping[str, str] = field(default_factory=dict)
+    bound_s: float = 0.0
     measured: Mapping[str, Any] | None = None
     errors: Mapping[str, float] | None = None
 
@@ -316,6 +322,7 @@ class ComparisonRow:
             "by": self.by,
             "time_s": self.time_s,
             "untimed": self.untimed or None,
+            "bound_s": self.bound_s,
             "contention": self.entry.contention,
             "machine_in_flight": "all" if in_flight is None else in_flight,
             **self.place,
@@ -355,6 +362,22 @@ class Comparison:
         with models also `simulated` {model: {time_s, …}} and `not_simulated` {model: why}.
         """
         return [row.to_object() for row in self.entries]
+
+    def __str__(self) -> str:
+        """A table: method, policy, phases, time and time over the bound of any schedule."""
+        cells = [("method", "sync", "phases", f"by {self.by}", "/ bound")]
+        for row in self.entries:
+            time_s, schedule = row.time_s, row.entry.whole
+            time = "-" if time_s is None else format_time(time_s)
+            over = f"{time_s / row.bound_s:.3f}" if time_s and row.bound_s else "-"
+            cells.append((row.method, schedule.sync, f"{schedule.phases:,}", time, over))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
+        ]
+        skipped = [f"{each['method']}: does not apply: {each['reason']}" for each in self.skipped]
+        return "\n".join([*lines, *skipped])
 
     @property
     def terms(self) -> list[dict[str, float]]:
@@ -478,8 +501,10 @@ def compare(
         row.timed(decides, models, options.effort, watch, f"{k} of {len(rows)}")
         for k, row in enumerate(counted(rows), 1)
     ]
-    decided = ", ".join(dict.fromkeys(row.by for row in timed)) or model
-    return Comparison(sorted(timed, key=lambda row: row.rank), skipped, decided, stands_in)
+    decided = ", ".join(dict.fromkeys(row.by for row in timed))
+    bound_s = least_bounds(pattern, machine, timed[0].entry.whole).time_s
+    ranked = sorted((replace(row, bound_s=bound_s) for row in timed), key=lambda row: row.rank)
+    return Comparison(ranked, skipped, decided, stands_in)
 
 
 def compare_pairs(
