@@ -18,8 +18,7 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import route_hops
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
-from conset.models.connections import simulate_connections
-from conset.models.open_tables import Services, default_queue
+from conset.models.connections import Services, default_queue, simulate_connections
 from conset.models.settings import Settings
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern

@@ -154,7 +154,8 @@ def test_a_limit_of_file_sizes_is_one_line_and_leaves_nothing(
         [*RUN, *words],
         capture_output=True,
         text=True,
-        env=environment(),
+        # bytecode that is cut off would be read by others
+        env=environment() | {"PYTHONDONTWRITEBYTECODE": "1"},
         timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_B, most_B)),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -162,8 +163,7 @@ class ValueObject:
 
     def __hash__(self) -> int:
         names = _field_names(type(self), compared=True)
-        values = [getattr(self, name) for name in names]
-        return hash((type(self), *map(_hashable, values)))
+        return hash((type(self), *map(_hashable, map(getattr, repeat(self), names))))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: _packed(getattr(self, name)) for name in _field_names(type(self))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,14 @@ from conset.base import (
     require_suffix,
 )
 from conset.cli.inputs import Reading, manifest_of, read_inputs, read_partition
-from conset.cli.options import JsonOption, MachineOption, PatternArgument, expanded, opt
+from conset.cli.options import (
+    DetailsOption,
+    JsonOption,
+    MachineOption,
+    PatternArgument,
+    expanded,
+    opt,
+)
 from conset.cli.output import console, print_json, progress
 from conset.compilation import (
     DIRECT,
@@ -38,6 +45,7 @@ from conset.methods import whose_fault
 from conset.models import predict_program
 from conset.pattern import LAYOUT_SUFFIX, Pattern
 from conset.report import (
+    Section,
     combined_section,
     compile_section,
     program_object,
@@ -53,6 +61,7 @@ from conset.schedule import (
     require_writable,
     write_compiled,
 )
+from conset.studies import with_modelled
 from conset.verification import verify
 
 SCHEMA = "conset/compile@1"
@@ -64,7 +73,7 @@ class _Made:
 
     Attributes:
         body: what `--json` has.
-        text: for people.
+        section: for people.
         stopped_early: whether the search was stopped.
         verified: whether no rule is broken.
         what: what is written.
@@ -72,7 +81,7 @@ class _Made:
     """
 
     body: Mapping[str, Any]
-    text: str
+    section: Section
     stopped_early: bool
     verified: bool
     what: Schedule | Program | AnyDocument
@@ -96,6 +105,7 @@ def command(
         Path | None,
         opt("-o/--output FILE", "Where to write; without it nothing is written."),
     ] = None,
+    details: DetailsOption = False,
     json: JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
@@ -136,7 +146,7 @@ def command(
             owned.write(layout)
     if json:
         print_json(made.schema, made.body, manifest)
-    console(json).print(made.text)
+    console(json).print(section_text(made.section, 10, quiet=False, details=details))
     if made.stopped_early:
         raise typer.Exit(STOPPED)
 
@@ -167,9 +177,11 @@ def _compile_directly(
     with interruptible(), progress(f"scheduling by {options.method}", search=True):
         schedule = compile_pattern(pattern, machine, options, manifest=manifest)
     with progress("verifying, bounding, predicting"):
+        schedule = with_modelled(schedule)
         body = summarize(schedule)
-    text = section_text(compile_section(schedule, body), 10, quiet=False)
-    return _Made(body, text, body["stopped_early"], body["verified"], schedule)
+    return _Made(
+        body, compile_section(schedule, body), body["stopped_early"], body["verified"], schedule
+    )
 
 
 def _compile_combined(
@@ -180,10 +192,10 @@ def _compile_combined(
     with interruptible(), progress(f"combining by {combine}", search=True):
         found = compile_combined(pattern, machine, options, combine, manifest=manifest)
     with progress("verifying, bounding, predicting"):
+        found = replace(found, whole=with_modelled(found.whole, found.program.paths))
         body = summarize_combination(found)
     what = found.whole if found.combine == DIRECT else found.program
-    text = section_text(combined_section(found, body), 10, quiet=False)
-    return _Made(body, text, body["stopped_early"], body["verified"], what)
+    return _Made(body, combined_section(found, body), body["stopped_early"], body["verified"], what)
 
 
 def _compile_blocks(
@@ -197,5 +209,5 @@ def _compile_blocks(
         verified = verify(document).ok
     prediction = predict_program(program)
     body = program_object(program, prediction)
-    text = section_text(program_section(program, prediction), 10, quiet=False)
-    return _Made(body, text, program.stopped_early, verified, document, "conset/program@1")
+    section = program_section(program, prediction)
+    return _Made(body, section, program.stopped_early, verified, document, "conset/program@1")

@@ -115,6 +115,7 @@ MpiexecOption = Annotated[
     opt("--mpiexec CMD", "Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."),
 ]
 JsonOption = Annotated[bool, opt("--json", "One JSON object on stdout, text on stderr.")]
+DetailsOption = Annotated[bool, opt("--details", "All that is known, not the answer alone.")]
 
 
 def expanded(

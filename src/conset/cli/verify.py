@@ -54,6 +54,8 @@ def command(
             line = verified_text(verification.figures, document.source.size)
         else:
             line = verified_text(verification.figures)
+        unchecked = ", ".join(f"{name} times" for name in verification.unchecked)
+        line += f"; not checked: {unchecked}" if unchecked else ""
         violations, body = verification.violations, verification.to_object()
         manifest = Manifest(**document.manifest)
     if as_json:

@@ -13,7 +13,8 @@ import numpy as np
 
 from conset.base import Ints, workers
 from conset.bounds.programs import bound_program
-from conset.compilation.combining.choose import Combination
+from conset.compilation.combining import Combination
+from conset.compilation.options import FORMULA
 from conset.schedule import CompileReport, Schedule, document_of
 from conset.verification import verify
 
@@ -27,7 +28,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     what), model (the machine's), verdict (what each model says of the choice), note, warnings (of
     the machine's routes, where they are taken), pattern, machine, limits, phases, load,
     phase_bytes, bound, gap, sync, in_flight (sends a rank keeps open, or `all`), posting (the order
-    in which they are posted), predicted_s, simulated_s (by `rank_by`, where that is a model),
+    in which they are posted), time_s and time_by (by the machine's model, where that was asked),
+    modelled (beside baselines), predicted_s (by formula), simulated_s (by `rank_by`),
     compile_s, stopped_early, placement (its name), verified, units, guaranteed; where routes are
     not known, routes (what that means for order). Sizes in [B], times in [s]; a gap is at least 1.
     """
@@ -45,6 +47,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         prediction = predicted.result()
         verified = pending.result() if pending is not None else verified
     pattern, report = schedule.pattern, schedule.report or CompileReport()
+    modelled = schedule.modelled or {"model": FORMULA, "schedule_s": prediction.time_s}
     unknown = schedule.machine.routes_unknown
     return {
         "method": schedule.method,
@@ -76,11 +79,14 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         },
         "gap": {
             "phases": gap(schedule.phases, bounds.phases),
-            "time": gap(prediction.time_s, bounds.time_s),
+            "time": gap(modelled["schedule_s"], bounds.time_s),
         },
         "sync": schedule.sync,
         "in_flight": in_flight_of(schedule),
         "posting": schedule.posting,
+        "time_s": modelled["schedule_s"],
+        "time_by": modelled["model"],
+        "modelled": schedule.modelled,
         "predicted_s": prediction.time_s,
         "simulated_s": report.simulated_s,
         "compile_s": report.compile_s,

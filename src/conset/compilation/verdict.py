@@ -22,9 +22,18 @@ from typing import Any
 from conset import _core
 from conset.base import InputError, NoScheduleError, format_time
 from conset.compilation.options import FORMULA
-from conset.compilation.ranking import EQUAL, SLACK, allowed_work, end_time, settings_of
 from conset.compilation.search import Search, error_of, is_measured
-from conset.compilation.trial import REL_TOL, Trial, keeps_in_flight, loses
+from conset.compilation.trial import (
+    EQUAL,
+    REL_TOL,
+    SLACK,
+    Trial,
+    allowed_work,
+    end_time,
+    keeps_in_flight,
+    loses,
+    settings_of,
+)
 from conset.machine import Machine
 from conset.models import predict
 from conset.schedule import Schedule

@@ -25,12 +25,14 @@ class Fact(NamedTuple):
         value: what holds.
         origin: where a number comes from; may be empty.
         strong: the beginning of the value, which is emphasized; may be empty.
+        detail: whether a command prints it with `--details` only.
     """
 
     label: str
     value: str
     origin: str = ""
     strong: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Section:
         violations: rules that it breaks, as text.
         parts: in their order.
         label: what a page shows beside the title in place of the verdict; "": the verdict.
+        answer: what comes before all else: how much faster, how near to the bound; may be empty.
     """
 
     title: str
@@ -123,6 +126,7 @@ class Section:
     violations: Sequence[str] = ()
     parts: Sequence[Part] = ()
     label: str = ""
+    answer: str = ""
 
     @property
     def verdict(self) -> str:

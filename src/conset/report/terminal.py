@@ -19,12 +19,19 @@ NARROW = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def section_text(section: Section, width: int = 24, *, quiet: bool = True) -> str:
-    """Return title and facts as lines; labels `width` letters wide and, where `quiet`, dim."""
+def section_text(
+    section: Section, width: int = 24, *, quiet: bool = True, details: bool = True
+) -> str:
+    """Return answer, title and facts as lines; labels `width` letters wide, `quiet`: dim.
+
+    Without `details` only the facts that are none.
+    """
     subtitle = f": {escape(section.subtitle)}" if section.subtitle else ""
-    lines = [f"[bold]{escape(section.title)}[/]{subtitle}"] if section.title else []
+    lines = [f"[bold]{escape(section.answer)}[/]"] if section.answer else []
+    lines += [f"[bold]{escape(section.title)}[/]{subtitle}"] if section.title else []
     for part in section.parts:
-        lines += fact_lines(part.facts, width=width, quiet=quiet)
+        shown = [fact for fact in part.facts if details or not fact.detail]
+        lines += fact_lines(shown, width=width, quiet=quiet)
     return "\n".join(lines)
 
 

@@ -70,6 +70,7 @@ class Document:
         pattern_name: what the pattern was made from, for people.
         packed: the messages that are put together from several pieces and taken apart, rising; or
             None.
+        modelled: `model`, and by it the times of the schedule and of its baselines [s]; or None.
     """
 
     machine: str | Mapping[str, Any]
@@ -100,6 +101,7 @@ class Document:
     max_latency_s: float | list[float | None] | None = None
     pattern_name: str = "pattern"
     packed: IntArray | None = None
+    modelled: Mapping[str, Any] | None = None
 
     @property
     def phases(self) -> int:
@@ -252,6 +254,7 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         max_latency_s=_demanded(schedule.max_latency_s),
         pattern_name=final_name(pattern.name),
         packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
+        modelled=schedule.modelled,
     )
 
 

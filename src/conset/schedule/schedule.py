@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -104,6 +105,8 @@ class Schedule(ValueObject):
             its phase is open; or None: nothing was asked for.
         max_latency_s: shape=(messages), float64 [s]: what an element of every message takes at most
             while its phase is open, infinite: any time; or None: nothing was asked for.
+        modelled: the time of this schedule and of its baselines, as a file has them
+            (`conset.studies.with_modelled`); None: not computed.
         report: how a compile found it; None for one made by hand or read from a file.
     """
 
@@ -126,6 +129,7 @@ class Schedule(ValueObject):
     posting: str = "schedule"
     min_bandwidth_Bps: Floats | None = None  # noqa: N815
     max_latency_s: Floats | None = None
+    modelled: Mapping[str, Any] | None = field(default=None, compare=False)
     report: CompileReport | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ Predicted by formula, or simulated by a model within a counted amount of work.
 
 A machine names the model that each method follows on it (`Costs.model`). By it a schedule is
 simulated as `conset simulate` does, up to a counted size: `MAX_MESSAGES` of
-`conset.compilation.ranking`, and as much counted work as is allowed. Beyond it the formula is
+`conset.compilation.trial`, and as much counted work as is allowed. Beyond it the formula is
 in, which does not model blocking between messages; the result says so.
 
 A model that does not apply, or would have more to do than `LARGEST` allows, is left out with its
@@ -16,7 +16,8 @@ that has a time: `flit` where its routers are all that the machine charges a mes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -24,18 +25,23 @@ from typing import Any
 import numpy as np
 
 from conset.base import Floats, InputError, NoScheduleError, UsageError, ValueObject, unknown_name
+from conset.bounds import Bounds, StageBounds, bound_stages
 from conset.compilation import (
     ALLOWANCES,
     FORMULA,
     MAX_MESSAGES,
+    CompileOptions,
     allowed_work,
+    compile_by,
     is_affordable,
+    least_bounds,
+    loss_of,
     ranking_of,
     settings_of,
 )
-from conset.machine import Machine
+from conset.machine import USUAL_OVERHEAD, Machine, with_settings
 from conset.models import Prediction, Timeline, Workload, find_model, flits_of, predict, retarget
-from conset.schedule import Schedule
+from conset.schedule import Paths, Schedule
 
 WORK = 100_000_000
 """Counted work that one schedule may take where no model was asked for: some seconds."""
@@ -232,6 +238,79 @@ def time_schedule(
         key: float(timeline.figures[key]) for key in COMPUTATION if key in timeline.figures
     }
     return Timing(model, time_s, np.diff(ends, prepend=0.0), terms, prediction, "", computation)
+
+
+BASELINES: Mapping[str, tuple[CompileOptions, str]] = MappingProxyType(
+    {
+        "rotated_s": (CompileOptions(method="naive", posting="rotated"), "none"),
+        "rank_order_s": (CompileOptions(method="naive", posting="ascending"), "none"),
+        "pairwise_s": (CompileOptions(method="gen"), "local"),
+    }
+)
+"""Exchanges that codes and MPI libraries do without a schedule, each with its policy.
+
+Everything posted at once, in the order rank + step (of careful codes, and of MPICH's
+`MPI_Alltoallv`) and by rising target; step by step, as Open MPI's pairwise exchange.
+"""
+OTHERS = ("flow", "packet", "wormhole")
+"""Models that are asked beside the machine's own: fair sharing, bounded buffers, paths held."""
+OTHER_SHARE = 8
+"""Another model may take one part in so many of the work of the machine's own."""
+
+
+def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
+    """Return the schedule with its time by the machine's model, beside its baselines and the bound.
+
+    `others` has the times of the schedule and of the first baseline [s] by each other model, where
+    nothing vouches for the machine's own, and with an overhead, where it has none. A
+    baseline has the schedule's placement; one that does not apply, or takes a model more than its
+    work, is None. Where the formula is used instead of a model, it is for all. With `paths` the
+    schedule is a program that forwards the messages of their pattern, which baselines send.
+    """
+    pattern = schedule.pattern if paths is None else paths.pattern
+    machine, report = schedule.machine, schedule.report
+    own, asked = machine.costs_for(schedule.method).model, report.rank_by if report else ""
+    by = asked if asked in ALLOWANCES and asked != own else None
+    timing = time_schedule(schedule, by=by)
+    simulated_s = report.simulated_s if report is not None and asked == timing.by else None
+    time_s = _with_loss(timing, schedule) if simulated_s is None else simulated_s
+    table: dict[str, Any] = {"model": timing.by, "schedule_s": time_s}
+    made: dict[str, Schedule] = {}
+    for name, (options, sync) in BASELINES.items():
+        table[name] = None
+        with suppress(InputError, NoScheduleError):
+            made[name] = replace(
+                compile_by(options.chosen_method, pattern, machine, options, schedule.placement),
+                sync=sync,
+            )
+            found = time_schedule(made[name], by=by)
+            if (found.by == FORMULA) == (timing.by == FORMULA):
+                table[name] = _with_loss(found, made[name])
+    least: Bounds | StageBounds = (
+        least_bounds(pattern, machine, schedule)
+        if paths is None
+        else bound_stages(pattern, machine, placement=schedule.placement, split=True)
+    )
+    table |= {"bound_s": least.time_s, "bound_witness": least.time_witness}
+    asks = timing.by != FORMULA and not machine.states("model")
+    rotated, models = made.get("rotated_s"), OTHERS if asks else ()
+    both = [] if rotated is None else [schedule, rotated]
+    table["others"] = {}
+    for model in models:
+        most = allowed_work(schedule.pattern, model, 1) // OTHER_SHARE
+        times = [time_by(each, model, most)[0] for each in both if model != timing.by]
+        if times and None not in times:
+            table["others"][model] = times
+    if not (machine.states("overhead") or machine.states("send_overhead")) and timing.by != FORMULA:
+        with_usual = with_settings(machine, USUAL_OVERHEAD)
+        times = [time_schedule(each, machine=with_usual, by=by).time_s for each in both]
+        table["others"] |= {USUAL_OVERHEAD: times} if times else {}
+    return replace(schedule, modelled=table)
+
+
+def _with_loss(timing: Timing, schedule: Schedule) -> float:
+    """Time with what links lose beyond their tolerance, which `flow` does not show [s]."""
+    return timing.time_s * (loss_of(schedule, schedule.sync) if timing.by == "flow" else 1.0)
 
 
 def simulate(

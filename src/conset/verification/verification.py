@@ -98,14 +98,18 @@ class Verification(ValueObject):
             comes first.
         figures: the true ones, counted here: `phases`, `load` {send, receive, link, channels, sum},
             `phase_bytes`.
+        unchecked: keys of the file that no rule is about: `modelled`, times that models gave.
     """
 
     ok: bool
     violations: tuple[Violation, ...]
     figures: Mapping[str, Any]
+    unchecked: tuple[str, ...] = ()
 
     @staticmethod
-    def of(violations: list[Violation], figures: Mapping[str, Any]) -> Verification:
+    def of(
+        violations: list[Violation], figures: Mapping[str, Any], unchecked: tuple[str, ...] = ()
+    ) -> Verification:
         """The verdict that `violations` amount to, sorted by place."""
         by_place = sorted(
             violations,
@@ -114,7 +118,7 @@ class Verification(ValueObject):
                 -1 if v.transfer is None else v.transfer,
             ),
         )
-        return Verification(not violations, tuple(by_place), figures)
+        return Verification(not violations, tuple(by_place), figures, unchecked)
 
     def to_object(self) -> dict[str, Any]:
         """As `conset verify --json` prints it, without schema and manifest."""
@@ -122,4 +126,5 @@ class Verification(ValueObject):
             "ok": self.ok,
             "violations": [v.to_object() for v in self.violations],
             "figures": dict(self.figures),
+            **({"unchecked": list(self.unchecked)} if self.unchecked else {}),
         }

@@ -228,7 +228,8 @@ class Method:
         Raises:
             InputError: the problem is outside of the domain; says why.
         """
-        require(self.applies(problem))
+        if (refusal := self.applies(problem)) is not None:
+            raise InputError(refusal)
         return self.run(problem)
 
     def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:

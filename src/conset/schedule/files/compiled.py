@@ -88,6 +88,7 @@ def to_schedule(document: Document) -> Schedule:
         posting=document.posting,
         min_bandwidth_Bps=_demands(document, "min_bandwidth_Bps", "rates", index),
         max_latency_s=_demands(document, "max_latency_s", "times", index),
+        modelled=document.modelled,
     )
 
 

@@ -204,6 +204,7 @@ def optional_keys(document: Document) -> dict[str, Any]:
         "posting": document.posting,
         "min_bandwidth_Bps": document.min_bandwidth_Bps,
         "max_latency_s": document.max_latency_s,
+        "modelled": document.modelled,
     }
     return {key: value for key, value in words.items() if value is not None and value != "schedule"}
 

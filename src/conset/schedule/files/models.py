@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from math import inf
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -302,6 +303,43 @@ class ScheduleFigures(Table):
     phase_bytes: StrictInt
 
 
+_SECONDS: Schema = {"type": "number", "minimum": 0}
+Seconds = Annotated[
+    Any,
+    _held(
+        lambda value: type(value) in (int, float) and 0 <= value < inf,
+        "must be a time of at least 0 s, is {}",
+    ),
+    WithJsonSchema(_SECONDS),
+]
+SecondsOrNone = Annotated[
+    Any,
+    _held(
+        lambda value: value is None or (type(value) in (int, float) and 0 <= value < inf),
+        "must be a time of at least 0 s or null, is {}",
+    ),
+    WithJsonSchema(_or_null(_SECONDS)),
+]
+
+
+class ModelledTable(Table):
+    """The time of a schedule by a model beside those of its baselines [s]; null: not known.
+
+    `rotated_s` and `rank_order_s`: everything posted at once, in rotated order (rank + step) and by
+    rising target; `pairwise_s`: step by step in rotated order; `bound_s`: of any schedule.
+    `others`: by each other model, the time of the schedule and that of the rotated order.
+    """
+
+    model: StrictStr
+    schedule_s: Seconds
+    rotated_s: SecondsOrNone
+    rank_order_s: SecondsOrNone
+    pairwise_s: SecondsOrNone
+    bound_s: Seconds
+    bound_witness: StrictStr
+    others: dict[StrictStr, Annotated[list[Seconds], Field(min_length=2, max_length=2)]]
+
+
 class ManifestTable(Table):
     """How a file was made."""
 
@@ -327,15 +365,18 @@ class ScheduleHead(Table):
     posting: Posting = "schedule"
     min_bandwidth_Bps: Bandwidths = None  # noqa: N815
     max_latency_s: Latencies = None
+    modelled: ModelledTable | None = None
     figures: ScheduleFigures
     manifest: ManifestTable
 
     def optional(self) -> dict[str, Any]:
         """The keys that may be left out, as far as they are there."""
-        return {name: getattr(self, name) for name in OPTIONAL if name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in OPTIONAL if name in self.model_fields_set}
+        table = given.get("modelled")
+        return given if table is None else {**given, "modelled": dict(table)}
 
 
-OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s")
+OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s", "modelled")
 Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[
     StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})

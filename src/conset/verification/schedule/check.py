@@ -93,7 +93,8 @@ def check_document(
         np.maximum.reduceat(document.transfer_size, traffic.offsets[full]) if full.size else full
     )
     figures = true_figures(measured.peaks, traffic.phases, sum(largest.tolist()))
-    return Verification.of(found + _check_figures(document.figures, figures), figures)
+    unchecked = () if document.modelled is None else ("modelled",)
+    return Verification.of(found + _check_figures(document.figures, figures), figures, unchecked)
 
 
 def _measure(

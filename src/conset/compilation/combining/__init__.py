@@ -1,1 +1,0 @@
-"""Whether and how small messages are combined."""
