@@ -213,7 +213,7 @@ def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Pat
         "Switches, all together",
         "Guarantees of connections: bandwidth",
         "One message's way",
-        "What happened",
+        "Timeline",
     )
     assert all(title in words for title in titles)
 

@@ -114,8 +114,10 @@ def compare_table(rows: Sequence[Row]) -> Table:
     by, ways = deciding(rows), [_way(row) for row in rows]
     cells = []
     for row, way in zip(rows, ways, strict=True):
-        time_s, least_s = deciding_time(row), row.get("bound_s", row["bound"].get("time_s"))
-        gap = f"{time_s / least_s:.3f}" if time_s is not None and least_s else "–"
+        time_s, least_s = deciding_time(row), row.get("bound_s")
+        gap = "–" if time_s is None else f"{row['gap']['time']:.3f}"
+        if time_s is not None and least_s:
+            gap = f"{time_s / least_s:.3f}"
         cells.append(
             {
                 "method": row_name(row),

@@ -5,6 +5,7 @@ A section answers: what is it, is it right, how good is it, how long does it tak
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from conset.models import PARTS, Record
 from conset.report.facts import (
     TERM_LABELS,
     UNNAMED,
+    answer_text,
     compiled_pattern,
     cost_facts,
     machine_facts,
@@ -148,10 +150,12 @@ def write_files_page(path: Path, found: Sequence[FileFindings], command: str) ->
         MissingExtraError: matplotlib is not installed.
         InputError: `path` cannot be written.
     """
-    first = f"{found[0].facts['file']}: {KINDS[found[0].kind]}"
-    title = first if len(found) == 1 else f"{len(found)} files"
     sections = [section_of(each) for each in found]
-    write_sections(path, title, command, summary_table(found, ON_PAGE), NOTES, sections)
+    if len(found) == 1:
+        write_sections(path, page_title(found[0]), command, None, (), sections)
+        return
+    summary = summary_table(found, ON_PAGE)
+    write_sections(path, f"{len(found)} files", command, summary, NOTES, sections)
 
 
 # Sections
@@ -180,8 +184,46 @@ def section_of(found: FileFindings) -> Section:
         Fact("SHA-256 of its input", manifest["input_sha256"]),
         Fact("SHA-256 of the file", facts["sha256"]),
     ]
-    parts = [*makers[found.kind](found), Part("How it was made", made, folded=True)]
-    return Section(str(facts["file"]), subtitle, facts["verified"], violations, parts)
+    modelled = facts.get("modelled")
+    lead = [] if modelled is None else [_baselines(modelled)]
+    parts = [*lead, *makers[found.kind](found), Part("Reproduction", made, folded=True)]
+    answer = "" if modelled is None else answer_text(modelled, facts["verified"])
+    return Section(
+        str(facts["file"]), subtitle, facts["verified"], violations, parts, answer=answer
+    )
+
+
+def page_title(found: FileFindings) -> str:
+    """Return `Complete exchange of 64 KiB on 64 ranks, Paragon 8×8`."""
+    facts, noun = found.facts, found.noun
+    name = sent_name(found).split(":")[0]
+    what = "Complete exchange" if name == "alltoall" else name[:1].upper() + name[1:]
+    pattern = noun.pattern if isinstance(noun, Schedule) else None
+    equal = pattern is not None and pattern.messages and pattern.equal_sizes
+    size = f" of {format_size(float(pattern.size[0]))}" if pattern is not None and equal else ""
+    ranks = facts["pattern"]["ranks"]
+    on = "" if ranks is None else f" on {count_of(ranks, 'rank')}"
+    network, _, sides = str(facts["machine"]).partition(",")[0].partition(":")
+    network = network[:1].upper() + network[1:]
+    times = re.sub(r"(?<=[0-9])x(?=[0-9])", "×", sides)
+    return f"{what}{size}{on}, {network}{f' {times}' if times else ''}"
+
+
+def _baselines(modelled: Facts) -> Part:
+    """Return the time as bars beside the lower bound and what codes do without a schedule."""
+    rows = {
+        "lower bound": modelled["bound_s"],
+        "this schedule": modelled["schedule_s"],
+        "all at once, rotated order": modelled["rotated_s"],
+        "all at once, rank order": modelled["rank_order_s"],
+        "step by step (pairwise)": modelled["pairwise_s"],
+    }
+    known = {label: time_s for label, time_s in rows.items() if time_s is not None}
+    longest = max(known.values()) or 1.0
+    bars = [(label, format_time(time_s), time_s / longest) for label, time_s in known.items()]
+    why = [Fact("why", str(modelled["why"]))] if modelled["why"] else []
+    bound = Fact("lower bound", f"{modelled['bound_witness']}, for any schedule")
+    return Part(bars=bars, facts=[*why, bound])
 
 
 def _machine(schedule: Schedule) -> Part:
@@ -204,7 +246,7 @@ def _goodness(found: FileFindings) -> Part:
         rows.append([name, form(own), form(value), gap, *proof])
 
     compare("phases", facts["phases"], bound, "phases", "{:,}".format)
-    compare("time by formula", facts["formula_s"], bound, "time", format_time)
+    compare(f"time by {facts['by']}", facts["time_s"], bound, "time", format_time)
     if found.kind == "schedule":
         grouped = partial(format_load, grouped=True)
         compare("sum of largest loads", facts["load"]["sum"], bound, "load_sum", grouped)
@@ -213,7 +255,7 @@ def _goodness(found: FileFindings) -> Part:
         time_s, of = facts["time_s"], "stages_class"
         compare("time, any stages", time_s, any_number, "time", format_time, of)
     columns = ("", "this", "at least", "gap", "proof", "of all")
-    return Part("How good it is", table=Table(columns, rows, (0, 4, 5), (4, 5)))
+    return Part("Bounds", table=Table(columns, rows, (0, 4, 5), (4, 5)))
 
 
 def _durations(found: FileFindings) -> Part:
@@ -245,7 +287,7 @@ def _durations(found: FileFindings) -> Part:
     if said.get("stands_in"):
         notes.append(Fact("instead of the model", said["stands_in"]))
     columns = ("by", "time", *(TERM_LABELS[term] for term in TERMS))
-    return Part("How long it takes", notes, Table(columns, rows, (0,)))
+    return Part("Times", notes, Table(columns, rows, (0,)))
 
 
 def worst_phase(schedule: Schedule) -> int:
@@ -272,11 +314,11 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
     flight = Fact("sends in flight", str(facts["in_flight"]))
     posted = Fact("posted", f"in {facts['posting']} order")
     return [
-        Part("What it is", [*schedule_facts(schedule), flight, posted]),
+        Part("Setting", [*schedule_facts(schedule), flight, posted]),
         _goodness(found),
         _durations(found),
-        Part("Messages", draws=[partial(picture_pattern, schedule.pattern)]),
-        Part("Phases, and the one with the largest load", draws=_pictures(schedule, facts)),
+        Part("Pattern", draws=[partial(picture_pattern, schedule.pattern)]),
+        Part("Schedule, and its phase with the largest load", draws=_pictures(schedule, facts)),
         *_guaranteed(schedule, guarantees(schedule)),
         _phases(found, schedule),
         _machine(schedule),
@@ -328,7 +370,7 @@ def _block_parts(found: FileFindings) -> list[Part]:
         Fact("switches", f"{figures['switches']:,}, {apart}"),
     ]
     return [
-        Part("What it is", what),
+        Part("Setting", what),
         Part("Blocks", table=_stage_table(facts["stages"], blocks=True)),
         _goodness(found),
         _durations(found),
@@ -362,7 +404,7 @@ def _schedules(program: Program, given: Sequence[Guarantees] | None = None) -> l
     for index, names in list(users.items())[:DRAWN]:
         of = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}"
         schedule = program.schedules[index]
-        title = f"{of}: phases, and the one with the largest load"
+        title = f"{of}: schedule, and its phase with the largest load"
         parts.append(Part(title, draws=_pictures(schedule)))
         parts += _guaranteed(schedule, guarantees(schedule) if given is None else given[index])
     if len(users) > DRAWN:
@@ -402,7 +444,7 @@ def _stage_parts(found: FileFindings) -> list[Part]:
     ]
     way: list[Draw] = [partial(picture_message, program, None)] if figures["messages"] else []
     return [
-        Part("What it is", what),
+        Part("Setting", what),
         Part("Stages", table=_stage_table(facts["stages"], blocks=False)),
         _goodness(found),
         _durations(found),
@@ -419,4 +461,4 @@ def _timeline_parts(found: FileFindings) -> list[Part]:
     view = TimelineView(timeline, record.machine, record.settings)
     took = f"{format_time(timeline.time_s)} by {timeline.model}, sync {timeline.sync}"
     facts = [Fact("took", took), *timeline_facts(view)]
-    return [Part("What happened", facts), Part(draws=[partial(picture_timeline, view)])]
+    return [Part("Timeline", facts), Part(draws=[partial(picture_timeline, view)])]

@@ -30,7 +30,7 @@ from conset.base import (
 )
 from conset.machine import links_of_nodes, route_links, route_nodes
 from conset.report import style
-from conset.report.facts import Summary, pattern_label, schedule_facts
+from conset.report.facts import Summary, answer_text, pattern_label, schedule_facts
 from conset.report.network_drawing import (
     draw_foot,
     draw_loads,
@@ -186,7 +186,10 @@ def views_text(schedule: Schedule, summary: Summary, views: Views, width: int) -
         texts.append(linkage_text(schedule, views.node))
     if views.guarantees:
         texts.append(guarantees_text(schedule))
-    return "\n\n".join(texts) or schedule_text(schedule, summary)
+    if texts:
+        return "\n\n".join(texts)
+    modelled, text = schedule.modelled, schedule_text(schedule, summary)
+    return text if modelled is None else f"{answer_text(modelled, summary['verified'])}\n\n{text}"
 
 
 def phase_text(schedule: Schedule, phase: int) -> str:

@@ -94,6 +94,7 @@ class Part:
         folded: whether a page shows it only when it is opened.
         card: HTML, escaped; may be empty.
         text: as in the terminal, without markup; may be empty.
+        bars: label, value and share of the longest, of a page's bar chart.
     """
 
     title: str = ""
@@ -104,6 +105,7 @@ class Part:
     folded: bool = False
     card: str = ""
     text: str = ""
+    bars: Sequence[tuple[str, str, float]] = ()
 
 
 @dataclass(frozen=True)

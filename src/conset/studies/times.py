@@ -292,6 +292,7 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
         else bound_stages(pattern, machine, placement=schedule.placement, split=True)
     )
     table |= {"bound_s": least.time_s, "bound_witness": least.time_witness}
+    table["why"] = report.reason or None if report is not None else None
     asks = timing.by != FORMULA and not machine.states("model")
     rotated, models = made.get("rotated_s"), OTHERS if asks else ()
     both = [] if rotated is None else [schedule, rotated]

@@ -337,6 +337,7 @@ class ModelledTable(Table):
     pairwise_s: SecondsOrNone
     bound_s: Seconds
     bound_witness: StrictStr
+    why: StrictStr | None
     others: dict[StrictStr, Annotated[list[Seconds], Field(min_length=2, max_length=2)]]
 
 

@@ -40,7 +40,7 @@ from conset.schedule import (
     sha256_of,
     sniff,
 )
-from conset.studies.times import Timing, time_schedule
+from conset.studies.times import Timing, time_schedule, with_modelled
 from conset.verification import Verification, verify
 from conset.verification.timeline.check import check_timeline
 
@@ -172,6 +172,8 @@ def _compiled(path: Path) -> FileFindings:
 
 
 def _schedule(path: Path, schedule: Schedule, verdict: Verification) -> FileFindings:
+    if schedule.modelled is None and verdict.ok:
+        schedule = with_modelled(schedule)
     summary = summarize(schedule, verified=verdict.ok)
     del summary["compile_s"]  # not in a file
     timing = time_schedule(schedule)
@@ -232,8 +234,10 @@ def _program(path: Path, program: Program, verdict: Verification) -> FileFinding
         facts["switch"] = over_time.parts.to_object()
         for stage in facts["stages"]:
             stage["guaranteed"] = given[stage["schedule"]].to_object()
-    if own is not None and timing is not None:
+    if own is not None and timing is not None and whole is not None:
         facts |= _timed(timing)
+        if verdict.ok:
+            facts["modelled"] = with_modelled(whole, program.paths).modelled
     return FileFindings(path, kind, program, facts, timing, over_time, given, prediction)
 
 
