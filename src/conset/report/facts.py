@@ -108,8 +108,9 @@ def _other_facts(modelled: Mapping[str, Any]) -> list[Fact]:
         value = f"{spread} times as fast as {ROTATED}: {by_model}{decides}"
         facts.append(Fact("models", value, detail=same))
     if at_overhead is not None and at_overhead[0] > 1.1 * modelled["schedule_s"]:
-        own, other = (format_time(each) for each in at_overhead)
-        value = f"not given, 0 s a message: at 1 us this takes {own}, rotated order {other}"
+        own, other, *staged = map(format_time, at_overhead)
+        stages = f", in stages about {staged[0]} (--combine auto)" if staged else ""
+        value = f"not given, 0 s a message: at 1 us this takes {own}, rotated order {other}{stages}"
         facts.append(Fact("overhead", value))
     return facts
 

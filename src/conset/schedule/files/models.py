@@ -327,7 +327,8 @@ class ModelledTable(Table):
 
     `rotated_s` and `rank_order_s`: everything posted at once, in rotated order (rank + step) and by
     rising target; `pairwise_s`: step by step in rotated order; `bound_s`: of any schedule.
-    `others`: by each other model, the time of the schedule and that of the rotated order.
+    `others`: by each other model or with another cost, the time of the schedule, that of the
+    rotated order, and the least estimate of forwarding in stages, where that was made.
     """
 
     model: StrictStr
@@ -338,7 +339,7 @@ class ModelledTable(Table):
     bound_s: Seconds
     bound_witness: StrictStr
     why: StrictStr | None
-    others: dict[StrictStr, Annotated[list[Seconds], Field(min_length=2, max_length=2)]]
+    others: dict[StrictStr, Annotated[list[Seconds], Field(min_length=2, max_length=3)]]
 
 
 class ManifestTable(Table):
