@@ -352,3 +352,56 @@ def test_widths_have_a_limit_that_sums_with_loads_stay_below() -> None:
         Topology.from_networkx(networkx.Graph(edges))
     with pytest.raises(InputError, match="width = 536870913: must be at most 536870912"):
         Topology.ring(4, width=2**29 + 1)
+
+
+YED = """<graphml xmlns:y="http://www.yworks.com/xml/graphml">
+<key for="node" id="d6" yfiles.type="nodegraphics"/>
+<key for="edge" id="d10" yfiles.type="edgegraphics"/>
+<graph edgedefault="directed" id="G">
+{nodes}
+<edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge>
+<y:Arrows source="{first[0]}" target="{first[1]}"/></y:PolyLineEdge></data></edge>
+<edge id="e1" source="n2" target="n1"><data key="d10"><y:PolyLineEdge>
+<y:Arrows source="none" target="none"/></y:PolyLineEdge></data></edge>
+</graph></graphml>
+"""
+YED_NODES = "".join(
+    f'<node id="n{k}"><data key="d6"><y:ShapeNode><y:NodeLabel>{name}</y:NodeLabel>'
+    "<y:NodeLabel>second</y:NodeLabel></y:ShapeNode></data></node>\n"
+    for k, name in enumerate(("host A", "hub", "host B"))
+)
+
+
+@pytest.mark.parametrize(
+    ("arrows", "pairs"),
+    [
+        (("none", "none"), {(0, 1), (1, 0), (1, 2), (2, 1)}),
+        (("standard", "delta"), {(0, 1), (1, 0), (1, 2), (2, 1)}),
+        (("none", "standard"), {(0, 1), (1, 2), (2, 1)}),
+        (("standard", "none"), {(1, 0), (1, 2), (2, 1)}),
+    ],
+)
+def test_an_edge_that_yed_draws_goes_where_its_arrows_point(
+    arrows: tuple[str, str], pairs: set[tuple[int, int]]
+) -> None:
+    """Every drawing of yEd says that it is directed; only one arrow makes an edge one-way."""
+    graph = read_graphml(YED.format(nodes=YED_NODES, first=arrows))
+    assert {(edge.source, edge.target) for edge in graph.edges} == pairs
+    assert graph.labels == ("host A", "hub", "host B"), "the first label is the name"
+
+
+def test_a_drawing_of_one_way_links_says_why_it_is_disconnected() -> None:
+    text = "directed\n0 1\n1 2\n"
+    with pytest.raises(InputError, match="all links go one way, as the file says"):
+        Topology.of_graph(read_edge_list(text), 1e9)
+
+
+def test_texts_of_gml_may_have_several_lines() -> None:
+    text = '# not "read\ngraph [\n node [ id 0 label "rack 7\n# row B" ]\n node [ id 1 ]\n'
+    graph = read_gml(text + " edge [ source 0 target 1 width 2.0 ]\n]\n")
+    assert graph.labels[0] == "rack 7 # row B"
+    assert {edge.width for edge in graph.edges} == {2}, "Gephi writes whole numbers as fractions"
+    with pytest.raises(InputError, match=":3: a text begins here that does not end"):
+        read_gml('graph [\n node [ id 0 ]\n node [ id 1 label "x ]\n')
+    with pytest.raises(InputError, match=r"width '2.5': must be a whole number"):
+        read_gml(text + " edge [ source 0 target 1 width 2.5 ]\n]\n")

@@ -6,6 +6,7 @@ Readers of graphs share what keys on nodes and edges mean, and how nodes are num
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf, nan
@@ -231,7 +232,7 @@ def edge_from_attributes(
             raise InputError(f"{where}: edge to unknown node '{end}'")
     if source == target:
         raise InputError(f"{where}: edge joins node '{source}' to itself")
-    width = whole_number(attributes.get("width", "1"))
+    width = whole_number(re.sub(r"\.0*$", "", attributes.get("width", "1")))
     if width is None or not 1 <= width < 2**31:
         raise InputError(
             f"{where}: width '{shortened(attributes['width'])}': must be a whole number "

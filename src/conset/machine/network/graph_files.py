@@ -170,7 +170,8 @@ def _shown(value: object) -> str:
     return shortened(json.dumps(value, default=str))
 
 
-_GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
+_GML_TOKEN = re.compile(r'^[ \t]*#.*|"[^"]*"|\[|\]|"|[^\s\[\]"]+', re.MULTILINE)
+"""A comment, a text (of several lines perhaps), a bracket, a quote that nothing ends, a word."""
 
 GmlPairs = list[tuple[str, Any, int]]
 """A list of (key, text or list, line)."""
@@ -291,21 +292,26 @@ def _gml_elements(
 def _parse_gml(text: str, name: str) -> GmlPairs:
     stack: list[GmlPairs] = [[]]
     key: tuple[str, int] | None = None
-    number = 0
-    for number, line in enumerate(text.splitlines(), 1):
-        for token in _GML_TOKEN.findall("" if line.lstrip().startswith("#") else line):
-            if token == "]":
-                if len(stack) == 1 or key is not None:
-                    raise InputError(f"{name}:{number}: ']' without a list that it ends")
-                stack.pop()
-            elif key is None:
-                key = (token, number)
-            else:
-                value: Any = [] if token == "[" else token.strip('"')
-                stack[-1].append((key[0], value, key[1]))
-                key = None
-                if token == "[":
-                    stack.append(value)
+    number, read = 1, 0
+    for found in _GML_TOKEN.finditer(text):
+        token, number = found[0], number + text.count("\n", read, found.start())
+        read = found.start()
+        if token.lstrip().startswith("#"):
+            continue
+        if token == '"':
+            raise InputError(f"{name}:{number}: a text begins here that does not end")
+        if token == "]":
+            if len(stack) == 1 or key is not None:
+                raise InputError(f"{name}:{number}: ']' without a list that it ends")
+            stack.pop()
+        elif key is None:
+            key = (token, number)
+        else:
+            value: Any = [] if token == "[" else " ".join(token.strip('"').split())
+            stack[-1].append((key[0], value, key[1]))
+            key = None
+            if token == "[":
+                stack.append(value)
     if len(stack) > 1 or key is not None:
         raise InputError(
             f"{name}:{number}: ends inside a list or after a key; the file is cut short"
@@ -320,6 +326,8 @@ def read_graphml(text: str, name: str = "graphml") -> Graph:
 
     A map's `longitude` and `latitude` (`lon`, `lat`; `x`, `y`) place nodes in pictures. Nodes are
     numbered in the order of the file, endpoints before switches. An undirected edge is two links.
+    Every drawing of yEd says that it is directed: there an edge is one link where it has an arrow
+    at one end only (`y:Arrows`), and the first `y:NodeLabel` is the name of a node.
     Read with the standard library's event parser, which knows its line; networkx would not say
     where.
 
@@ -425,6 +433,10 @@ class _GraphMLElements:
                 self.edges.append(
                     (attributes["source"], attributes["target"], own, self.element, line)
                 )
+            elif tag == "NodeLabel" and self.element is not None:
+                self.wanted, self.text = None if "label" in self.element else "label", []
+            elif tag == "Arrows" and self.element is not None:
+                self._turn([attributes.get(end, "none") != "none" for end in ("source", "target")])
             elif tag == "data" and self.element is not None:
                 self.wanted, self.text = (
                     self.keys.get(attributes["key"], ("", attributes["key"]))[1],
@@ -435,8 +447,15 @@ class _GraphMLElements:
         except KeyError as error:
             raise InputError(f"{where}: <{tag}> lacks its attribute {error}") from None
 
+    def _turn(self, arrows: list[bool]) -> None:
+        """The edge goes to where its only arrow is, or both ways."""
+        source, target, own, element, line = self.edges[-1]
+        if own is None:
+            ends = (target, source) if arrows == [True, False] else (source, target)
+            self.edges[-1] = (*ends, arrows[0] != arrows[1], element, line)
+
     def end(self, tag: str) -> None:
-        if tag == "data" and self.element is not None and self.wanted is not None:
+        if tag in ("data", "NodeLabel") and self.element is not None and self.wanted is not None:
             self.element[self.wanted] = self.taken()
             self.wanted = None
         elif tag == "default" and self.wanted == "default":

@@ -510,8 +510,11 @@ def require_connected(topology: Topology, where: str = "graph") -> None:
         if lost.size > 1 and lost[1] < topology.endpoints:  # the first is endpoint 0 itself
             pair = (0, int(lost[1])) if tails is ends[0] else (int(lost[1]), 0)
             a, b = (topology.node_name(node) for node in pair)
+            key, nodes = [end.astype(np.int64) for end in ends], topology.nodes
+            turned = np.isin(key[0] * nodes + key[1], key[1] * nodes + key[0]).any()
+            one_way = "" if turned else " (all links go one way, as the file says)"
             raise InputError(
-                f"{where}: disconnected: {a} cannot reach {b}; every endpoint must "
+                f"{where}: disconnected: {a} cannot reach {b}{one_way}; every endpoint must "
                 "reach every other"
             )
 
