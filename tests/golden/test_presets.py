@@ -108,6 +108,7 @@ def test_every_number_has_a_source(preset: str) -> None:
     for costs in (machine.costs, *machine.method_costs.values()):
         assert set(costs.provenance) >= set(PARAMETERS) - {
             "overhead",
+            "switching",  # sets others
             "send_overhead",
             "receive_overhead",
             "port",

@@ -350,7 +350,15 @@ def test_every_published_figure_stands_beside_ours() -> None:
 def test_every_word_has_a_tag_and_a_source(name: str) -> None:
     machine = parse_machine(name)
     for costs in (machine.costs, *(mode.costs for mode in machine.modes.values())):
-        wide = {"overhead", "port", "exchange_syncs", "computation", "flit", "size_range"}
+        wide = {
+            "overhead",
+            "switching",
+            "port",
+            "exchange_syncs",
+            "computation",
+            "flit",
+            "size_range",
+        }
         wide |= {
             "packet",
             "link_buffers",

@@ -548,6 +548,6 @@ def test_smaller_machines_are_quarters_or_halves(on: str, names: list[str]) -> N
 
 def test_auto_stands_in_a_comparison_as_what_it_chose(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "alltoall", "--on", "mesh:3x3", "--methods", "auto,lp", "--json"]) == 0
-    rows = {row["auto"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    rows = {row["method_by_auto"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     assert (rows[True]["method"], rows[False]["method"]) == ("naive", "lp")
     assert rows[True]["why"].startswith("posting everything")

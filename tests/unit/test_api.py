@@ -179,7 +179,7 @@ CALLS: list[tuple[str, Any]] = [
     ),
     (
         "rank_by flow: goes with methods auto or sync auto",
-        lambda _: conset.compare("shift", "ring:4", methods="naive", rank_by="flow"),
+        lambda _: conset.compare("shift", "ring:4", methods="naive", sync="none", rank_by="flow"),
     ),
     (
         "methods: at least one method required",

@@ -126,7 +126,12 @@ def test_a_comparison_has_them_beside_the_rows(
         "test_own_methods.py:by_distance": 8,
         "mine.py:one_by_one": 72,
     }
-    words = ["--methods", f"first-fit,{mine}:one_by_one", "--sync", "mine.py:one_by_one=none"]
+    words = [
+        "--methods",
+        f"first-fit,{mine}:one_by_one",
+        "--sync",
+        "barrier,mine.py:one_by_one=none",
+    ]
     assert run(["compare", "alltoall", "--on", "crossbar:9", *words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["method"]: row["sync"] for row in rows} == {

@@ -27,7 +27,7 @@ COSTS = (
     "receive_overhead=10us",
     "inject=3us",
     "eject=2us",
-    "hop=1us",
+    "hop=0",
     "per_transfer=4us",
     "lanes=4",
 )

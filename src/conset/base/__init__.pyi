@@ -23,6 +23,8 @@ from .errors import UnavailableError as UnavailableError
 from .errors import UsageError as UsageError
 from .errors import VerificationError as VerificationError
 from .errors import nearest as nearest
+from .errors import printable as printable
+from .errors import require_texts as require_texts
 from .errors import shortened as shortened
 from .errors import unknown_argument as unknown_argument
 from .errors import unknown_name as unknown_name

@@ -8,7 +8,8 @@ Nothing here ends the process.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 
 class ConsetError(Exception):
@@ -87,6 +88,41 @@ def shortened(text: object, most: int = 60) -> str:
     """A name for a message: its middle left out where it has more than `most` letters."""
     name = str(text)
     return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
+
+
+MAX_TEXT = 100_000
+"""Most letters of a text in a file."""
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What moves cursors, names windows or turns lines round where a text is printed."""
+
+
+def printable(text: str) -> str:
+    """A text with `?` in place of what may not be printed."""
+    return _CONTROL.sub("?", text)
+
+
+def require_texts(value: object, where: str) -> None:
+    """Checks every text inside of what a file says, keys too: printable, of bounded length.
+
+    Raises:
+        InputError: a control character, or more than `MAX_TEXT` letters; names the text.
+    """
+    if isinstance(value, str):
+        if (found := _CONTROL.search(value)) is not None:
+            text = printable(shortened(value))
+            raise InputError(f"{where}: '{text}' contains the control character {ord(found[0]):#x}")
+        if len(value) > MAX_TEXT:
+            raise InputError(f"{where}: a text of {len(value)} letters, at most {MAX_TEXT}")
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            require_texts(key, where)
+            require_texts(each, where)
+    elif isinstance(value, list):
+        for each in value:
+            if not isinstance(each, int | float):
+                require_texts(each, where)
 
 
 def unknown_name(

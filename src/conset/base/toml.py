@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from conset.base.errors import InputError, nearest
+from conset.base.errors import InputError, nearest, require_texts
 
 MAX_PARTS = 32
 """Parts of one key, as in `methods.lp.setup`, which has three."""
@@ -46,7 +46,9 @@ def parse_toml(content: bytes, where: str, what: str) -> tuple[dict[str, Any], s
     try:
         text = content.decode("utf-8-sig")
         _check_depth(text, where)
-        return tomllib.loads(text), text
+        data = tomllib.loads(text)
+        require_texts(data, where)
+        return data, text
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: is not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:

@@ -177,7 +177,8 @@ def _compile_directly(
     with interruptible(), progress(f"scheduling by {options.method}", search=True):
         schedule = compile_pattern(pattern, machine, options, manifest=manifest)
     with progress("verifying, bounding, predicting"):
-        schedule = with_modelled(schedule)
+        if not schedule.report or not schedule.report.stopped_early:
+            schedule = with_modelled(schedule)
         body = summarize(schedule)
     return _Made(
         body, compile_section(schedule, body), body["stopped_early"], body["verified"], schedule
@@ -192,7 +193,8 @@ def _compile_combined(
     with interruptible(), progress(f"combining by {combine}", search=True):
         found = compile_combined(pattern, machine, options, combine, manifest=manifest)
     with progress("verifying, bounding, predicting"):
-        found = replace(found, whole=with_modelled(found.whole, found.program.paths))
+        if not found.whole.report or not found.whole.report.stopped_early:
+            found = replace(found, whole=with_modelled(found.whole, found.program.paths))
         body = summarize_combination(found)
     what = found.whole if found.combine == DIRECT else found.program
     return _Made(body, combined_section(found, body), body["stopped_early"], body["verified"], what)

@@ -12,7 +12,15 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from conset.base import ConsetError, UsageError, VerificationError, count_of, option, parse_size
+from conset.base import (
+    ConsetError,
+    UsageError,
+    VerificationError,
+    count_of,
+    option,
+    parse_size,
+    printable,
+)
 from conset.cli.options import SYNCS, completing, opt, spelled
 from conset.cli.output import progress
 from conset.compilation import options
@@ -96,7 +104,7 @@ def manifest_of(
         for each, path in zip(patterns, paths, strict=True)
     ]
     return Manifest(
-        command=" ".join(["conset", command, *named, *on_words, *spelled(options)]),
+        command=printable(" ".join(["conset", command, *named, *on_words, *spelled(options)])),
         seed=seed,
         input_sha256=digests[0] if len(digests) == 1 else sha256_of("".join(digests)),
     )

@@ -156,7 +156,7 @@ class CompileOptions:
         "S",
         f"{POLICIES}; auto: the fastest by --rank-by.",
         known=lambda: (*KINDS, AUTO),
-        check=lambda word: word == AUTO or parse_sync(word),
+        check=lambda word: word == AUTO or parse_sync(word, AUTO),
     )
     seed: int = option(0, "N", "Seed of every random choice.")
     effort: int = option(1, "N", "How long to search, in sweeps.", least=1, most=MAX_EFFORT)

@@ -55,6 +55,7 @@ from conset.base import (
     nearest,
     parse_toml,
     require_file,
+    require_texts,
     rule_of,
 )
 from conset.machine.costs import Costs, Limits, Provenance
@@ -229,6 +230,7 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
     Raises:
         InputError: an object against the model, or numbers that do not fit each other.
     """
+    require_texts(data, where)
     table = _checked(data, where, text)
     if table.network.graph is not None:
         raise InputError(

@@ -20,11 +20,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
-from conset.base import ConsetError, InputError, UsageError, unknown_name
+from conset.base import ConsetError, InputError, UsageError, shortened, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.file import (
     PRESETS,
@@ -204,7 +205,7 @@ def machine_from_spec(text: str) -> Machine:
         machine = _with_costs(_with_network(base, member, network), costs)
         machine = machine.with_costs(lambda each: with_own_ports(each, machine.topology))
     except InputError as error:
-        raise UsageError(f"{text.partition(',')[0].strip()}: {error}") from None
+        raise UsageError(f"{shortened(text.partition(',')[0].strip())}: {error}") from None
     return replace(machine, name=",".join(written))
 
 
@@ -218,7 +219,8 @@ def _parted(
         if word == "mode" and word not in known:
             raise UsageError(f"mode={value}: {name} has no transfer modes")
         if word not in own and word not in known:
-            raise unknown_name(f"option of {name}", word, (*own, *known))
+            near = get_close_matches(word, (*own, *known), n=1, cutoff=0.7)
+            raise unknown_name(f"option of {name}", word, near or own or known)
         (parameters if word in own else others).append((word, value))
     return parameters, others
 

@@ -37,8 +37,10 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
 from conset import _core
-from conset.base import UsageError
+from conset.base import InputError, UsageError
 from conset.machine import Machine
 from conset.models.nanoseconds import NS, core_stops, play_fluid
 from conset.models.needs import require_one_route
@@ -46,6 +48,9 @@ from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload
 from conset.models.wormhole import channel_pools
+
+MAX_PACKETS = 1e9
+"""Packets of all messages together; a simulation of so many takes an hour."""
 
 
 def simulate_packet(
@@ -78,6 +83,11 @@ def simulate_packet(
             "packets know neither"
         )
     require_one_route(workload, machine, "packet")
+    packets = float(np.ceil(workload.bytes / costs.packet_B).sum())
+    if packets > MAX_PACKETS:
+        raise InputError(
+            f"model packet: {packets:.3g} packets of {costs.packet_B:g} B, at most {MAX_PACKETS:g}"
+        )
     dateline, pools = channel_pools(workload, machine)
     stops = {name: value for name, value in core_stops(settings).items() if name != "record"}
     return play_fluid(

@@ -70,15 +70,17 @@ class Sync:
         return self.kind if self.every == 1 else f"{self.kind}:{self.every}"
 
 
-def parse_sync(text: str) -> Sync:
+def parse_sync(text: str, *others: str) -> Sync:
     """The policy a word means: `none`, `local`, `ready`, `barrier` or `barrier:K`.
+
+    `others` are words that the caller knows itself, for the message.
 
     Raises:
         UsageError: another word, or K is no whole number of at least 1.
     """
     name, colon, every = text.strip().partition(":")
     if name not in KINDS:
-        raise unknown_name("sync", text, (*KINDS, "barrier:K"))
+        raise unknown_name("sync", text, (*KINDS, "barrier:K", *others))
     if not colon:
         return Sync(name)
     if name != "barrier":

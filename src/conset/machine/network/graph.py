@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf, nan
 from typing import Any
 
-from conset.base import InputError, UsageError, count_of, shortened, whole_number
+from conset.base import InputError, UsageError, count_of, require_texts, shortened, whole_number
 from conset.machine.words import read_rate
 
 MAX_PLACE = 1e9
@@ -106,6 +106,7 @@ class GraphBuilder:
             raise InputError(f"{where}: node '{node}' is given twice")
         self.switch[node] = is_switch(attributes, where)
         self._labels[node] = attributes.get("label") or node
+        require_texts([node, self._labels[node]], where)
         if (place := place_of(attributes)) is not None:
             self._places[node] = place
 

@@ -44,6 +44,8 @@ Some time and memory of every compile grow with nodes, however few messages ther
 
 Value = int | tuple[int, ...] | str | None
 """A value of a parameter: a whole number, sides, a text; None: it follows from the others."""
+MAX_SIDES = 32
+"""Dimensions of a mesh, torus or hypercube."""
 _SIZES = {"mesh": "sides", "torus": "sides", "hypercube": "dimensions"}
 """Kinds whose size is not their number of nodes, and the parameter that gives it."""
 
@@ -139,6 +141,8 @@ class Topology(ValueObject):
             raise unknown_name("kind of network", str(self.kind), get_args(Kind))
         self._cast(np.int32, "link_source", "link_target")
         if self.kind != "graph":
+            if len(self.sides) > MAX_SIDES:
+                raise InputError(f"sides: {len(self.sides)} of them, at most {MAX_SIDES}")
             if not self.sides or min(self.sides) < 1:
                 raise InputError(f"sides = {self.sides}: every side must be at least 1")
             if prod(self.sides) != self.nodes or self.endpoints != self.nodes:

@@ -34,6 +34,7 @@ from conset.base import (
     UsageError,
     classes_of,
     keys_at,
+    require_texts,
     shown,
     table_at,
     unknown_name,
@@ -214,6 +215,14 @@ def _sync(value: str) -> str:
     return value
 
 
+def _text(value: Any) -> Any:
+    try:
+        require_texts(value, "")
+    except InputError as error:
+        raise ValueError(str(error).removeprefix(": ")) from None
+    return value
+
+
 def _name(value: str) -> str:
     if len(value) > MAX_NAME or not value.isprintable():
         raise ValueError(f"must be one line of at most {MAX_NAME} letters, has {len(value)}")
@@ -322,6 +331,13 @@ SecondsOrNone = Annotated[
 ]
 
 
+Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+Name = Annotated[
+    StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})
+]
+Text = Annotated[StrictStr, AfterValidator(_text)]
+
+
 class ModelledTable(Table):
     """The time of a schedule by a model beside those of its baselines [s]; null: not known.
 
@@ -331,24 +347,24 @@ class ModelledTable(Table):
     rotated order, and the least estimate of forwarding in stages, where that was made.
     """
 
-    model: StrictStr
+    model: Text
     schedule_s: Seconds
     rotated_s: SecondsOrNone
     rank_order_s: SecondsOrNone
     pairwise_s: SecondsOrNone
     bound_s: Seconds
-    bound_witness: StrictStr
-    why: StrictStr | None
+    bound_witness: Text
+    why: Text | None
     others: dict[StrictStr, Annotated[list[Seconds], Field(min_length=2, max_length=3)]]
 
 
 class ManifestTable(Table):
     """How a file was made."""
 
-    version: StrictStr
+    version: Text
     seed: StrictInt
-    command: StrictStr
-    input_sha256: StrictStr
+    command: Text
+    input_sha256: Text
 
 
 # Schedules
@@ -359,7 +375,7 @@ class ScheduleHead(Table):
 
     schema_: Literal["conset/schedule@1"] = Field(alias="schema")
     machine: MachineRecord
-    method: StrictStr
+    method: Name
     sync: SyncWord
     limits: LimitsTable
     limits_asked: StrictBool
@@ -379,10 +395,6 @@ class ScheduleHead(Table):
 
 
 OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s", "modelled")
-Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
-Name = Annotated[
-    StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})
-]
 
 
 class PatternTable(Table):
@@ -498,7 +510,7 @@ class StageTable(Table):
     bytes are `0, 63`.
     """
 
-    name: StrictStr
+    name: Name
     repeat: StrictInt
     turns: StrictBool
     contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
@@ -573,18 +585,18 @@ class TimelineFile(Table):
     entries: ClassVar[bool] = True
 
     schema_: Literal["conset/timeline@1"] = Field(alias="schema")
-    model: StrictStr
-    sync: StrictStr
+    model: Name
+    sync: Name
     in_flight: StrictInt | None
-    machine: StrictStr
+    machine: Text
     mean_latency_s: Number
     events: StrictInt
-    figures: dict[str, Any]
+    figures: Annotated[dict[str, Any], AfterValidator(_text)]
     nodes: StrictInt = _ABSENT
-    name: StrictStr = _ABSENT
-    method: StrictStr = ""
+    name: Text = _ABSENT
+    method: Text = ""
     machine_spec: MachineRecord = None
-    changed: StrictStr | None = None
+    changed: Text | None = None
     settings: SettingsTable = _ABSENT
     manifest: ManifestTable = _ABSENT
     start_s: Floats

@@ -233,7 +233,9 @@ def parse_policies(text: str | None) -> Policies:
     for word in [] if text is None else text.split(","):
         name, equals, policy = (part.strip() for part in word.rpartition("="))
         method = name if not equals or name == AUTO else find_method(name).name
-        policies.setdefault(method, {})[AUTO if policy == AUTO else str(parse_sync(policy))] = None
+        policies.setdefault(method, {})[
+            AUTO if policy == AUTO else str(parse_sync(policy, AUTO))
+        ] = None
     common, *own = ((method, tuple(unique)) for method, unique in policies.items())
     return Policies(common[1], MappingProxyType(dict(own)))
 

@@ -182,7 +182,8 @@ def _check_lengths(
     need = np.maximum(traffic.document.transfer_size[ids], 0) * per_byte
     start, end = table[ids].T
     # times later in a phase are known to fewer digits
-    short = np.flatnonzero((end - start) < need * (1 - _ROUNDING) - end * 1e-12)
+    rounded = need * (1 - _ROUNDING) - 4 * np.spacing(end)
+    short = np.flatnonzero(((end - start) < rounded) | ((need > 0) & (end <= start)))
     for n in short.tolist():
         k = int(ids[n])
         size = traffic.document.transfer_size[k]
