@@ -28,7 +28,7 @@ from conset.cli.config import find_c_library
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries
-from conset.execution.launcher import find_launcher
+from conset.execution.job import find_launcher
 from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.spec import parse_machine

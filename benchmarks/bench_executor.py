@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.execution.exchange import Exchange
-from conset.execution.launcher import find_launcher
+from conset.execution.job import find_launcher
 from conset.execution.plan import Operations, Plan
 from conset.schedule.policy import parse_sync
 

@@ -28,7 +28,7 @@ import conset
 import conset_testbed
 from conset.cli.config import find_c_library
 from conset.cli.main import run as run_command
-from conset.execution.launcher import find_launcher, start_job
+from conset.execution.job import find_launcher, start_job
 from conset.execution.run import RunResult, run_compiled
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -111,7 +111,7 @@ def methods_table() -> str:
 def patterns_text() -> str:
     """Every generator with its arguments."""
     from conset.pattern.generators.table import COMMON, GENERATORS
-    from conset.report.catalogue import generator_object
+    from conset.report.machine import generator_object
 
     parts = []
     for name in GENERATORS:

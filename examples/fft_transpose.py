@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.base.errors import ConsetError, ExecutionError
-from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execution.job import explain_end, find_job, find_launcher, start_job
 
 Matrix = NDArray[np.complex128]
 ALLOWED = 1e-10

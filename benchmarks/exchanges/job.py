@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.execution.launcher import explain_end, find_launcher, start_job
+from conset.execution.job import explain_end, find_launcher, start_job
 from conset.execution.plan import Plan, write_plan_file
 from conset.pattern.pattern import Pattern
 from exchanges.libraries import HERE, compile_own

@@ -21,7 +21,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from conset.base.errors import ConsetError, InputError
-from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execution.job import explain_end, find_job, find_launcher, start_job
 
 
 def parse(words: list[str]) -> argparse.Namespace:

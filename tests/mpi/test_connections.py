@@ -8,7 +8,7 @@ import pytest
 
 import conset
 from conset.execution.connection_entries import connection_entries
-from conset.execution.launcher import JobEnd, find_launcher, start_job
+from conset.execution.job import JobEnd, find_launcher, start_job
 from conset.execution.plan import write_plan_file
 from conset.schedule.program import Program, Stage
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import run
-from conset.execution.launcher import JobEnd, find_launcher, start_job
+from conset.execution.job import JobEnd, find_launcher, start_job
 from support.c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

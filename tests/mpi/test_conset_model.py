@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import run
-from conset.execution.launcher import find_launcher, start_job
+from conset.execution.job import find_launcher, start_job
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conset.execution.launcher import JobEnd, find_launcher, noted_files, start_job
+from conset.execution.job import JobEnd, find_launcher, noted_files, start_job
 from support.c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

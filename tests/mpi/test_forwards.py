@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from conset.execution.check import check_plan
-from conset.execution.launcher import find_launcher, start_job
+from conset.execution.job import find_launcher, start_job
 from conset.execution.plan import Copies, Needs, Operations, Plan, write_plan_file
 from conset.schedule.policy import parse_sync
 

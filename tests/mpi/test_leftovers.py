@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conset.base.errors import ExecutionError
-from conset.execution.launcher import (
+from conset.execution.job import (
     HeldFile,
     Process,
     kill_processes,

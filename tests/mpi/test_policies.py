@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import conset
-from conset.execution.launcher import find_launcher, start_job
+from conset.execution.job import find_launcher, start_job
 from conset.execution.plan import Plan, write_plan_file
 from conset.execution.planner import make_plan
 from conset.machine.costs import Limits

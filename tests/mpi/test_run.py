@@ -15,8 +15,7 @@ import pytest
 import conset
 from conset.base.errors import ExecutionError, UsageError
 from conset.base.progress import share_of, works
-from conset.execution.job import Given
-from conset.execution.launcher import explain_end, find_launcher, start_job
+from conset.execution.job import Given, explain_end, find_launcher, start_job
 from conset.execution.planner import make_plan
 from conset.execution.run import VARIANTS, run_compiled, run_plan
 from conset.schedule.schedule import Schedule

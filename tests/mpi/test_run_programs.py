@@ -11,8 +11,8 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
-from conset.execution.launcher import find_launcher, start_job
+from conset.compilation.programs import BlockSpec, compile_program
+from conset.execution.job import find_launcher, start_job
 from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.run import VARIANTS, run_compiled, run_plan
 from conset.machine.spec import parse_machine

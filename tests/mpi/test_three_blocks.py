@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import run
-from conset.execution.launcher import find_launcher, start_job
+from conset.execution.job import find_launcher, start_job
 from conset.schedule.files.compiled import read_compiled
 from conset.schedule.program import Program
 from support.c_programs import compile_program, run_program

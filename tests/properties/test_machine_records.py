@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import conset
 from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.costs import Costs, Limits, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
 from conset.machine.machine import Machine, with_mode

@@ -19,7 +19,7 @@ from conset.base.errors import ConsetError
 from conset.execution.connection_entries import connection_entries
 from conset.execution.plan import Copies, Needs, Operations, Plan, RankPlan
 from conset.machine.spec import parse_machine
-from conset.methods.paths.mixed import merged, padded
+from conset.methods.paths.evaluate import merged, padded
 from conset.models import Workload
 from conset.models.settings import Settings
 from conset.models.table import MODELS

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conset.base.errors import NoScheduleError
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

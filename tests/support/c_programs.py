@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.config import find_c_library
-from conset.execution.launcher import JobEnd, find_launcher, start_job
+from conset.execution.job import JobEnd, find_launcher, start_job
 
 _EXEC = ("-I", "-S", "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])")
 """`start_job` starts Python."""

@@ -39,7 +39,7 @@ from conset.base.errors import ConsetError, InputError
 from conset.base.flat import PLAN_FILE, read_flat
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import compile_program, read_program
+from conset.compilation.programs import compile_program, read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.open_program import read_part
 from conset.execution.plan import write_plan_file

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import conset
 from conset.base.errors import ConsetError
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models import Timeline, Workload

@@ -17,7 +17,7 @@ import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.execution.c_program import CProgramHead, c_program_text, write_c_program
 from conset.execution.connection_entries import connection_entries
 from conset.machine.spec import parse_machine

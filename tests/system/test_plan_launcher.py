@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conset.base.errors import UsageError
-from conset.execution.launcher import JobEnd, explain_end, find_job, find_launcher
+from conset.execution.job import JobEnd, explain_end, find_job, find_launcher
 
 MPICH_KILLED = """
 ===================================================================================

@@ -21,7 +21,7 @@ from conset.bounds.stages import least_maxima
 from conset.cli import bound
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.spec import parse_machine
 from conset.machine.times import synchronization_s
 from conset.models.formula.evaluate import predict_program

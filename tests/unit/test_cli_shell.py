@@ -19,9 +19,8 @@ from conset.cli.main import COMMANDS, run
 from conset.machine.file import PRESETS
 from conset.methods.phases.table import table
 from conset.pattern.generators.table import GENERATORS
-from conset.report.catalogue import families_table, networks_table, presets_table
 from conset.report.facts import bound_section
-from conset.report.machine import machine_table
+from conset.report.machine import families_table, machine_table, networks_table, presets_table
 from conset.report.terminal import folded_table
 from conset.schedule.policy import KINDS
 

@@ -21,8 +21,8 @@ from conset.base.errors import InputError
 from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.paths.evaluate import evaluate
-from conset.methods.paths.mixed import (
+from conset.methods.paths.evaluate import (
+    evaluate,
     merged,
     mixed,
     mixed_candidates,

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
-from conset.execution.baselines import Connected
+from conset.execution.measure import Connected
 from conset.execution.open_program import PhaseConnection, SwitchTimes
 from conset.execution.plan import PairRanges
 

@@ -17,7 +17,7 @@ import conset
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.costs import Costs, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing

@@ -22,7 +22,7 @@ from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, machine_of_topology, with_settings
 from conset.models.settings import Settings
 from conset.models.workload import Workload
-from conset.report.catalogue import families_object
+from conset.report.machine import families_object
 from conset.verification.timeline.check import check_timeline
 from support.hand_made import same_machine
 

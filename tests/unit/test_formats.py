@@ -20,7 +20,7 @@ from conset.base.errors import InputError, UsageError
 from conset.base.files import write_archive
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.spec import parse_machine
 from conset.models import Workload
 from conset.models.settings import Settings

@@ -18,8 +18,7 @@ import conset
 from conset.base.errors import ConsetError, InputError, NoScheduleError, UsageError
 from conset.cli import main as conset_main
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
-from conset.compilation.programs.share import number_contexts
+from conset.compilation.programs import BlockSpec, compile_program, number_contexts
 from conset.machine.costs import Costs, Limits, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing

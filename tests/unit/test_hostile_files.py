@@ -20,7 +20,7 @@ from conset.base.files import is_file, read_archive, require_file, whole_number
 from conset.base.json_text import parse_text
 from conset.base.units import parse_size
 from conset.cli.main import run
-from conset.compilation.programs.compile import read_program
+from conset.compilation.programs import read_program
 from conset.machine.file import read_machine
 from conset.machine.network.graph_files import GRAPH_READERS, read_graph
 from conset.machine.network.routes import next_links

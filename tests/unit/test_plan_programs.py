@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from conset.base.errors import InputError, VerificationError
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.execution import planner
 from conset.execution.check import check_delivery, check_plan
 from conset.execution.plan import Copies, Operations, Plan

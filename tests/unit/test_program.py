@@ -18,8 +18,7 @@ from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import BlockSpec, compile_program, read_program
-from conset.compilation.programs.share import reorder
+from conset.compilation.programs import BlockSpec, compile_program, read_program, reorder
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models import predict

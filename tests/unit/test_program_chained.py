@@ -15,7 +15,7 @@ from conset.base.errors import InputError
 from conset.compilation.combining import compile_along
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

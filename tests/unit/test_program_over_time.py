@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from conset.base.errors import InputError
 from conset.bounds.programs import bound_program
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.models import phases_over_time, predict

@@ -13,13 +13,13 @@ import pytest
 
 import conset
 import conset_testbed
-from conset.execution.launcher import start_job
+from conset.execution.job import start_job
 from conset_testbed.access import inside_command
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("src/conset", "src/conset_testbed", "papers/conset_papers")
 LAUNCHERS = {
-    "conset/execution/launcher.py",
+    "conset/execution/job.py",
     *(
         f"conset_testbed/{name}.py"
         for name in ("access", "emulator", "guardian", "launcher", "mpiexec", "namespaces")

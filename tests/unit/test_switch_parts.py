@@ -12,7 +12,7 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import BlockSpec, compile_program
+from conset.compilation.programs import BlockSpec, compile_program
 from conset.machine.spec import parse_machine
 from conset.models.connections import simulate_connections
 from conset.models.flow import simulate_flow

@@ -15,7 +15,7 @@ from conset.base.errors import InputError
 from conset.base.toml import MAX_PARTS, parse_toml
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs.compile import read_program
+from conset.compilation.programs import read_program
 from conset.machine.file import read_machine
 from conset.machine.spec import parse_machine
 

@@ -20,9 +20,9 @@ from .pipeline import Placement as Placement
 from .pipeline import compile_by as compile_by
 from .pipeline import compile_pattern as compile_pattern
 from .pipeline import placement_of as placement_of
-from .programs.compile import BlockSpec as BlockSpec
-from .programs.compile import compile_program as compile_program
-from .programs.compile import read_program as read_program
+from .programs import BlockSpec as BlockSpec
+from .programs import compile_program as compile_program
+from .programs import read_program as read_program
 from .search import THREADS as THREADS
 from .search import least_bounds as least_bounds
 from .summary import gap as gap

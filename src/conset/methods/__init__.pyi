@@ -1,6 +1,6 @@
 from .paths.evaluate import Candidate as Candidate
 from .paths.evaluate import evaluate as evaluate
-from .paths.mixed import mixed_candidates as mixed_candidates
+from .paths.evaluate import mixed_candidates as mixed_candidates
 from .paths.multiphase import balanced_sides as balanced_sides
 from .paths.multiphase import factorisations as factorisations
 from .paths.multiphase import matched_cells as matched_cells

@@ -17,7 +17,7 @@ from mpi4py import MPI
 
 import conset
 from conset.base.errors import ConsetError
-from conset.execution.launcher import note_held
+from conset.execution.job import note_held
 
 EACH = 1000
 

@@ -160,7 +160,7 @@ def paths_of(
     if combine.kind == "virtual-grid":
         return virtual_grid(pattern, sides, machine, placement, order=combine.order)
     return cast(
-        Paths, import_module("conset.methods.paths.mixed").mixed(pattern, machine, placement)
+        Paths, import_module("conset.methods.paths.evaluate").mixed(pattern, machine, placement)
     )
 
 

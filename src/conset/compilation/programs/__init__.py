@@ -1,1 +1,0 @@
-"""Programs of blocks that share open connections."""
