@@ -93,9 +93,9 @@ class Exchange(ClosedTogether):
             comm: as many ranks as the plan has; duplicated.
             plan: what to execute, or this rank's part of it; one from `make_plan` has been
                 checked to end.
-            sendbuf: a contiguous array or buffer, at least the plan's `send_bytes` of the rank; of
+            sendbuf: a contiguous array or buffer, of the plan's `send_bytes` of the rank; of
                 a device by its `__cuda_array_interface__`, for an MPI library that can reach it.
-            recvbuf: the same, writable, at least `receive_bytes`; shares no byte with `sendbuf`.
+            recvbuf: the same, writable, of `receive_bytes`; shares no byte with `sendbuf`.
             layout: which rows of the arrays are sent, and where what arrives is put or added; None:
                 the arrays are the plan's buffers, byte by byte.
             timeout_s: longest time of one exchange [s]; None: no limit.
@@ -258,11 +258,16 @@ def require_ranks(comm: MPI.Comm, ranks: int, what: str) -> None:
 
 
 def _require_bytes(plan: RankPlan, send: Buffer, receive: Buffer) -> None:
-    """Checks that plain buffers hold what the plan moves."""
-    for buffer, least in ((send, plan.send_bytes), (receive, plan.receive_bytes)):
-        if buffer.bytes < least:
+    """Checks that plain buffers hold what the plan moves, and nothing else.
+
+    A longer one most likely has another layout, such as a block for every rank as `MPI_Alltoall`
+    has it, and would be sent from the wrong places.
+    """
+    for buffer, exact in ((send, plan.send_bytes), (receive, plan.receive_bytes)):
+        if buffer.bytes < exact or buffer.bytes > exact > 0:
             raise InputError(
-                f"{buffer.name} has {buffer.bytes} bytes: the plan needs at least {least}"
+                f"{buffer.name} has {buffer.bytes} bytes: exactly {exact} required, the messages "
+                "one after the other, without a block of the rank's own"
             )
         if buffer.device and plan.forwards:
             raise InputError(
@@ -299,8 +304,8 @@ class CommPlan:
         Several may be there, and run, at once.
 
         Args:
-            sendbuf: a contiguous array or buffer, at least `part.send_bytes`.
-            recvbuf: the same, writable, at least `part.receive_bytes`; shares no byte with
+            sendbuf: a contiguous array or buffer, exactly `part.send_bytes`.
+            recvbuf: the same, writable, exactly `part.receive_bytes`; shares no byte with
                 `sendbuf`.
             layout: which rows of the arrays are sent, and where what arrives is put or added; None:
                 the arrays hold messages by target, those received by source, then by index.
