@@ -162,13 +162,13 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *
  * Errors: CONSET_ERR_FILE, CONSET_ERR_MISMATCH (a plan of another number of ranks). */
 
-/* The least sizes of this rank's buffers [B]; either pointer may be NULL. Local. */
+/* The sizes of this rank's buffers [B], without a block of its own (that is no MPI_Alltoall buffer); either pointer may be NULL. Local. */
 int conset_plan_buffers(const conset_plan* plan, int64_t* send_bytes, int64_t* receive_bytes);
 
 /* The deadline of exchanges that are made of the plan from now on, in seconds; 0 (the default): none. Local. */
 int conset_plan_timeout(conset_plan* plan, double seconds);
 
-/* An exchange as the plan says. Collective. The buffers have conset_plan_buffers' sizes at least: messages one after
+/* An exchange as the plan says. Collective. The buffers have conset_plan_buffers' sizes: messages one after
  * the other, sends by target, receives by source, then by message; or, of a plan with a layout, the rank's items. They
  * must stay at their place until conset_free; one may be NULL where it is of 0 bytes. The plan may be freed before. */
 int conset_exchange_init(conset_plan* plan, const void* sendbuf, void* recvbuf, conset_exchange** exchange);

@@ -348,6 +348,8 @@ def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
 def campaign_markdown(campaign: Campaign, results: Sequence[CaseResult], command: str = "") -> str:
     """Return the figures of every case, by fabric, a summary on top, and the conditions."""
     lines = [f"# {plain(campaign.name)}", ""]
+    if command:
+        lines += [f"Made by `{command}`, which goes on where it was stopped.", ""]
     if campaign.about:
         lines += [" ".join(campaign.about.split()), ""]
     headline = headline_of(results)
@@ -362,8 +364,6 @@ def campaign_markdown(campaign: Campaign, results: Sequence[CaseResult], command
     lines += [*table_lines(_table(summaries, SUMMARY, ("fabric",))), ""]
     conditions = (plain(line) for line in conditions_of(campaign, results))
     lines += [f"- {line}" for line in (*LEGEND, *conditions)]
-    if command:
-        lines.append(f"- Made by `{command}`, which goes on where it was stopped.")
     for fabric, own in _by_fabric(results).items():
         machines = len({result.case.machine for result in own}) > 1
         rows = [case_cells(result, with_machine=machines) for result in own]
