@@ -162,7 +162,8 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *
  * Errors: CONSET_ERR_FILE, CONSET_ERR_MISMATCH (a plan of another number of ranks). */
 
-/* The sizes of this rank's buffers [B], without a block of its own (that is no MPI_Alltoall buffer); either pointer may be NULL. Local. */
+/* The sizes of this rank's buffers [B], without a block of its own (that is no MPI_Alltoall buffer); either pointer may
+ * be NULL. Local. */
 int conset_plan_buffers(const conset_plan* plan, int64_t* send_bytes, int64_t* receive_bytes);
 
 /* The deadline of exchanges that are made of the plan from now on, in seconds; 0 (the default): none. Local. */
