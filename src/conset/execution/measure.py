@@ -225,8 +225,8 @@ def make_exchange(
     return Exchange(
         comm,
         plan,
-        send,
-        received,
+        send[: int(plan.send_bytes[comm.rank])],
+        received[: int(plan.receive_bytes[comm.rank])],
         timeout_s=waiter.timeout_s,
         poll_interval_s=waiter.poll_interval_s,
     )

@@ -152,8 +152,8 @@ class _Exchanges:
             Exchange(
                 parts[task.plan.ranks],
                 task.plan,
-                send,
-                receive,
+                send[: int(task.plan.send_bytes[rank])],
+                receive[: int(task.plan.receive_bytes[rank])],
                 timeout_s=waiter.timeout_s,
                 poll_interval_s=waiter.poll_interval_s,
             )
