@@ -64,7 +64,8 @@ def well(comm: MPI.Intracomm, plan: conset.CommPlan, rows: Rows) -> list[str]:
             rows.receive[:] = -1
             exchange.exchange()
             wrong += [] if (rows.receive == expected).all() else ["rows: values"]
-    send, receive = np.zeros(comm.size * 8, np.uint8), np.zeros(comm.size * 8, np.uint8)
+    send = np.zeros(plan.part.send_bytes, np.uint8)
+    receive = np.zeros(plan.part.receive_bytes, np.uint8)
     with plan.exchange(send, receive, timeout_s=30) as exchange:
         for _ in range(3):
             exchange.exchange()
@@ -86,7 +87,7 @@ def refused(comm: MPI.Intracomm, plan: conset.CommPlan, rows: Rows) -> list[str]
             "InputError",
         ),
         "small of a plan": (
-            lambda: plan.exchange(flat[: 5 if comm.rank == 1 else 50], flat[50:]),
+            lambda: plan.exchange(flat[: 5 if comm.rank == 1 else 24], flat[50:74]),
             "InputError",
         ),
     }

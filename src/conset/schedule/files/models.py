@@ -510,7 +510,7 @@ class StageTable(Table):
     bytes are `0, 63`.
     """
 
-    name: Name
+    name: Text
     repeat: StrictInt
     turns: StrictBool
     contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
