@@ -44,6 +44,7 @@ def test_what_is_simulated_is_possible(
         "ok": True,
         "violations": [],
         "rates": model not in ("flit", "connections", "packet"),
+        "unchecked": ["events", "figures", "method"],
     }
     assert run(["verify", "x.npz"]) == 0
     bounds = (

@@ -27,7 +27,6 @@ COSTS = (
     "receive_overhead=10us",
     "inject=3us",
     "eject=2us",
-    "hop=0",
     "per_transfer=4us",
     "lanes=4",
 )
@@ -40,7 +39,7 @@ def crossbar(words: str = "") -> Machine:
 
 
 def row(words: str = "") -> Machine:
-    return parse_machine(f"mesh:4,{WORDS}" + (f",{words}" if words else ""))
+    return parse_machine(f"mesh:4,hop=1us,{WORDS}" + (f",{words}" if words else ""))
 
 
 def rules(timeline: Timeline, machine: Machine, settings: Settings) -> list[str]:

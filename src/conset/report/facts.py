@@ -615,6 +615,7 @@ def check_object(
             {"phase": None, "transfer": None, "rule": v.rule, "text": v.text} for v in violations
         ],
         "rates": record.timeline.rates is not None,
+        "unchecked": ["events", "figures", "method"],  # only a simulation knows them
     }
 
 
