@@ -219,7 +219,7 @@ def _parted(
         if word == "mode" and word not in known:
             raise UsageError(f"mode={value}: {name} has no transfer modes")
         if word not in own and word not in known:
-            near = get_close_matches(word, (*own, *known), n=1, cutoff=0.7)
+            near = get_close_matches(word, (*own, *known), n=1, cutoff=0.6)
             raise unknown_name(f"option of {name}", word, near or own or known)
         (parameters if word in own else others).append((word, value))
     return parameters, others

@@ -294,7 +294,6 @@ def read_npz(path: Path) -> Document:
         if name not in known:
             raise InputError(f"unknown entry '{shortened(name)}': known: {', '.join(known)}")
 
-    parse_header(read_archive(path, only=("header",)))  # before arrays are read, which may be large
     entries = checked(ScheduleEntries, read_archive(path, check_shape=require_known))
     found = parse_header({"header": entries.header})
     head = checked(ScheduleHeader, found)
