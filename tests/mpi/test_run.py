@@ -15,6 +15,7 @@ import pytest
 import conset
 from conset.base.errors import ExecutionError, UsageError
 from conset.base.progress import share_of, works
+from conset.execution import planner
 from conset.execution.job import Given, explain_end, find_launcher, start_job
 from conset.execution.planner import make_plan
 from conset.execution.run import VARIANTS, run_compiled, run_plan
@@ -38,6 +39,26 @@ def test_every_byte_arrives(schedule: Schedule, sync: str) -> None:
         assert 0 < found[key] < 10
     assert sorted(result.times_s) == sorted(VARIANTS)
     assert json.loads(json.dumps(found)) == found
+
+
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier"])
+def test_messages_that_no_call_carries_travel_in_parts(
+    sync: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of more than 2 GiB, with a limit of 1,000 bytes."""
+    pattern = "random:degree=2,size=log-uniform(100,5000)"
+    direct = conset.compile(pattern, "mesh:2x2", sync=sync)
+    program = conset.compile(pattern, "mesh:2x2", sync=sync, combine="2x2")
+    whole = make_plan(direct)
+    monkeypatch.setattr(planner, "MAX_BYTES", 1000)
+    monkeypatch.setattr(planner, "PART", 400)
+    parts = make_plan(direct)
+    assert parts.sends.bytes.max() <= 1000 < whole.sends.bytes.max()
+    assert (parts.send_bytes == whole.send_bytes).all()
+    for what in (direct, program):
+        result = run_compiled(what, repeat=2, timeout=60)
+        assert result.mismatches == 0
+        assert result.bytes_checked > 0
 
 
 def test_more_ranks_than_cores(make_schedule: Callable[..., Schedule]) -> None:

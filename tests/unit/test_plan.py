@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conset.base.errors import InputError, VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Needs, read_plan_file, write_plan_file
-from conset.execution.planner import make_plan
+from conset.execution.planner import make_plan, plan_direct
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
@@ -135,14 +135,13 @@ def test_saved_plan_is_the_same(tmp_path) -> None:  # type: ignore[no-untyped-de
     assert (again.receive_bytes == plan.receive_bytes).all()
 
 
-def test_transfer_above_an_int_is_refused() -> None:
-    pattern = Pattern.from_messages([0], [1], [2**31], 2)
-    with pytest.raises(
-        InputError,
-        match=r"transfer 0 \(message 0\) has 2147483648 bytes: MPI carries at most 2147483647",
-    ):
-        make_plan(schedule_of(pattern, [[0]]))
-    assert make_plan(schedule_of(pattern, [[0, 0]], [2**31 - 1, 1])).transfers == 2
+def test_a_transfer_above_an_int_is_planned_in_parts() -> None:
+    pattern = Pattern.from_messages([0, 1], [1, 0], [2**31 + 5, 2**31 - 1], 2)
+    plan = make_plan(schedule_of(pattern, [[0, 1]]))
+    assert plan.sends.bytes.tolist() == [2**30, 2**30, 5, 2**31 - 1]
+    assert plan.sends.offset.tolist() == [0, 2**30, 2**31, 0]
+    assert plan.sends.transfer.tolist() == [0, 1, 2, 3]
+    assert plan_direct(pattern).sends.bytes.tolist() == plan.sends.bytes.tolist()
 
 
 def test_parts_must_add_up() -> None:

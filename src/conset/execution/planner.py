@@ -21,6 +21,7 @@ Complexity: O(stages · (parts + transfers) log) time, no loop over parts.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -275,6 +276,8 @@ def _joined(moves: list[Moves]) -> Moves:
     return Moves(*(np.concatenate(column) for column in zip(*moves, strict=True)))
 
 
+PART = 2**30
+"""Bytes of a part of a transfer that one call of MPI does not carry."""
 REPLAYED = 2**18
 """Operations and copies up to which every plan of a program is replayed before it is handed out."""
 _Where = tuple[Bools | None, Ints]
@@ -289,6 +292,9 @@ def make_plan(
     It is checked to end. A rank keeps `in_flight` sends open at once; None: as many as the schedule
     says, else its machine, else all.
 
+    Transfers of more than 2³¹ - 1 bytes, which no call of MPI carries, are planned in parts of
+    1 GiB.
+
     Transfers of a phase are posted in the order of the phase's list, or of their start where there
     is a timetable (the times themselves are a model's and are not kept). What of an order between
     messages the policy does not see to, operations wait for (`_waits`).
@@ -300,14 +306,12 @@ def make_plan(
 
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
-        InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or
-            the pattern's order between messages is broken by the order of the transfers; a program
-            executes more than 2^26 messages.
+        InputError: parts do not add up to the messages, or the pattern's order between messages is
+            broken by the order of the transfers; a program executes more than 2^26 messages.
         VerificationError: the plan would not end, or not deliver: a bug.
     """
     policy = sync if isinstance(sync, Sync) else parse_sync(sync or what.sync)
-    schedule, paths = what.whole, what.paths
-    _check_sizes(schedule)
+    schedule, paths = _in_calls(what.whole), what.paths
     message, before = schedule.message, schedule.pattern.before
     pattern = schedule.pattern if paths is None else paths.pattern
     (send_start, send_bytes), (receive_start, receive_bytes) = _layouts(pattern)
@@ -351,7 +355,7 @@ def make_plan(
 
 
 def plan_direct(pattern: Pattern, run: Ints32 | None = None) -> Plan:
-    """Every message sent directly and whole.
+    """Every message sent directly and whole, in as many calls of MPI as it takes.
 
     All at once, or run after run where `run` says in which one each is.
 
@@ -362,14 +366,16 @@ def plan_direct(pattern: Pattern, run: Ints32 | None = None) -> Plan:
         pattern: what is sent.
         run: shape=(messages), int32, or None.
     """
-    phase = np.zeros(pattern.messages, np.int32) if run is None else run
+    message, begin, size = _parts(pattern.size)
+    phase = np.zeros(message.size, np.int32) if run is None else run[message]
     (send_start, send_bytes), (receive_start, receive_bytes) = _layouts(pattern)
+    source, target = pattern.source[message], pattern.target[message]
     ends = (
-        (pattern.source, pattern.target, send_start),
-        (pattern.target, pattern.source, receive_start),
+        (source, target, send_start[message] + begin),
+        (target, source, receive_start[message] + begin),
     )
     sends, receives = (
-        _posted(pattern.ranks, np.lexsort((phase, own)), own, phase, peer, start, pattern.size)
+        _posted(pattern.ranks, np.lexsort((phase, own)), own, phase, peer, start, size)
         for own, peer, start in ends
     )
     phases = int(phase.max(initial=-1)) + 1
@@ -466,14 +472,30 @@ def _rows(owner: Ints, needed: Ints, operations: int) -> Needs | None:
     )
 
 
-def _check_sizes(schedule: Schedule) -> None:
-    if (large := np.flatnonzero(schedule.size > MAX_BYTES)).size:
-        k = int(large[0])
-        raise InputError(
-            f"transfer {k} (message {schedule.message[k]}) has {schedule.size[k]} bytes: MPI "
-            "carries at most "
-            f"{MAX_BYTES} in one message, split it"
-        )
+def _parts(size: Ints) -> tuple[Ints, Ints, Ints]:
+    """(transfer, first byte in it, bytes) of what single calls of MPI carry of transfers."""
+    count = np.where(size > MAX_BYTES, -(-size // PART), 1)
+    transfer = np.repeat(np.arange(size.size), count)
+    begin = PART * (np.arange(transfer.size) - np.repeat(np.cumsum(count) - count, count))
+    most = np.where(count[transfer] > 1, PART, MAX_BYTES)
+    return transfer, begin, np.minimum(size[transfer] - begin, most)
+
+
+def _in_calls(schedule: Schedule) -> Schedule:
+    """The schedule with its large transfers in parts, in the same phase; routes are left out."""
+    if schedule.size.max(initial=0) <= MAX_BYTES:
+        return schedule
+    transfer, _, size = _parts(schedule.size)
+    return replace(
+        schedule,
+        phase_offsets=np.searchsorted(transfer, schedule.phase_offsets),
+        message=schedule.message[transfer],
+        parts=size,
+        route_offsets=None,
+        route_nodes=None,
+        channels=None,
+        timetable=None if schedule.timetable is None else schedule.timetable[transfer],
+    )
 
 
 def _offset_in_message(schedule: Schedule) -> Ints:

@@ -27,7 +27,7 @@ from conset.execution.job import (
     in_job,
     run_job,
 )
-from conset.execution.plan import MAX_BYTES, Plan
+from conset.execution.plan import Plan
 from conset.execution.planner import make_plan, plan_baseline
 from conset.execution.stopping import Ratio, Stopping
 from conset.models import SwitchParts
@@ -200,7 +200,6 @@ def run_compiled(
     plan = make_plan(what, sync, in_flight=in_flight)
     program = what if isinstance(what, Program) else None
     direct = None if program is None else plan_baseline(program)
-    check_buffers(plan)
     opened = program if what.paths is None else None
     result = run_plan(
         plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout
@@ -307,7 +306,6 @@ def run_paired(
     """
     if in_job(mpiexec):
         raise UsageError("a campaign starts jobs of its own: run it outside mpiexec and srun")
-    check_buffers(direct)
     exchange_s = max(exchange_deadline_s(plan) for plan in (direct, *plans.values()))
     contenders = len(plans) + len(baselines)
     total_s = timeout or 60.0 + direct.ranks + 5 * stopping.time_s + contenders * exchange_s
@@ -335,21 +333,6 @@ def exchange_deadline_s(plan: Plan) -> float:
     barriers = plan.sync.barriers(plan.phases)
     carried = int(plan.receives.bytes.sum())
     return 10.0 + 100 * (carried / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
-
-
-def check_buffers(plan: Plan) -> None:
-    """Raises InputError where a rank has more bytes than `MPI_Alltoallv`.
-
-    Which runs beside a plan, takes.
-    """
-    for what, sizes in (("send", plan.send_bytes), ("receive", plan.receive_bytes)):
-        rank = int(sizes.argmax())
-        if sizes[rank] > MAX_BYTES:
-            raise InputError(
-                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which "
-                "runs beside it, "
-                f"takes at most {MAX_BYTES}"
-            )
 
 
 def why_no_alltoall(pattern: Pattern) -> str | None:
