@@ -617,8 +617,8 @@ def run_at_run_time(
     names = job.COMPARED if methods is None else tuple(map(str.strip, inputs.listed(methods)))
 
     def traffic(on: Machine, count: int) -> Pattern:
-        if isinstance(pattern, Pattern):
-            found = pattern
+        if not isinstance(pattern, str | Path):
+            found = inputs.pattern_on(pattern, on)
         else:
             cut: dict[str, Any] = {"parts": parts and count, "rows_to": rows_to and count}
             found = load_pattern(pattern, on, ranks=count, seed=seed, word=word, unit=unit, **cut)

@@ -12,15 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from conset.base import InputError, Ints32, UsageError, check_range, frozen_ints, python_interface
+from conset.base import (
+    InputError,
+    Integers,
+    Ints32,
+    UsageError,
+    check_range,
+    frozen_ints,
+    python_interface,
+)
 from conset.machine import Machine, Topology, machine_of_topology, parse_machine
 from conset.pattern import Layout, Partition, Pattern, parse_partition, parse_pattern
 
 if TYPE_CHECKING:
     from conset.methods import MethodFunction
 
-PatternLike = Pattern | str | Path
-"""A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
+PatternLike = Pattern | str | Path | Integers
+"""A pattern, a spec such as `random:degree=16,size=4KiB`, the name of a file, or a matrix of bytes.
+
+A matrix has shape=(ranks, ranks), from row to column.
+"""
 MachineLike = Machine | Topology | Mapping[str, Any] | str | Path
 """A machine, network, spec such as `torus:8x8,link=16GB/s`, file, or a file's contents.
 
@@ -148,6 +159,8 @@ def pattern_on(
     """The given pattern for the ranks of a machine where it has no number of its own."""
     if isinstance(pattern, Pattern):
         return pattern
+    if isinstance(pattern, np.ndarray):
+        return Pattern.from_matrix(pattern)
     topology = machine.topology
     ranks = topology.endpoints * ranks_per_node
     return parse_pattern(str(pattern), topology=topology, ranks=ranks, seed=seed)
@@ -211,5 +224,5 @@ def pairs_of(
 
 
 def _each_of(one_or_many: Any) -> list[Any]:
-    one = isinstance(one_or_many, str | Path | Pattern | Machine | Topology | Mapping)
+    one = isinstance(one_or_many, str | Path | np.ndarray | Pattern | Machine | Topology | Mapping)
     return [one_or_many] if one else list(one_or_many)
