@@ -141,10 +141,13 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0
  *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
+ *     schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy instead of those that the
+ * ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair
  *
  * Errors: CONSET_ERR_ARGUMENT (NULL where it may not be, a negative count, an unknown option, no graph),
- * CONSET_ERR_MISMATCH (what one sends and the other expects, in bytes; recvcounts NULL on some ranks only),
- * CONSET_ERR_SCHEDULE, CONSET_ERR_FILE (the machine), CONSET_ERR_MPI, CONSET_ERR_MEMORY. */
+ * CONSET_ERR_MISMATCH (what one sends and the other expects, in bytes, or the schedule has; recvcounts NULL on some
+ * ranks only), CONSET_ERR_SCHEDULE (also a plan that forwards or orders messages), CONSET_ERR_FILE (the machine, the
+ * schedule), CONSET_ERR_MPI, CONSET_ERR_MEMORY. */
 
 /* conset_alltoallv_update: other blocks for an exchange that one of the two above made; what did not change stays in
  * its phase where the limits allow. Collective; not while the exchange runs. Arguments as for the function that made

@@ -15,8 +15,8 @@ from conset.execution.job import find_launcher, start_job
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
 OTHER_OPTIONS = (
-    "InputError: rank 1: machine, method, sync, seed, compute, or whether sources are known, are "
-    "not those of rank 0: "
+    "InputError: rank 1: machine, method, sync, seed, compute, or whether a schedule is given or "
+    "sources are known, are not those of rank 0: "
     "must agree"
 )
 SAID = [
@@ -55,3 +55,19 @@ def test_scheduled_at_run_time(tmp_path: Path, programs: Path) -> None:
     assert lines == SAID
     assert re.fullmatch(r"ExecutionError: rank 1: phase \d, sync barrier: .* after \d\.\d s", late)
     assert closed == "ExecutionError: start: the exchange is closed"
+
+
+def test_an_error_of_all_ranks_is_one_line_of_the_job(tmp_path: Path) -> None:
+    program = tmp_path / "solver.py"
+    program.write_text(
+        "import numpy as np\nfrom mpi4py import MPI\n\nimport conset\n\n"
+        "ones = np.ones(4, int)\n"
+        "ones[2] -= 2 * (MPI.COMM_WORLD.rank == 1)\n"
+        "conset.alltoallv_init(MPI.COMM_WORLD, np.zeros(4), ones)\n",
+        encoding="utf-8",
+    )
+    ended = start_job(find_launcher(), 4, [str(program)], folder=tmp_path, timeout_s=60)
+    assert ended.status == 1
+    line = f"{program}:8: InputError: rank 1: sendcounts[2] = -1: must be at least 0"
+    assert [text for text in ended.err.splitlines() if "Error" in text] == [line]
+    assert "Traceback" not in ended.err

@@ -34,7 +34,10 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_rows(const ExchangeReques
         if (own.fine())
             own = outcome_of([&] {
                 request.options.check();
-                state.machine = machine_in_words(request.options.machine, state.collectives.ranks());
+                if (request.options.schedule.empty())
+                    state.machine = machine_in_words(request.options.machine, state.collectives.ranks());
+                else
+                    state.read_compiled();
             });
         // options and machine do not know where they are
         if (!own.fine() && !own.detail.starts_with("rank ")) own.detail = state.here(own.detail);
@@ -69,14 +72,10 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_plan(const MpiWorld<Handl
         made.summary = {plan.phases, plan.sync, plan.every, plan.in_flight, "plan", 0};
         Outcome own = before;
         if (own.fine()) own = outcome_of([&] { state.prepare(made, plan, items); });
-        Digest digest;
-        digest.add(static_cast<std::uint64_t>(plan.phases));
-        digest.add(static_cast<std::uint64_t>(plan.sync));
-        digest.add(static_cast<std::uint64_t>(plan.every));
         // where this rank runs decides how it waits
         const double load = ranks_per_core(state.collectives.all_gather(host_place()));
         state.collectives.set_nap(load > 1 ? kLongestNap : 0);
-        own = agree(state.collectives, own, digest.value(), "its plan is not that of rank 0");
+        own = agree(state.collectives, own, plan_digest(plan), "its plan is not that of rank 0");
         made.times.plan = seconds_since(began);
         if (own.fine()) return;
         static_cast<void>(state.close());

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "conset/formats/plan_file.hpp"
 #include "conset/runtime/agreement.hpp"
 
 namespace conset {
@@ -24,6 +25,14 @@ MpiWorld<Handle> duplicate(const MpiWorld<Handle>& world) {
 }
 
 }  // namespace
+
+std::uint64_t plan_digest(const RankPlan& plan) {
+    Digest digest;
+    digest.add(static_cast<std::uint64_t>(plan.phases));
+    digest.add(static_cast<std::uint64_t>(plan.sync));
+    digest.add(static_cast<std::uint64_t>(plan.every));
+    return digest.value();
+}
 
 template <class Handle>
 Exchange<Handle>::State::State(const MpiWorld<Handle>& application, ExchangeOptions given)
@@ -48,6 +57,14 @@ void Exchange<Handle>::State::check(MadeExchange<Handle>& made) const {
 }
 
 template <class Handle>
+void Exchange<Handle>::State::read_compiled() {
+    const PlanFile file = read_plan_file(options.schedule, collectives.rank(), collectives.ranks());
+    if (file.items.item_bytes > 0)
+        throw Failure(Code::schedule, options.schedule + ": a plan with a layout has buffers of its own");
+    compiled = file.plan;
+}
+
+template <class Handle>
 Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome& before) {
     auto began = Clock::now();
     const auto lap = [&began] {
@@ -58,6 +75,7 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     if (own.fine()) own = outcome_of([&] { check(made); });
     const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
     if (const Outcome wrong = shared->agree_to_start(own, row, made.elements); !wrong.fine()) return wrong;
+    if (!options.schedule.empty()) return make_compiled(made, own);
     shared->exchange_rows();
     made.times.rows = lap();
     const ScheduledPart scheduled = shared->schedule(machine, own);
@@ -70,6 +88,23 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
         shared->forget();
     }
     made.times.plan = lap();
+    return own;
+}
+
+template <class Handle>
+Outcome Exchange<Handle>::State::make_compiled(MadeExchange<Handle>& made, Outcome own) {
+    const auto began = Clock::now();
+    own = outcome_of([&] {
+        made.summary = {compiled->phases, compiled->sync, compiled->every, compiled->in_flight, "plan", 0};
+        if (!sources_known) learn_receives(made, receives_in(*compiled));
+        const RankPlan plan = make_own_plan(
+            collectives.rank(), *compiled, {made.sends, made.rows.sends, made.rows.own_send, made.send_type},
+            {made.receives, made.rows.receives, made.rows.own_receive, made.receive_type}, own_by_message);
+        prepare(made, plan, RankItems{});
+    });
+    own = agree(collectives, own, plan_digest(*compiled), "its plan is not that of rank 0");
+    if (!own.fine()) drop(made);
+    made.times.plan = std::chrono::duration<double>(Clock::now() - began).count();
     return own;
 }
 

@@ -68,12 +68,14 @@ ExchangeOptions ExchangeOptions::parse(std::string_view text) {
             options.sync = value;
         else if (key == "compute")
             options.compute = value;
+        else if (key == "schedule")
+            options.schedule = value;
         else if (key == "timeout")
             options.timeout_s = parse_timeout(value);
         else if (key == "seed")
             options.seed = parse_seed(value);
         else
-            refuse("unknown key '" + key + "': known are machine, method, sync, timeout, seed, compute");
+            refuse("unknown key '" + key + "': known are machine, method, sync, timeout, seed, compute, schedule");
     }
     options.check();
     return options;
@@ -82,6 +84,10 @@ ExchangeOptions ExchangeOptions::parse(std::string_view text) {
 void ExchangeOptions::check() const {
     if (compute != "all" && compute != "one" && compute != "auto")
         refuse("compute '" + compute + "': must be all, one or auto");
+    const ExchangeOptions none;
+    if (!schedule.empty() && (machine != none.machine || method != none.method || sync != none.sync ||
+                              compute != none.compute || seed != none.seed))
+        refuse("schedule: is compiled already, machine, method, sync, compute and seed cannot be given beside it");
     if (!std::isfinite(timeout_s) || timeout_s < 0)
         refuse("timeout " + std::to_string(timeout_s) + " s: must be at least 0, and finite");
 }

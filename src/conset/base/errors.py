@@ -23,9 +23,11 @@ class ConsetError(Exception):
             not known; `file`, that is not there; `content`, of a file that is something else.
         given: the word or file that was given.
         known: the words that are known in place of `given`.
+        rank: of the process, where all ranks of a job raise the same error; None: this one alone.
     """
 
     exit_code = 1
+    rank: int | None = None
 
     def __init__(
         self,

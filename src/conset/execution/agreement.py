@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from traceback import extract_tb
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -41,6 +43,30 @@ _ERRORS: dict[_core.Code, type[ConsetError]] = {
 def error_of(code: _core.Code, text: str) -> ConsetError:
     """What the core has come to, as an error: its class by the code, in the core's words."""
     return _ERRORS.get(code, ExecutionError)(text)
+
+
+def on_all(error: ConsetError, rank: int) -> ConsetError:
+    """Return an error that all ranks raise: where it ends their program, rank 0 alone reports it.
+
+    In one line with the place in the program, instead of a traceback from every rank.
+    """
+    error.rank = rank
+    report_others = sys.excepthook
+
+    def report_once(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, ConsetError) or error.rank is None:
+            report_others(kind, error, trace)
+        elif error.rank == 0:
+            own = str(Path(__file__).parents[1])
+            frames = [f for f in extract_tb(trace) if not f.filename.startswith(own)]
+            where = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+            sys.stderr.write(f"{where}{kind.__name__}: {error}\n")
+
+    if report_others.__qualname__ != report_once.__qualname__:
+        sys.excepthook = report_once
+    return error
 
 
 class ClosedTogether(ABC):
@@ -101,7 +127,7 @@ def agreed(comm: MPI.Intracomm) -> Iterator[None]:
     kind, text, options = comm.bcast(described, root=lowest)
     if error is not None and not isinstance(error, ConsetError):
         raise error
-    raise kind(text, options=options) from None
+    raise on_all(kind(text, options=options), comm.rank) from None
 
 
 def require_same(comm: MPI.Intracomm, value: str, what: str) -> None:
@@ -186,7 +212,7 @@ class Attempt:
             return
         if self._error is not None and not isinstance(self._error, ConsetError):
             raise self._error
-        raise error_of(outcome.code, outcome.detail) from None
+        raise on_all(error_of(outcome.code, outcome.detail), self._rank) from None
 
 
 POLL_INTERVAL_S = 100e-6

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from math import isfinite, prod
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
@@ -50,7 +50,10 @@ from conset.execution.buffers import (
     require_apart,
 )
 from conset.execution.exchange import Exchange
+from conset.execution.plan import PLAN, write_plan_file
+from conset.execution.planner import make_plan
 from conset.machine import FAMILIES, SUFFIX, Machine, parse_machine, write_machine
+from conset.schedule import Compiled, read_compiled
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -62,17 +65,15 @@ class Elements:
 
     Attributes:
         datatype: of MPI.
-        each: so many of it are one element: numbers in a row of an array.
-        name: `float64`, or `float64 × 3` of rows; empty where the caller gave the datatype.
+        each: so many of it are one element: 1, or the bytes of an element that MPI does not name.
+        name: `float64`; empty where the caller gave the datatype.
         dtype: of an array that holds them.
-        row: shape of one element in such an array.
     """
 
     datatype: MPI.Datatype
     each: int
     name: str
     dtype: np.dtype[Any]
-    row: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def no_sides() -> tuple[Side, Side]:
     """Of a rank whose arguments are wrong, which the core hears of all the same."""
     from mpi4py import MPI
 
-    nothing = Side(None, Elements(MPI.BYTE, 1, "", np.dtype(np.uint8), ()), None, None)
+    nothing = Side(None, Elements(MPI.BYTE, 1, "", np.dtype(np.uint8)), None, None)
     return nothing, nothing
 
 
@@ -165,15 +166,12 @@ def _find(given: Any, name: str) -> tuple[Buffer, Elements]:
                 f"{name}: expected an array or [array, datatype], given {len(given)} entries"
             )
         buffer = find_buffer(given[0], name)
-        return buffer, Elements(given[1], 1, "", buffer.dtype, ())
+        return buffer, Elements(given[1], 1, "", buffer.dtype)
     buffer = find_buffer(given, name)
-    row = tuple(getattr(given, "shape", None) or ())[1:]
     datatype = _named_datatype(buffer.dtype)
-    each = prod(row) * (1 if datatype is not None else buffer.dtype.itemsize)
-    label = str(buffer.dtype) + (f" × {prod(row)}" if row else "")
-    return buffer, Elements(
-        MPI.BYTE if datatype is None else datatype, each, label, buffer.dtype, row
-    )
+    each = 1 if datatype is not None else buffer.dtype.itemsize
+    name = str(buffer.dtype)
+    return buffer, Elements(datatype or MPI.BYTE, each, name, buffer.dtype)
 
 
 def _named_datatype(dtype: np.dtype[Any]) -> MPI.Datatype | None:
@@ -254,7 +252,7 @@ class Receiver:
         numbers = int(counts.sum())
         if side.buffer is None:
             elements = numbers // max(side.elements.each, 1)
-            self.array = np.empty((elements, *side.elements.row), side.elements.dtype)
+            self.array = np.empty(elements, side.elements.dtype)
             return self.array.ctypes.data, ""
         _, extent = side.elements.datatype.Get_extent()
         if numbers * extent > side.buffer.bytes:
@@ -315,6 +313,27 @@ def machine_word(machine: Machine | str | Path | None, folder: Callable[[], Path
     return str(path)
 
 
+def plan_word(schedule: Compiled | str | Path | None, folder: Callable[[], Path]) -> str:
+    """What `schedule=` of an exchange says: a plan file; empty: none.
+
+    Args:
+        schedule: compiled, or a file of it or of its plan.
+        folder: called where a file has to be written, for where.
+
+    Raises:
+        UsageError, InputError: no schedule, or a file that cannot be written.
+    """
+    if schedule is None:
+        return ""
+    if isinstance(schedule, str | Path):
+        if str(schedule).endswith(PLAN[1]):
+            return str(schedule)
+        schedule = read_compiled(schedule)
+    path = folder() / f"schedule{PLAN[1]}"
+    write_plan_file(make_plan(schedule), path)
+    return str(path)
+
+
 @dataclass(frozen=True)
 class SetupTimes:
     """What making, or updating, an exchange took on this rank [s].
@@ -340,6 +359,7 @@ class ScheduleOptions:
     timeout_s: float | None = None
     seed: int = 0
     compute: str = "auto"
+    schedule: Compiled | str | Path | None = None
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
         """For the core; any other than a bare network goes through a file.
@@ -362,6 +382,7 @@ class ScheduleOptions:
             compute=self.compute,
             timeout_s=self.timeout_s or 0.0,
             seed=self.seed,
+            schedule=plan_word(self.schedule, folder),
         )
 
 
@@ -538,8 +559,9 @@ def alltoallv_init(
     timeout_s: float | None = None,
     seed: int = 0,
     compute: str = "auto",
+    schedule: Compiled | str | Path | None = None,
 ) -> RowExchange:
-    """A persistent `Alltoallv` in the phases of a schedule, which the ranks make together now.
+    """A persistent `Alltoallv` in the phases of a schedule: a given one, or made by the ranks now.
 
     Collective.
 
@@ -559,8 +581,9 @@ def alltoallv_init(
     Args:
         comm: duplicated; the application's own messages do not meet the exchange's.
         sendbuf: what is sent.
-        sendcounts: shape=(ranks): elements for each rank: rows of an array, or items of the
-            datatype. A block of none is no message; what a rank has for itself is copied.
+        sendcounts: shape=(ranks): elements for each rank: items of the array, whatever its
+            dimensions, or of the datatype. A block of none is no message; what a rank has for
+            itself is copied.
         sdispls: shape=(ranks): elements before each block; None: one block after the other.
         recvbuf: where blocks arrive, elements like those of sendbuf; shares no byte with it. None,
             where recvcounts is None: an array is made, `exchange.recvbuf`.
@@ -577,6 +600,9 @@ def alltoallv_init(
         seed: of every random choice.
         compute: all: every rank computes the schedule; one: rank 0 does, and gives each its part;
             auto: one where ranks exceed cores and messages × ranks are at least 2^18.
+        schedule: compiled before, or its file (`.json`, `.plan`): its phases and policy are used,
+            and nothing is computed. Counts must be its bytes, pair by pair; machine, method, sync,
+            seed and compute are then not given.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
@@ -590,7 +616,7 @@ def alltoallv_init(
         peers,
         peers,
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule),
     )
 
 
@@ -610,6 +636,7 @@ def neighbor_alltoallv_init(
     timeout_s: float | None = None,
     seed: int = 0,
     compute: str = "auto",
+    schedule: Compiled | str | Path | None = None,
 ) -> RowExchange:
     """`alltoallv_init` with the neighbours of a distributed graph only; collective.
 
@@ -632,6 +659,7 @@ def neighbor_alltoallv_init(
             limit.
         seed: of every random choice.
         compute: all, one or auto.
+        schedule: compiled before, or its file.
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
@@ -648,5 +676,5 @@ def neighbor_alltoallv_init(
         np.array(targets, np.int32),
         np.array(sources, np.int32),
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute),
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule),
     )

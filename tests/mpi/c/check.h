@@ -45,5 +45,6 @@ void check_refused(void);
 void check_states(void);
 void check_timeout(void);
 void check_plan(const char* path);
+void check_compiled(const char* path);
 
 #endif

@@ -111,6 +111,42 @@ void check_buffers(void) {
     MPI_Type_free(&item);
 }
 
+/* Blocks of 1000 B with gaps in the phases of a plan; its orders between messages (all plans but x.plan) are refused.
+ */
+void check_compiled(const char* path) {
+    const size_t length = strlen(path);
+    const int whole = length >= 7 && strcmp(path + length - 7, "/x.plan") == 0;
+    int counts[RANKS], displs[RANKS], from[RANKS * 260], to[RANKS * 260], expected[RANKS * 260];
+    char options[4096];
+    conset_exchange* exchange = NULL;
+    conset_info info;
+    int k;
+    for (k = 0; k < RANKS; ++k) {
+        counts[k] = 250;
+        displs[k] = 260 * (RANKS - 1 - k);
+    }
+    fill((char*)from, (int)sizeof from, 17 + (unsigned)rank);
+    memset(to, 0, sizeof to);
+    memset(expected, 0, sizeof expected);
+    MPI_Alltoallv(from, counts, displs, MPI_INT, expected, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    CHECK(snprintf(options, sizeof options, "schedule=%s;timeout=60s", path) < (int)sizeof options);
+    CHECK_CODE(conset_alltoallv_init(from, counts, displs, MPI_INT, to, counts, displs, MPI_INT, MPI_COMM_WORLD,
+                                     options, &exchange),
+               whole ? CONSET_SUCCESS : CONSET_ERR_SCHEDULE);
+    if (!whole) return;
+    CHECK_CODE(conset_exchange_info(exchange, &info), CONSET_SUCCESS);
+    CHECK(strcmp(info.method, "plan") == 0 && info.phases == RANKS - 1);
+    CHECK_CODE(conset_start(exchange), CONSET_SUCCESS);
+    CHECK_CODE(conset_wait(exchange), CONSET_SUCCESS);
+    CHECK(memcmp(to, expected, sizeof to) == 0);
+    CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
+    counts[(rank + 1) % RANKS] = 251; /* sent to the next, expected from it */
+    CHECK_CODE(conset_alltoallv_init(from, counts, displs, MPI_INT, to, counts, displs, MPI_INT, MPI_COMM_WORLD,
+                                     options, &exchange),
+               CONSET_ERR_MISMATCH);
+    CHECK(strstr(conset_error_detail(), "1004 B") != NULL && strstr(conset_error_detail(), "1000 B") != NULL);
+}
+
 /* Each rank sends to the next twice, to itself, and to the one before. */
 void check_neighbors(void) {
     const int next = (rank + 1) % RANKS, before = (rank + RANKS - 1) % RANKS;

@@ -26,9 +26,13 @@ static void refused(int code, int expected, const char* words, conset_exchange**
 }
 
 static void check_options(void) {
-    static const char* const options[] = {"machin=torus:2x2", "machine=torus:2x", "machine=ring:3", "method=fast",
-                                          "sync=sometimes",   "sync=barrier:0",   "timeout=soon",   "timeout=-1s",
-                                          "seed=x",           "compute=two",      "torus:2x2",      "seed=-1"};
+    static const char* const options[] = {"machin=torus:2x2", "machine=torus:2x",
+                                          "machine=ring:3",   "method=fast",
+                                          "sync=sometimes",   "sync=barrier:0",
+                                          "timeout=soon",     "timeout=-1s",
+                                          "seed=x",           "compute=two",
+                                          "torus:2x2",        "seed=-1",
+                                          "schedule=no.plan", "schedule=x.plan;method=lp"};
     conset_exchange* exchange = NULL;
     size_t k;
     for (k = 0; k < sizeof options / sizeof *options; ++k) {

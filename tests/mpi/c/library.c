@@ -19,7 +19,10 @@ int main(int argc, char** argv) {
     check_refused();
     check_states();
     check_timeout();
-    if (argc > 1) check_plan(argv[1]);
+    if (argc > 1) {
+        check_plan(argv[1]);
+        check_compiled(argv[1]);
+    }
     fflush(stdout);
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all == 0) printf("right\n");

@@ -1,6 +1,7 @@
 """Exchanges that ranks schedule at run time, beside MPI's own on the same counts."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,10 @@ def random_counts(ranks: int, seed: int) -> Ints:
 
 
 def expected(comm: MPI.Intracomm, send: NDArray[Any], sent: Ints, received: Ints) -> NDArray[Any]:
-    got = np.zeros((int(received.sum()), *send.shape[1:]), send.dtype)
-    width = int(np.prod(send.shape[1:]))
+    got = np.zeros(int(received.sum()), send.dtype)
     comm.Alltoallv(
-        [send, (sent * width, starts(sent) * width), MPI.DOUBLE],
-        [got, (received * width, starts(received) * width)],
+        [send, (sent, starts(sent)), MPI.DOUBLE],
+        [got, (received, starts(received)), MPI.DOUBLE],
     )
     return got
 
@@ -49,9 +49,11 @@ def check_counts(comm: MPI.Intracomm) -> None:
         },
     ]
     for seed, choice in enumerate(choices):
-        counts = random_counts(comm.size, seed)
+        # counts are of numbers, whatever the array's dimensions
+        columns = 1 + seed % 2
+        counts = columns * random_counts(comm.size, seed)
         sent, received = counts[comm.rank], counts[:, comm.rank]
-        send = np.random.default_rng(100 + comm.rank).random((int(sent.sum()), 1 + seed % 2))
+        send = np.random.default_rng(100 + comm.rank).random((int(sent.sum()) // columns, columns))
         right = expected(comm, send, sent, received)
         receive = np.full_like(right, -1)
         with conset.alltoallv_init(
@@ -71,6 +73,53 @@ def check_counts(comm: MPI.Intracomm) -> None:
             assert (ex.recvbuf == right).all()
             assert (ex.sources == np.flatnonzero(received)).all()
             assert (ex.recvcounts == received[received > 0]).all()
+
+
+def check_compiled(comm: MPI.Intracomm, folder: Path) -> None:
+    """Schedules that were compiled before, in memory and in files, with gaps, parts and updates."""
+    counts = random_counts(comm.size, 11)
+    sent, received = counts[comm.rank], counts[:, comm.rank]
+    send = np.random.default_rng(comm.rank).random(int(sent.sum()))
+    right = expected(comm, send, sent, received)
+    sizes = 8 * counts
+    np.fill_diagonal(sizes, 0)
+    machine = "torus:2x2"
+    whole = conset.compile(sizes, machine, method="first-fit", sync="local")
+    # every message in two parts of whole numbers, the second ones after all first ones
+    first = whole.size // 16 * 8
+    split = replace(
+        whole,
+        phase_offsets=np.append(whole.phase_offsets, whole.phase_offsets[1:] + whole.transfers),
+        message=np.append(whole.message, whole.message),
+        parts=np.append(first, whole.size - first),
+        sync="barrier",
+    )
+    file = folder / f"{comm.rank}.json"
+    conset.write(whole, file)
+    for schedule in (whole, split, file):
+        receive = np.full_like(right, -1)
+        with conset.alltoallv_init(
+            comm, send, sent, None, receive, received, schedule=schedule
+        ) as ex:
+            ex.exchange()
+            assert (receive == right).all()
+            more = sent + (comm.rank == 1) * (np.arange(comm.size) == 2)
+            long = np.append(send, 0.0)
+            text = refusal(partial(ex.update, long, more, None, receive, received))
+            planned, own = sizes[1, 2], sizes[1, 2] + 8
+            assert (
+                text == f"InputError: rank 1 sends {own} B to rank 2, the schedule has {planned} B"
+            ), text
+            ex.update(2 * send, sent, None, receive, received)
+            ex.exchange()
+            assert (receive == 2 * right).all()
+        with conset.alltoallv_init(comm, send, sent, schedule=schedule) as ex:
+            ex.exchange()
+            assert (ex.recvbuf == right).all()
+    text = refusal(
+        lambda: conset.alltoallv_init(comm, send, sent, schedule=whole, method="lp", seed=3)
+    )
+    assert "options: schedule: is compiled already" in text, text
 
 
 def check_gaps(comm: MPI.Intracomm) -> None:
@@ -95,7 +144,7 @@ def check_datatypes(comm: MPI.Intracomm) -> None:
     rows = np.zeros((ranks, 2))
     ones = np.ones(ranks, int)
     with conset.alltoallv_init(
-        comm, [matrix, column], ones, None, rows, ones, None, method="first-fit"
+        comm, [matrix, column], ones, None, rows, 2 * ones, None, method="first-fit"
     ) as ex:
         column.Free()
         ex.exchange()
@@ -243,6 +292,7 @@ def check_states(comm: MPI.Intracomm) -> list[str]:
 
 def main() -> None:
     comm = MPI.COMM_WORLD
+    check_compiled(comm, Path(sys.argv[1]).parent)
     for check in (check_counts, check_gaps, check_datatypes, check_neighbors, check_updates):
         check(comm)
     lines = [*check_refusals(comm), *check_states(comm)]

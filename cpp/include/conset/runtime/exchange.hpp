@@ -1,7 +1,8 @@
 // Exchange: what an application holds, from C or Python: buffers, and an executor that moves the bytes again and again.
 //
 // Made of the rows of all ranks (run-time scheduling: each rank knows what it sends; the rows are exchanged, every rank
-// computes the same schedule or one computes it for all) or of a plan file. Making, updating and freeing are
+// computes the same schedule or one computes it for all; or the rows are those of a compiled schedule) or of a plan
+// file. Making, updating and freeing are
 // collective; what goes wrong while one is made goes wrong on every rank, with the words of the lowest rank that found
 // something.
 #pragma once
@@ -22,13 +23,15 @@ namespace conset {
 template <class Handle>
 class RankExecutor;
 
-// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto` in any order; pairs end with `;`.
+// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto` in any order; pairs end with `;`. Or
+// `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
     std::string compute =
         "auto";            // all: every rank computes the schedule; one: rank 0 does, and scatters; auto: by size
     double timeout_s = 0;  // 0: no deadline
     std::uint64_t seed = 0;
+    std::string schedule;  // a plan file; empty: the ranks make the schedule
     // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
     static ExchangeOptions parse(std::string_view text);
     void check() const;

@@ -27,11 +27,16 @@ struct MadeExchange {
     ExchangeTimes times;
 };
 
+// What all ranks have alike of their parts of a plan.
+std::uint64_t plan_digest(const RankPlan& plan);
+
 template <class Handle>
 struct Exchange<Handle>::State {
     // Duplicates the communicator, twice. Collective; throws Failure.
     State(const MpiWorld<Handle>& application, ExchangeOptions given);
 
+    // Reads this rank's part of `options.schedule`. Throws Failure.
+    void read_compiled();
     // What is not made yet, from buffers and blocks. Collective; what goes wrong, or went `before`, is the same
     // everywhere, but for a failure of MPI itself, which is thrown.
     Outcome make(MadeExchange<Handle>& made, const Outcome& before);
@@ -51,6 +56,7 @@ struct Exchange<Handle>::State {
     ExchangeOptions options;
     std::unique_ptr<SharedSchedule<Handle>> shared;  // null: of a plan
     MachineData machine;
+    std::optional<RankPlan> compiled;  // none: the ranks make the schedule
     bool sources_known = true, own_by_message = false, freed = false;
     std::function<std::byte*(const Blocks&)> receive_buffer;
     MadeExchange<Handle> now;
@@ -59,6 +65,7 @@ struct Exchange<Handle>::State {
 
 private:
     void check(MadeExchange<Handle>& made) const;
+    Outcome make_compiled(MadeExchange<Handle>& made, Outcome own);
     RankPlan plan(MadeExchange<Handle>& made, const ScheduledPart& scheduled) const;
     void learn_receives(MadeExchange<Handle>& made, const PartOperations& receives) const;
 };

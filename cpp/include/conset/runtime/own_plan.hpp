@@ -34,4 +34,14 @@ struct PlanSide {
 RankPlan make_own_plan(std::int32_t rank, const RankPart& part, const ScheduleSummary& summary, const PlanSide& sends,
                        const PlanSide& receives, bool own_by_message);
 
+// The same of a compiled plan. What it has for a peer is cut into the blocks with that peer, in their order; parts that
+// follow each other in a phase become one message. Throws Failure: Code::mismatch where the bytes of a pair are others,
+// or a part ends inside an element or reaches into the next block; Code::schedule where the plan forwards or orders
+// messages.
+RankPlan make_own_plan(std::int32_t rank, const RankPlan& compiled, const PlanSide& sends, const PlanSide& receives,
+                       bool own_by_message);
+
+// Bytes from each source in a compiled plan, as one message of each.
+PartOperations receives_in(const RankPlan& compiled);
+
 }  // namespace conset
