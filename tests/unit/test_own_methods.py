@@ -242,17 +242,14 @@ def test_one_call_of_pytest_tests_a_method(mine: Path) -> None:
     assert "no function 'nothing' in mine.py" in said
 
 
-def test_the_example_of_contributing_runs(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-    source = text.partition("```python\n")[2].partition("```")[0]
-    mine.write_text(source)
-    command = next(part for part in text.split("`") if part.startswith("conset compare alltoall"))
+def test_the_example_of_the_guide_runs(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "my-algorithm.md").read_text()
+    mine.write_text(text.partition("<<'END_OF_FILE'\n")[2].partition("END_OF_FILE\n")[0])
+    command = next(line for line in text.splitlines() if line.startswith("conset compare"))
     assert run([*command.split()[1:], "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["method"]: row["phases"] for row in rows} == {
-        "mine.py:shifts": 15,
-        "coloring": 15,
-    }
+    phases = {row["method"]: row["phases"] for row in rows}
+    assert phases == {"mine.py:longest": 15, "coloring": 15, "naive": 1}
     assert all(row["verified"] for row in rows)
 
 
