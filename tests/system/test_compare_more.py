@@ -327,6 +327,40 @@ def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
     assert regions[0].cells == regions[1].cells
 
 
+@pytest.mark.parametrize(
+    ("pattern", "machine"),
+    [
+        ("moe:tokens=256", "torus:4x4,switching=infiniband"),
+        ("random:degree=4,size=16KiB", "delta:4x4"),
+        ("stencil:size=4KiB", "fugaku:2x1x2"),
+    ],
+)
+def test_auto_is_as_fast_as_any_row_over_the_routes_of_the_machine(
+    pattern: str, machine: str
+) -> None:
+    """Named methods search longer than auto does for each; routes of a method's own are others."""
+    methods = ["auto", "decreasing", "half-duplex", "bounded", "coloring", "connections"]
+    found = api.compare(pattern, machine, methods=methods)
+    (auto,) = (row for row in found.rows if row["method_by_auto"])
+    rivals = [
+        row["time_s"]
+        for row, schedule in zip(found.rows, found.schedules, strict=True)
+        if schedule.route_offsets is None
+    ]
+    assert auto["time_s"] == min(rivals)
+    assert auto["auto"]
+    assert auto["why"]
+
+
+def test_a_method_with_channels_is_compared_where_it_is_named_or_has_them() -> None:
+    def reasons(machine: str) -> dict[str, str]:
+        skipped = api.compare("shift", machine).skipped
+        return {row["method"]: row["reason"] for row in skipped}
+
+    assert "--methods connections compares it" in reasons("mesh:4x4")["connections"]
+    assert "connections" not in reasons("iwarp:4x4")
+
+
 def test_a_policy_that_cannot_be_simulated_leaves_its_method_out() -> None:
     machine = parse_machine("torus:8x8")
     pattern = parse_pattern("alltoall", topology=machine.topology)

@@ -474,12 +474,8 @@ def compare(
     for k, (contender, policies) in enumerate(counted(contenders), 1):
         name, place = contender.name, f"{contender.name} ({k} of {len(contenders)})"
         method = contender.options.method
-        searches = method != AUTO and find_method(method).searches
-        if searches and not named and pattern.messages > most:
-            reason = (
-                f"searches too long for {pattern.messages:,} messages, at most {most:,}; "
-                f"--methods {name} or --effort allows"
-            )
+        reason = "" if named or method == AUTO else _left_out(method, pattern, machine, most)
+        if reason:
             skipped.append({"method": name, "reason": reason})
             continue
         with watch(f"scheduling by {place}"):
@@ -503,10 +499,57 @@ def compare(
         row.timed(decides, models, options.effort, watch, f"{k} of {len(rows)}")
         for k, row in enumerate(counted(rows), 1)
     ]
+    any_sync = tuple(methods.get(AUTO, ())) in ((), (AUTO,))
+    direct = [row for row in timed if row.entry.program is None]
+    timed = [
+        _at_least_as_fast(row, direct, any_sync=any_sync)
+        if row.by_auto and row.entry.program is None
+        else row
+        for row in timed
+    ]
     decided = ", ".join(dict.fromkeys(row.by for row in timed))
     bound_s = least_bounds(pattern, machine, timed[0].entry.whole).time_s
     ranked = sorted((replace(row, bound_s=bound_s) for row in timed), key=lambda row: row.rank)
     return Comparison(ranked, skipped, decided, stands_in)
+
+
+def _left_out(method: str, pattern: Pattern, machine: Machine, most: int) -> str:
+    """Return why a method that was not named is not compared, or ""."""
+    row = find_method(method)
+    if row.limits(machine.topology).channels is not None and machine.limits.channels is None:
+        return (
+            f"chooses routes through channels, which {machine.name} does not have; "
+            f"--methods {method} compares it"
+        )
+    if row.searches and pattern.messages > most:
+        return (
+            f"searches too long for {pattern.messages:,} messages, at most {most:,}; "
+            f"--methods {method} or --effort allows"
+        )
+    return ""
+
+
+def _at_least_as_fast(
+    auto: ComparisonRow, rows: Sequence[ComparisonRow], *, any_sync: bool
+) -> ComparisonRow:
+    """Return the row of `auto`, with a faster schedule over the machine's routes that others made.
+
+    Named methods search longer than `auto` does for each. `any_sync`: under any policy, else under
+    that of the row.
+    """
+    sync = auto.entry.whole.sync
+    rivals = [
+        row
+        for row in rows
+        if row.by == auto.by
+        and row.entry.whole.route_offsets is None
+        and (any_sync or row.entry.whole.sync == sync)
+    ]
+    best = min([auto, *rivals], key=lambda row: row.rank)
+    if best.rank[0] == auto.rank[0]:
+        return auto
+    why = f"{best.method} under {best.entry.whole.sync} is the fastest of this comparison"
+    return replace(best, by_auto=True, figures={**best.figures, "auto": True, "why": why})
 
 
 def compare_pairs(
