@@ -410,3 +410,16 @@ def test_routes_of_a_leaf_spine_climb_and_descend() -> None:
         topology, Routing("shortest-path"), np.array([0, 0], np.int32), np.array([1, 31], np.int32)
     )
     assert np.diff(offsets).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(("weights", "noted"), [((4.0, 1.0), True), ((1.0, 1.0), False)])
+def test_weights_that_differ_and_are_not_used_are_noted(
+    weights: tuple[float, float], noted: bool
+) -> None:
+    nodes = "".join(f" node [ id {k} ]" for k in range(3))
+    ends = zip(((0, 1), (1, 2)), weights, strict=True)
+    edges = "".join(f" edge [ source {a} target {b} weight {w} ]" for (a, b), w in ends)
+    graph = read_gml(f"graph [{nodes}{edges} ]")
+    assert ["weights of edges" in note for note in graph.notes] == [True] * noted
+    wide = edges.replace("weight", "width 2 weight")
+    assert read_gml(f"graph [{nodes}{wide} ]").notes == ()

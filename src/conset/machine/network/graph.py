@@ -70,6 +70,11 @@ class Graph:
     notes: tuple[str, ...] = ()
 
 
+UNUSED_WEIGHTS = (
+    "weights of edges differ and are not used: width counts channels of a link, rate is its speed"
+)
+
+
 def both_ways(edges: Iterable[Edge]) -> list[Edge]:
     """Every edge, followed by its opposite."""
     return [
@@ -147,6 +152,8 @@ class GraphBuilder:
         names = tuple(self._labels[node] for node in ids)
         plain = names == tuple(str(k) for k in range(len(names)))
         known = tuple(self._places[node] for node in ids if node in self._places)
+        rows = [row for _, _, row, _, _ in self._edges if not row.keys() & {"width", "rate"}]
+        weights = {row["weight"] for row in rows if "weight" in row}
         return Graph(
             len(ids),
             endpoints,
@@ -154,6 +161,7 @@ class GraphBuilder:
             () if plain else names,
             self.where,
             places=known if len(known) == len(ids) and len(set(known)) > 1 else (),
+            notes=() if len(weights) < 2 else (UNUSED_WEIGHTS,),
         )
 
 
