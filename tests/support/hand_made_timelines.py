@@ -40,12 +40,17 @@ def by_hand(
 
     ends = [(work.source[crosses], topology.nodes), (work.target[crosses], topology.nodes)]
     sizes = [summed(node, work.bytes[crosses], count).astype(np.int64) for node, count in ends]
-    busy = [
-        np.minimum(summed(node, length[crosses], count), end.max(initial=0)) for node, count in ends
-    ]
-    link_busy = np.minimum(
-        summed(routes.links, np.repeat(length, hops), topology.link_slots), end.max(initial=0)
-    )
+
+    def busy_at(where: np.ndarray, message: np.ndarray, count: int) -> np.ndarray:
+        """As long as all flow, and no longer than from the first slot to the last delivery."""
+        first_start, last_end = np.full(count, np.inf), np.zeros(count)
+        np.minimum.at(first_start, where, start[message])
+        np.maximum.at(last_end, where, end[message])
+        span = np.maximum(last_end - first_start, 0)
+        return np.minimum(summed(where, length[message], count), span)
+
+    busy = [busy_at(node, np.flatnonzero(crosses), count) for node, count in ends]
+    link_busy = busy_at(routes.links, np.repeat(np.arange(hops.size), hops), topology.link_slots)
     m = np.flatnonzero(flows)
     rate = work.bytes[m] / length[m]
     order = np.argsort(np.concatenate([first[m], left[m]]), kind="stable")

@@ -339,6 +339,14 @@ def test_figures_that_do_not_fit_are_found(model: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("name", ["link_busy_s", "out_busy_s", "in_busy_s"])
+def test_what_is_busy_all_the_time_has_messages_all_the_time(model: str, name: str) -> None:
+    timeline, settings = played(model=model)
+    wrong = replace(timeline, **{name: np.full_like(getattr(timeline, name), timeline.time_s)})
+    assert rules(wrong, settings) == {"figures"}
+
+
+@pytest.mark.parametrize("model", list(MODELS))
 def test_a_time_below_a_bound_is_found(model: str) -> None:
     """Everything twice as fast."""
     timeline, settings = played(model=model)

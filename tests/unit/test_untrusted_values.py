@@ -106,3 +106,11 @@ def test_unknown_option_of_a_network_lists_its_parameters() -> None:
     with pytest.raises(UsageError, match="known: ") as found:
         parse_machine("fat-tree:hosts=32")
     assert "'hop'" not in str(found.value)
+
+
+def test_a_popularity_that_no_float_holds_is_the_least_one(
+    recwarn: pytest.WarningsRecorder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["bound", "moe:skew=1e300,tokens=64", "--on", "crossbar:8"]) == 0
+    assert not recwarn.list
+    assert capsys.readouterr().err == ""

@@ -94,7 +94,8 @@ def _popularity(experts: int, skew: float, step: int, random: np.random.Generato
     for one, other in random.integers(experts, size=(step, 2)).tolist():
         order[one], order[other] = order[other], order[one]
     weight = np.empty(experts)
-    weight[order] = np.arange(1, experts + 1, dtype=np.float64) ** -skew
+    popularity = np.arange(1, experts + 1, dtype=np.float64) ** -skew
+    weight[order] = np.maximum(popularity, 1e-290)
     return weight
 
 
