@@ -8,14 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from conset.pattern.generators.collectives import (
-    generate_alltoall,
-    generate_butterfly,
-    generate_gather,
-    generate_hotspot,
-    generate_scatter,
-    generate_tree,
-)
 from conset.pattern.generators.grid import (
     generate_columns,
     generate_neighbor,
@@ -30,20 +22,26 @@ from conset.pattern.generators.learning import (
 )
 from conset.pattern.generators.meshes import generate_amr, generate_partition
 from conset.pattern.generators.partners import Partners
-from conset.pattern.generators.permutations import (
-    generate_bit_complement,
-    generate_bit_reverse,
-    generate_fft,
-    generate_permutation,
-    generate_shift,
-    generate_shuffle,
-    generate_tornado,
-    generate_transpose,
-)
 from conset.pattern.generators.random import (
     generate_power_law,
     generate_random,
     generate_random_rows,
+)
+from conset.pattern.generators.regular import (
+    generate_alltoall,
+    generate_bit_complement,
+    generate_bit_reverse,
+    generate_butterfly,
+    generate_fft,
+    generate_gather,
+    generate_hotspot,
+    generate_permutation,
+    generate_scatter,
+    generate_shift,
+    generate_shuffle,
+    generate_tornado,
+    generate_transpose,
+    generate_tree,
 )
 
 
