@@ -590,7 +590,7 @@ def run_at_run_time(
     Args:
         pattern: a spec where other numbers of ranks are to be predicted, or a file that is cut.
         machine: what schedules are made for; rank r lives on node r.
-        methods: beside posting everything: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`,
+        methods: beside the naive exchange: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`,
             `coloring`, `first-fit`.
         ranks: of the job; None: the machine's, or no job where `predict` is given.
         predict: numbers of ranks for which the scheduling is computed here and all else predicted

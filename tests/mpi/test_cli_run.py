@@ -43,7 +43,7 @@ def test_json_is_one_object(
     assert set(KEYS) <= set(found)
     assert (found["ranks"], found["sync"], found["mismatches"]) == (4, "barrier:2", 0)
     assert found["manifest"]["command"] == "conset run s.json --sync barrier:2 --repeat 2"
-    assert "posting everything is usually fastest here" in captured.err
+    assert "the naive exchange is usually fastest here" in captured.err
 
 
 def test_sends_in_flight_are_those_of_the_schedule(

@@ -71,7 +71,7 @@ def test_more_ranks_than_cores(make_schedule: Callable[..., Schedule]) -> None:
     assert result.mismatches == 0
     assert result.cores == 1
     assert "6 ranks share 1 core:" in " ".join(result.notes)
-    assert "posting everything is usually fastest here" in " ".join(result.notes)
+    assert "the naive exchange is usually fastest here" in " ".join(result.notes)
 
 
 def test_a_pattern_without_messages(make_schedule: Callable[..., Schedule]) -> None:

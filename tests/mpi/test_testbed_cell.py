@@ -1,9 +1,9 @@
 """One cell of the decision, measured.
 
-Where a network blocks, a schedule with barriers wins against posting everything.
+Where a network blocks, a schedule with barriers wins against the naive exchange.
 
 The only test of times. A complete exchange over switches with back-pressure, of which the schedule
-was measured to take 0.45 to 0.55 of the time of posting everything; 0.8 is asserted, of medians,
+was measured to take 0.45 to 0.55 of the time of the naive exchange; 0.8 is asserted, of medians,
 with the interval of the ratio below 1.
 """
 

@@ -1,6 +1,6 @@
 """The choice on any small pattern and machine.
 
-Never slower than posting everything, nor than what a search tries.
+Never slower than the naive exchange, nor than what a search tries.
 """
 
 from __future__ import annotations

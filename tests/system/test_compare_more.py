@@ -144,7 +144,7 @@ def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
 
     By formula, as the text's own reasoning: LP for dense patterns and large messages, which the
     text says are d >= 32 and more than 1 KB; RS_NL for most other cases, so at 16 KiB up to d = 16.
-    By the machine's model blocked circuits cost posting everything its place at the left; the
+    By the machine's model blocked circuits cost the naive exchange its place at the left; the
     policies of the text are below.
     """
     machine = parse_machine("ipsc860:64")
@@ -533,7 +533,7 @@ def test_the_map_as_object_text_markdown_and_picture(
 def test_a_map_of_complete_exchanges_has_machines_and_sizes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """003, Figure 11: bounded gains on posting everything the more, the larger machine and
+    """003, Figure 11: bounded gains on the naive exchange the more, the larger machine and
     message."""
     words = ["compare", "alltoall", "--on", "paragon:8x8", "--map", "--methods", "naive,bounded"]
     assert run([*words, "--sizes", "1KiB,16KiB", "--json", "-o", str(tmp_path / "m.svg")]) == 0
@@ -584,4 +584,4 @@ def test_auto_stands_in_a_comparison_as_what_it_chose(capsys: pytest.CaptureFixt
     assert run(["compare", "alltoall", "--on", "mesh:3x3", "--methods", "auto,lp", "--json"]) == 0
     rows = {row["method_by_auto"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     assert (rows[True]["method"], rows[False]["method"]) == ("naive", "lp")
-    assert rows[True]["why"].startswith("posting everything")
+    assert rows[True]["why"].startswith("the naive exchange")

@@ -94,7 +94,7 @@ def test_on_links_that_share_fairly_posting_everything_is_what_the_busiest_link_
     assert predict(schedule).time_s == pytest.approx(128 * 1024 / 25e9 + 1.1e-6)
     assert (
         schedule.report.reason
-        == "posting everything: 6.343 us by formula, which no schedule beats by its bound"
+        == "the naive exchange: 6.343 us by formula, which no schedule beats by its bound"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_half_duplex_machine_gets_exchanges() -> None:
 
 def test_small_messages_are_posted_on_the_half_duplex_machine() -> None:
     assert chosen("random:degree=4,size=16", "ipsc860:64").report.reason.startswith(
-        "posting everything"
+        "the naive exchange"
     )
 
 
@@ -266,7 +266,7 @@ def test_receives_beyond_a_nodes_room_are_not_posted() -> None:
     naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     assert not receives_fit(naive, "none")
     assert receives_fit(compile_pattern(pattern, machine, CompileOptions(method="gen")), "local")
-    # without loss by contention posting everything would be as fast as anything
+    # without loss by contention the naive exchange would be as fast as anything
     free = replace(machine, costs=replace(machine.costs, blocking=0.0, link_Bps=float("inf")))
     schedule = compile_pattern(pattern, free, CompileOptions(rank_by="formula"))
     assert schedule.method != "naive"
@@ -406,7 +406,7 @@ def test_a_named_method_was_not_chosen() -> None:
 
 
 def test_the_fewest_phases_go_before_the_least_time() -> None:
-    """Posting everything is one phase.
+    """The naive exchange is one phase.
 
     Within asked limits a method at the bound is taken, whatever its time.
     """

@@ -144,7 +144,7 @@ MEASURED = "synchronization=4.5ms,signal=1.2ms,overhead=200us,jitter=1ms,inject=
 
 
 def test_order_pays_where_buffers_push_back_and_nowhere_else() -> None:
-    # measured on such a mesh: posting everything 2.3 to 2.7 s, contention 1 with barriers 0.97 to
+    # measured on such a mesh: the naive exchange 2.3 to 2.7 s, contention 1 with barriers 0.97 to
     # 1.15 s
     link = "link=2.39MB/s,port=2.39MB/s"
     credit = conset.load_machine(

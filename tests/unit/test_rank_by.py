@@ -114,7 +114,7 @@ def test_nothing_is_faster_than_the_choice_by_more_than_rounding(spec: str, on: 
 
 
 def test_where_worms_block_the_choice_is_phases_with_barriers_between_them() -> None:
-    """Measured on switches with back-pressure: 0.45 of posting everything."""
+    """Measured on switches with back-pressure: 0.45 of the naive exchange."""
     schedule = compiled("alltoall:size=128KiB", TESTBED)
     assert (schedule.method, schedule.limits.link) == ("bounded", 1)
     assert schedule.sync.startswith("barrier")
@@ -123,7 +123,7 @@ def test_where_worms_block_the_choice_is_phases_with_barriers_between_them() -> 
     assert times["wormhole"]["chosen_s"] < 0.6 * times["wormhole"]["posted_s"]
     assert times["flow"]["chosen_s"] >= 0.98 * times["flow"]["posted_s"]
     assert not said["agree"]
-    assert "than posting everything; by flow " in said["text"]
+    assert "than the naive exchange; by flow " in said["text"]
     assert said["text"].endswith(f": {MEASURE}")
 
 
@@ -225,10 +225,10 @@ def test_policies_under_which_receives_have_no_room_are_left_out() -> None:
 
 def test_posting_everything_that_cannot_run_is_told() -> None:
     deadlock = compiled("random:degree=16", "torus:8x8", rank_by="circuit")
-    assert deadlock.report.reason.endswith("(posting everything is not among them: it deadlocks)")
+    assert deadlock.report.reason.endswith("(the naive exchange is not among them: it deadlocks)")
     crowded = compiled("alltoall:size=64", "paragon:14x14")
     assert crowded.report.reason.endswith(
-        "(posting everything is not among them: a node cannot post its receives)"
+        "(the naive exchange is not among them: a node cannot post its receives)"
     )
 
 
@@ -402,20 +402,20 @@ def test_the_verdict_in_words() -> None:
         tried=7,
     )
     assert apart.text == (
-        "by wormhole 1.6 times faster than posting everything; by flow equal; by formula 1.2 "
+        "by wormhole 1.6 times faster than the naive exchange; by flow equal; by formula 1.2 "
         "times slower: "
         "decide by measuring (`conset run`, `conset calibrate`)"
     )
     assert apart.reason == (
         "bounded at contention 1 under barrier is fastest of 7 simulated by wormhole, 1 s "
-        "with no other method within 5% and 1.6 s by posting everything"
+        "with no other method within 5% and 1.6 s by the naive exchange"
     )
     alike = Verdict(
         "wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0))
     )
     assert alike.agree
     assert alike.text == (
-        "by wormhole 1.6 times faster than posting everything; by flow 1.5 times faster; by "
+        "by wormhole 1.6 times faster than the naive exchange; by flow 1.5 times faster; by "
         "formula 1.2 times slower"
     )
 
@@ -435,7 +435,7 @@ def test_the_verdict_on_posting_everything_says_what_others_find_faster() -> Non
     assert Verdict("flow", posted, {"flow": blind, "wormhole": blind}).agree
     optimal = Verdict("flow", posted, {"flow": ModelTimes(1.0, 1.0)}, optimal=True)
     assert (optimal.reason, optimal.text) == (
-        "posting everything: 1 s by flow, which no schedule beats by its bound",
+        "the naive exchange: 1 s by flow, which no schedule beats by its bound",
         "",
     )
 

@@ -65,7 +65,7 @@ def command(
     ] = None,
     methods: Annotated[
         str | None,
-        opt("--methods A,B,…", "With --at-run-time: methods beside posting everything."),
+        opt("--methods A,B,…", "With --at-run-time: methods beside the naive exchange."),
     ] = None,
     ranks: Annotated[
         int | None,

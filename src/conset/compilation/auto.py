@@ -4,13 +4,13 @@ Parameters: contention, policy, sends in flight and posting order.
 
 Problem: which of all methods, at which contention, under which policy, with how many sends in
 flight and in which order sends a pattern fastest on this machine?
-Idea: the machine's model decides. What posting everything takes is simulated first, to its end, and
+Idea: the machine's model decides. What the naive exchange takes is simulated first, to its end, and
 is kept until a trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they
 are in the table and apply, each at several contentions and under every policy, and posting
 everything in several orders, ordered by formula (`Search`); then the best of them with fewer sends
 in flight. Of trials that the model can hardly tell apart the one that needs the least to go as
 simulated is taken (`robust_choice`).
-Guarantee: not slower by the deciding model than posting everything, nor than any trial that was
+Guarantee: not slower by the deciding model than the naive exchange, nor than any trial that was
 simulated; where the machine's numbers were measured (`is_measured`), by no more than
 `error_of` its model: there the naive exchange is kept.
 Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's
@@ -178,7 +178,7 @@ class _Maker:
 def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
     """The least predicted time.
 
-    Nothing beside posting everything where that is what the bound says.
+    Nothing beside the naive exchange where that is what the bound says.
     """
     trials: list[Trial] = []
     optimal = False
@@ -265,7 +265,7 @@ def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
         return _without_times(maker, search, bases, trials)
     if posted is not None and too_long and posted.time_s < search.best.time_s:
         stands_in = (
-            f"the formula is used instead of {model}, by which posting everything takes too many "
+            f"the formula is used instead of {model}, by which the naive exchange takes too many "
             "steps to simulate"
         )
         made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]

@@ -214,15 +214,15 @@ def barriers_s(trial: Trial) -> float:
 
 
 POSTED_SHARE = 0.5
-"""Of the effort, for posting everything."""
+"""Of the effort, for the naive exchange."""
 FIRST_SHARE = 0.8
 """Of the effort, for the first stage."""
 REFINED = 6
-"""Trials that are tried with fewer sends in flight, beside posting everything."""
+"""Trials that are tried with fewer sends in flight, beside the naive exchange."""
 IN_FLIGHT_LIMITS = (1, 2, 4, 8)
 """Sends in flight that are tried, below the machine's number.
 
-With the best and with posting everything.
+With the best and with the naive exchange.
 """
 FEW_IN_FLIGHT = (1, 2)
 """With the other schedules, whose order spreads the load only where few are in flight."""
@@ -333,7 +333,7 @@ def _unknown(search: Search, trials: Sequence[Trial]) -> list[Trial]:
 
 
 def is_as_posted(trial: Trial, model: str) -> bool:
-    """Whether a model must say of a trial what it says of posting everything.
+    """Whether a model must say of a trial what it says of the naive exchange.
 
     All is in flight at once anyway.
 
@@ -363,12 +363,12 @@ def refined_trials(
 ) -> list[Trial]:
     """With fewer sends in flight.
 
-    The best so far, posting everything in every order, every schedule under `none`.
+    The best so far, the naive exchange in every order, every schedule under `none`.
 
     Args:
         search: what was found under every policy.
         bases: all schedules.
-        orders: posting everything, in every order.
+        orders: the naive exchange, in every order.
         sync: a policy that is fixed.
     """
     if all(search.model_of(Trial(base, sync or "none")) == "packet" for base in (*bases, *orders)):
@@ -419,7 +419,7 @@ def robust_choice(search: Search) -> Trial:
     What keeps phases apart by `local` or `ready` alone is fast as long as no rank is late. Where
     messages block each other, one that is late holds up many. On a machine whose numbers were
     measured what is as fast to `ERROR` counts as equal, of several with barriers the one that has
-    them after the fewest phases is taken, and posting everything where nothing is faster by more
+    them after the fewest phases is taken, and the naive exchange where nothing is faster by more
     than the error of the model.
 
     Raises:
@@ -467,7 +467,7 @@ def keeps_apart(trial: Trial) -> bool:
 
 
 def error_of(model: str) -> float:
-    """Factor up to which a measured model cannot tell an order from posting everything."""
+    """Factor up to which a measured model cannot tell an order from the naive exchange."""
     return MODEL_ERRORS.get(model, ERROR)
 
 

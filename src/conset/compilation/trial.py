@@ -193,7 +193,7 @@ class Trial:
         schedule = self.base.schedule
         order = "" if schedule.posting == "schedule" else f" {ORDER_NAMES[schedule.posting]}"
         if self.base.is_naive and self.sync == "none":
-            return f"posting everything{order}{self._flight}"
+            return f"the naive exchange{order}{self._flight}"
         link = schedule.limits.link if schedule.machine.topology.link_slots else None
         at = "" if link is None else f" at contention {link}"
         return f"{schedule.method}{order}{at} under {self.sync}{self._flight}"
@@ -216,8 +216,8 @@ class Trial:
 
 
 ORDER_NAMES = {
-    "ascending": "by rising target",
-    "rotated": "by rising distance",
+    "ascending": "in rank order",
+    "rotated": "in rotated order",
     "random": "in random order",
     "longest-first": "longest first",
     "pairwise": "pair by pair",
@@ -265,7 +265,7 @@ EQUAL = 1.02
 ERROR = 1.05
 """Factor up to which they are called equal on a machine whose numbers were measured."""
 MODEL_ERRORS: Mapping[str, float] = MappingProxyType({"packet": 1.15})
-"""The same for posting everything, by models that are less exact (docs/cost-model.md).
+"""The same for the naive exchange, by models that are less exact (docs/cost-model.md).
 
 Beside other orders.
 """

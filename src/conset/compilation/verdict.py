@@ -1,9 +1,9 @@
 """Why a trial was chosen, what every model gives for it, and whether they agree on the fastest.
 
-A model that does not see a message block others finds posting everything as good as any schedule;
+A model that does not see a message block others finds the naive exchange as good as any schedule;
 one that sees it may find a schedule twice as fast. Which of them is right on a machine is a
 question for a measurement. So the sentences say which model decided, what it says of the choice, of
-the next best and of posting everything; then what the other models say of the same choice, and
+the next best and of the naive exchange; then what the other models say of the same choice, and
 where they differ on what is fastest, to measure. Where the choice is to post everything the others
 are asked what they find faster (`verdict_by_model`). Times within `EQUAL` are equal.
 
@@ -48,10 +48,10 @@ class ModelTimes:
 
     Attributes:
         chosen_s: time of the choice [s].
-        posted_s: time of posting everything [s].
+        posted_s: time of the naive exchange [s].
         best_s: time of the best that it knows beside both [s].
         best: what that is.
-        refused: why posting everything cannot run, if so.
+        refused: why the naive exchange cannot run, if so.
     """
 
     chosen_s: float | None
@@ -106,7 +106,7 @@ class Verdict:
     def agree(self) -> bool:
         """Whether all simulating models agree on the choice.
 
-        Beside posting everything and their best.
+        Beside the naive exchange and their best.
         """
         return (
             len({_finding(self, name) for name in self.model_times if name != FORMULA} - {""}) <= 1
@@ -126,7 +126,7 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """One sentence: the choice, its time, that of the next best and of posting everything."""
+        """One sentence: the choice, its time, that of the next best and of the naive exchange."""
         if not self.chosen.base.schedule.transfers:
             return "nothing is sent"
         own = self.model_times[self.model]
@@ -149,9 +149,9 @@ class Verdict:
         elif self.model != FORMULA and not self.optimal and self.tried > 1:
             parts.append(f"with no other method within {SLACK - 1:.0%}")
         if own.refused:
-            parts.append(f"(posting everything is not among them: {own.refused})")
+            parts.append(f"(the naive exchange is not among them: {own.refused})")
         elif own.posted_s is not None and not self.chosen.posts_everything:
-            parts.append(f"and {format_time(own.posted_s)} by posting everything")
+            parts.append(f"and {format_time(own.posted_s)} by the naive exchange")
         return " ".join(parts)
 
     @property
@@ -236,7 +236,7 @@ class Verdict:
 
 
 def _finding(verdict: Verdict, model: str) -> str:
-    """What a model finds of the choice beside posting everything.
+    """What a model finds of the choice beside the naive exchange.
 
     Where it is that, whether its best is faster.
     """
@@ -255,7 +255,7 @@ def _finding(verdict: Verdict, model: str) -> str:
 
 
 def _describe(verdict: Verdict, model: str, times: ModelTimes) -> str:
-    """`by wormhole 1.6 times faster than posting everything`, `by flow equal`."""
+    """`by wormhole 1.6 times faster than the naive exchange`, `by flow equal`."""
     if times.chosen_s is None:
         return f"by {model} it cannot run" if times.refused else ""
     if verdict.chosen.posts_everything:
@@ -267,12 +267,12 @@ def _describe(verdict: Verdict, model: str, times: ModelTimes) -> str:
         if word == "faster":
             return f"by {model} {times.best} {_times(ratio)} faster"
         return f"by {model} no candidate is faster"
-    than = " than posting everything" if model == verdict.model else ""
+    than = " than the naive exchange" if model == verdict.model else ""
     if times.posted_s is None:
-        return f"by {model} posting everything cannot run: {times.refused}" if times.refused else ""
+        return f"by {model} the naive exchange cannot run: {times.refused}" if times.refused else ""
     word, ratio = _compare(times.chosen_s, times.posted_s)
     if word == "equal":
-        return f"by {model} equal{' to posting everything' if than else ''}"
+        return f"by {model} equal{' to the naive exchange' if than else ''}"
     return f"by {model} {_times(ratio)} {word}{than}"
 
 
@@ -392,7 +392,7 @@ def _own_times(
 def _times_by(
     model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search
 ) -> ModelTimes:
-    """Of another model: of the choice and of posting everything.
+    """Of another model: of the choice and of the naive exchange.
 
     Where these are one, of what it finds faster.
     """

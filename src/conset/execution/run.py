@@ -99,7 +99,7 @@ class RunResult(TimedResult):
             (
                 self.one_machine and self.ratio_of("schedule").high >= 1,
                 "On one machine there is no network to contend for, unless namespaces make one: "
-                "posting everything is usually fastest here; what this proves is correctness and "
+                "the naive exchange is usually fastest here; what this proves is correctness and "
                 "overhead.",
             ),
             (

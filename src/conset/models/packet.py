@@ -5,7 +5,7 @@ A buffer that is full holds up what is before it.
 Problem. On a network with back-pressure (lossless Ethernet, InfiniBand, most interconnects)
 messages share links as packets do, so `wormhole`, where a message has its path alone, makes those
 that meet wait too long; but the first packet of a queue holds back what comes after it, which
-`flow` does not see. What does posting everything take there?
+`flow` does not see. What does the naive exchange take there?
 
 Idea. A message's life is that of docs/cost-model.md. Its bytes flow as packets of `packet` bytes,
 `window` of them at a time, out of the port, over the links, into the port. What comes over a link

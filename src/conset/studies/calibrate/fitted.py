@@ -41,7 +41,7 @@ BETTER = 0.85
 EXACT = 0.08
 """A model with at most this error is not given up for a longer one."""
 HELD_UP = 1.2
-"""Factor from which links are taken to push back.
+"""Ratio above which links are taken to have back-pressure.
 
 A message behind one that is held up takes at least so many times what it takes if all bytes of the
 other go first: so long it may wait in a queue that is first come, first served.

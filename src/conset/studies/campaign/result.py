@@ -4,7 +4,7 @@ Measured or simulated, and what follows from them.
 
 A case is one machine, one pattern, one size, one seed; it has a name, and the digest of all that
 decides its result. The choice is *right* where it is within 5 % of the best, or where the
-measurement does not tell them apart, and is not above 1.05 × posting everything. Ratios are of
+measurement does not tell them apart, and is not above 1.05 × the naive exchange. Ratios are of
 times paired by repetition, with bootstrap intervals. A summary of the cases of a fabric has how
 often the choice was right, what it gained, and how exact predictions were.
 """
@@ -36,7 +36,7 @@ CSV, JSON = "results.csv", "results.json"
 WITHIN = 1.05
 """A choice is right up to so many times the best.
 
-It is wrong above so many times posting everything.
+It is wrong above so many times the naive exchange.
 """
 DIGEST = 12
 """Letters of a digest in names of files."""
@@ -123,7 +123,7 @@ class Contest:
 
     Attributes:
         name: as in the campaign.
-        kind: `choice`, `naive` (posting everything), `schedule` or `mpi`.
+        kind: `choice`, `naive` (the naive exchange), `schedule` or `mpi`.
         facts: method, contention, sync, phases, stages, in_flight, posting, why; {} without a
             schedule.
         predicted_s: by formula and models [s].
@@ -194,7 +194,7 @@ class CaseResult:
         ranks: of the pattern.
         simulated: whether a model gives the times.
         decides: that model; "" where they are measured.
-        contests: contenders, the choice first, then posting everything.
+        contests: contenders, the choice first, then the naive exchange.
         conditions: of a measured case: mpi, cores, ranks on a machine, load before and after,
             version, …
     """
@@ -231,7 +231,7 @@ class CaseResult:
 
     @property
     def naive(self) -> Contest:
-        """Posting everything."""
+        """The naive exchange."""
         return self.contest(NAIVE)
 
     @cached_property
@@ -249,7 +249,7 @@ class CaseResult:
         )
 
     def to_naive(self, contest: Contest) -> Ratio:
-        """Return the ratio of a contender to posting everything."""
+        """Return the ratio of a contender to the naive exchange."""
         return self._ratio(contest, self.naive)
 
     def _ratio(self, one: Contest, other: Contest) -> Ratio:
@@ -286,7 +286,7 @@ class CaseResult:
 
     @property
     def is_above_naive(self) -> bool:
-        """Whether the choice takes more than 1.05 × posting everything.
+        """Whether the choice takes more than 1.05 × the naive exchange.
 
         And the interval leaves out less.
         """
@@ -295,12 +295,12 @@ class CaseResult:
 
     @property
     def is_right(self) -> bool:
-        """Whether the choice is near the best and not above posting everything."""
+        """Whether the choice is near the best and not above the naive exchange."""
         return self.is_near_best and not self.is_above_naive
 
     @property
     def pays(self) -> bool:
-        """Whether something is faster than posting everything beyond doubt, by more than 5 %."""
+        """Whether something is faster than the naive exchange beyond doubt, by more than 5 %."""
         ratio = self.to_naive(self.best)
         return ratio.high < 1 and ratio.median <= 1 / WITHIN
 
@@ -316,9 +316,9 @@ class CaseResult:
 
     @property
     def verdict(self) -> str:
-        """`right: the best`, `right: a tie`, `1.12 × the best`, `1.08 × posting everything`."""
+        """`right: the best`, `right: a tie`, `1.12 × the best`, `1.08 × the naive exchange`."""
         if self.is_above_naive:
-            return f"{self.to_naive(self.choice).median:.2f} × posting everything"
+            return f"{self.to_naive(self.choice).median:.2f} × the naive exchange"
         if not self.is_near_best:
             return f"{self.to_best.median:.2f} × the best"
         if CHOICE in (self.best.name, self.best.same_as):
@@ -398,11 +398,11 @@ class FabricSummary:
         fabric: its name.
         cases: done.
         right: of these the choice was right.
-        above_naive: of these the choice takes more than 1.05 × posting everything.
+        above_naive: of these the choice takes more than 1.05 × the naive exchange.
         worst: the largest ratio of the choice to the best, where that was measured.
         worst_case: where.
-        pays: cases in which something is faster than posting everything beyond doubt.
-        gain: median over `pays` of posting everything over the choice; None where nothing pays.
+        pays: cases in which something is faster than the naive exchange beyond doubt.
+        gain: median over `pays` of the naive exchange over the choice; None where nothing pays.
         gain_most: the largest of these.
         gain_mpi: median over `pays` of the fastest collective of MPI over the choice; None without.
         gain_mpi_most: the largest of these.

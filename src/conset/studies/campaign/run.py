@@ -57,7 +57,7 @@ TESTBED_TTL_S = 7200.0
 MIN_REPETITIONS = 3
 """Number of repetitions below which there is no interval."""
 POSTED = Contender(NAIVE, CompileOptions(method=NAIVE, sync="none"))
-"""What posting everything is predicted as."""
+"""What the naive exchange is predicted as."""
 
 
 class Known(NamedTuple):
@@ -274,7 +274,7 @@ def simulate_case(task: Task) -> dict[str, Any]:
 
     Raises:
         ConsetError: pattern and machine do not fit, `auto` finds nothing.
-        InputError: the deciding model has no time of the choice or of posting everything.
+        InputError: the deciding model has no time of the choice or of the naive exchange.
     """
     machine, pattern = task.load()
     decides = task.models[0] if task.models else machine.costs.model

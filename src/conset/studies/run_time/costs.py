@@ -5,9 +5,9 @@ scheduling and the planning (a rank's part and its requests); each use takes an 
 everything takes least to set up, and pays for it in every execution that a schedule makes shorter:
 after n uses a schedule has paid if
 
-    set-up + n · execution  ≤  (set-up + n · execution) of posting everything.
+    set-up + n · execution  ≤  (set-up + n · execution) of the naive exchange.
 
-Times are kept repetition by repetition, paired with those of posting everything in the same job, so
+Times are kept repetition by repetition, paired with those of the naive exchange in the same job, so
 that a gain comes with an interval; a gain whose interval holds zero is none. Of a prediction there
 is one repetition, exact.
 """
@@ -42,10 +42,10 @@ Times = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Gain:
-    """What is saved by each execution, beside posting everything: a median of paired differences.
+    """What is saved by each execution, beside the naive exchange: a median of paired differences.
 
     Attributes:
-        median_s: [s]; negative where posting everything is faster.
+        median_s: [s]; negative where the naive exchange is faster.
         low_s: 2.5th percentile of the median over resamples [s].
         high_s: 97.5th percentile [s].
     """
@@ -86,9 +86,9 @@ class BreakEven:
         uses: of it; None: never, or the gain is not decided.
         least: where the gain is at the upper end of its interval; None as `uses`.
         most: where it is at the lower end; None as `uses`.
-        extra_s: more set-up than posting everything, median of paired differences [s].
+        extra_s: more set-up than the naive exchange, median of paired differences [s].
         gain: per execution.
-        ratio: an execution over that of posting everything.
+        ratio: an execution over that of the naive exchange.
     """
 
     uses: int | None
@@ -155,14 +155,14 @@ class RunTimeRow:
 
     @property
     def is_posting(self) -> bool:
-        """Whether this is posting everything, with nothing to find out before."""
+        """Whether this is the naive exchange, with nothing to find out before."""
         return self.method == POSTING and self.sync == "none" and self.sources_known
 
     @property
     def is_schedule(self) -> bool:
         """Whether a schedule was made that may pay.
 
-        Neither posting everything nor looking for what comes.
+        Neither the naive exchange nor looking for what comes.
         """
         return bool(self.compute)
 
@@ -175,7 +175,7 @@ class RunTimeRow:
     def own_setup_s(self) -> Floats:
         """shape=(repetitions): the set-up that this needs [s].
 
-        Of posting everything without the exchange of rows: it is made there only to check counts,
+        Of the naive exchange without the exchange of rows: it is made there only to check counts,
         and to learn nothing.
         """
         setup = np.asarray(self.setup_s)
@@ -233,7 +233,7 @@ class RunTimeCosts:
         bytes: that they carry.
         by: library that was measured, or the model that predicts executions.
         is_measured: whether times are; else they are by model, but for the scheduling, which is.
-        rows: posting everything first.
+        rows: the naive exchange first.
         skipped: methods that do not apply, and why.
     """
 
@@ -249,7 +249,7 @@ class RunTimeCosts:
 
     @property
     def posting(self) -> RunTimeRow:
-        """Posting everything."""
+        """The naive exchange."""
         return next(row for row in self.rows if row.is_posting)
 
     @property

@@ -6,7 +6,7 @@ What crosses the network is timed by the machine's model (`conset.studies.times`
 every policy; the exchange of rows, as a concatenation in log2(ranks) steps, each twice as long as
 the one before (Wang and Ranka, Section 4.2), or, where one rank computes, as a gather of the rows
 and a scatter of each rank's part. Planning is left out: a rank makes its requests whatever the
-method, and they cancel out against posting everything. Measured set-ups contain what this leaves
+method, and they cancel out against the naive exchange. Measured set-ups contain what this leaves
 out: the agreement of all ranks, the planning, and calls of the MPI library.
 """
 
@@ -77,7 +77,7 @@ class RunTimeResult(JobResult):
         if self.measured is not None and self.one_machine:
             notes.append(
                 "On one machine there is no network to contend for, unless namespaces make one: "
-                "posting everything is "
+                "the naive exchange is "
                 "usually fastest."
             )
         if self.local_ranks > self.cores:

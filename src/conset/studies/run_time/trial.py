@@ -69,7 +69,7 @@ class Variant:
 
 
 def variants_of(methods: list[str]) -> list[Variant]:
-    """Posting everything, with known sources and with learned ones, and send-detect-receive.
+    """The naive exchange, with known sources and with learned ones, and send-detect-receive.
 
     Then every method.
 
