@@ -3,7 +3,7 @@
 The peer is the exhaustive search: every method at every contention under every policy, simulated to
 its end by the machine's own model. Regret is the simulated time of the choice over the least of
 all, the choice included. Asserted: mean regret at most 1.01, within 5 % in at least 95 % of the
-cases, never slower than posting everything, no bound above a simulated time, and deciding in less
+cases, never slower than the naive exchange, no bound above a simulated time, and deciding in less
 time than the exhaustive search (the ratio is printed).
 
     PYTHONPATH=src python benchmarks/bench_decision.py [--quick] [--seed 1] [--out FILE.jsonl]
@@ -64,7 +64,7 @@ class Case:
 
     Attributes:
         regret: simulated time of the choice over the least of all.
-        naive_s: posting everything, simulated [s].
+        naive_s: the naive exchange, simulated [s].
         bound_s: of the chosen schedule [s].
         decided_s, searched_s: wall time of the decision and of the exhaustive search.
     """
@@ -185,7 +185,7 @@ def main() -> None:
     print(
         f"{len(cases)} cases: mean regret {statistics.mean(regrets):.4f}, within 5 % in "
         f"{within:.2f}, worst "
-        f"{max(regrets):.3f}, slower than posting everything {slower}, bound beaten "
+        f"{max(regrets):.3f}, slower than the naive exchange {slower}, bound beaten "
         f"{beaten}; deciding "
         f"{statistics.median(case.searched_s / case.decided_s for case in cases):.1f} times "
         "faster than searching all"

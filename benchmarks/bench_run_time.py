@@ -3,8 +3,8 @@
 Its parts in units of one exchange, who should compute, and when it has paid.
 
 Every job is that of `conset run --at-run-time`: each rank knows its own row only; exchange of rows,
-scheduling, planning and executions are measured beside posting everything, repetition by
-repetition; every received byte is checked. A unit is one execution of posting everything, 1 KiB
+scheduling, planning and executions are measured beside the naive exchange, repetition by
+repetition; every received byte is checked. A unit is one execution of the naive exchange, 1 KiB
 messages, in the same job. The scheduling alone is also timed in one process. Predictions are by the
 machine's model, with schedules that are really computed.
 
@@ -76,7 +76,7 @@ def ratio_text(ratio: Ratio) -> str:
 
 
 def units(costs: RunTimeCosts, alone_s: dict[str, float]) -> list[str]:
-    """Parts of each method's set-up over one execution of posting everything.
+    """Parts of each method's set-up over one execution of the naive exchange.
 
     Both of the same repetition.
     """
@@ -102,7 +102,7 @@ def units(costs: RunTimeCosts, alone_s: dict[str, float]) -> list[str]:
         "rows and schedule",
         "whole set-up",
     ]
-    text = f"One exchange (posting everything): {format_ms(costs.posting.execution_median_s)} ms."
+    text = f"One exchange (the naive exchange): {format_ms(costs.posting.execution_median_s)} ms."
     return [text, "", *table_markdown(head, rows, (0, 1)), ""]
 
 
@@ -223,7 +223,7 @@ def picture_overhead(
     """Draw rows and scheduling over one execution, over the size of messages, and when it pays.
 
     As Figures 10 and 11 of Wang and Ranka, a line for each density; beside it the uses after which
-    the schedule has paid against posting everything.
+    the schedule has paid against the naive exchange.
 
     Args:
         found: (messages of a rank, size [B], costs) of each point.

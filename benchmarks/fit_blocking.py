@@ -38,7 +38,7 @@ COARSE = tuple(round(0.1 * k, 1) for k in range(16))
 """Exponents of which the best has the least error near it."""
 
 NAIVE = ("4x4", "8x8", "16x8", "16x16")
-"""Meshes of the Delta on which posting everything is simulated: the largest takes minutes."""
+"""Meshes of the Delta on which the naive exchange is simulated: the largest takes minutes."""
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ MEANS = {
     "credit": "back-pressure, as InfiniBand",
 }
 """Fabric → the networks that behave so."""
-POSTING = "posting everything"
+POSTING = "the naive exchange"
 WORTH = 0.95
-"""Order pays where something is faster than posting everything by more than 5 %."""
+"""Order pays where something is faster than the naive exchange by more than 5 %."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Case:
 
     Attributes:
         name: `complete/16KiB`.
-        ordered: whether something else than posting everything was chosen.
-        ratio: time of the choice over that of posting everything, a median of pairs.
+        ordered: whether something else than the naive exchange was chosen.
+        ratio: time of the choice over that of the naive exchange, a median of pairs.
         low: of its 95 % interval.
         high: likewise.
     """
@@ -62,7 +62,7 @@ def read_cases(text: str) -> dict[str, list[Case]]:
             if line[:1] == "|"
         ]
         if rows and rows[0][0] == "case":
-            choice, column = rows[0].index("choice"), rows[0].index("choice / posting")
+            choice, column = rows[0].index("choice"), rows[0].index("choice / naive")
             found = [
                 (row[0], row[choice] != POSTING, RATIO.search(row[column])) for row in rows[2:]
             ]
@@ -77,7 +77,7 @@ def read_cases(text: str) -> dict[str, list[Case]]:
 def picture_gain(fabrics: dict[str, list[Case]]) -> Figure:
     """A panel for each fabric, a row for each case.
 
-    How long the choice takes where posting everything takes 1.
+    How long the choice takes where the naive exchange takes 1.
     """
     names = list(dict.fromkeys(case.name for cases in fabrics.values() for case in cases))
     figure = new_figure(11, 1.5 + 0.34 * len(names))

@@ -168,7 +168,7 @@ def bounded_s(pair: Pair, size: int = SLICE_B, setting: Setting = PRESET) -> flo
 def naive_s(
     side: int, size: int = SLICE_B, order: str = "ascending", setting: Setting = PRESET
 ) -> float:
-    """The simulated time of posting everything [s]; of random orders the mean."""
+    """The simulated time of the naive exchange [s]; of random orders the mean."""
     seeds = range(SEEDS) if order == "random" else (0,)
     work = Workload.of_schedule(
         conset.compile(f"alltoall:size={size}", machine(side), method="naive")

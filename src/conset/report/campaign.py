@@ -1,6 +1,6 @@
 """Campaigns: the summary in a terminal, a page with pictures for each fabric, Markdown.
 
-Pictures show ratios to posting everything with intervals, and predictions beside measurements.
+Pictures show ratios to the naive exchange with intervals, and predictions beside measurements.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ WORTH = 1.25
 """Gains from here on are counted."""
 LEGEND = (
     "Right: within 5 % of the best measured, or not distinct from it, and not above "
-    "1.05 × posting everything. Ratios are medians of times paired by repetition, with 95 % "
+    "1.05 × the naive exchange. Ratios are medians of times paired by repetition, with 95 % "
     "bootstrap intervals; below 1 is faster.",
-    "Order pays where something is faster than posting everything by more than 5 % and beyond its "
-    "interval. Gain: how much faster the choice is there than posting everything, and than MPI's "
+    "Order pays where something is faster than the naive exchange by more than 5 % and beyond its "
+    "interval. Gain: how much faster the choice is there than the naive exchange, and than MPI's "
     "own; median, the largest in brackets.",
     "Errors: predicted over measured, less 1, by the machine's own model unless said otherwise; "
     "median of absolute values, the worst in brackets.",
@@ -57,7 +57,7 @@ MPI_NAMES = {
 
 
 def choice_name(choice: Contest) -> str:
-    """Return `negotiated c1 ready`, or `posting everything random`."""
+    """Return `negotiated c1 ready`, or `the naive exchange random`."""
     facts = choice.facts
     words = [
         str(facts["method"]),
@@ -69,7 +69,7 @@ def choice_name(choice: Contest) -> str:
     words += [] if facts["in_flight"] is None else [f"{facts['in_flight']} in flight"]
     words += [] if facts["stages"] <= 1 else [f"{facts['stages']} stages"]
     if facts["method"] == NAIVE and facts["sync"] == "none":
-        words[0] = "posting everything"
+        words[0] = "the naive exchange"
     return " ".join(words)
 
 
@@ -79,7 +79,7 @@ def contender_name(contest: Contest) -> str:
         return f"the choice: {choice_name(contest)}"
     if contest.kind == "mpi":
         return MPI_NAMES.get(contest.name, MPI_NAMES["neighbor_alltoallv"])
-    return "posting everything" if contest.name == NAIVE else contest.name
+    return "the naive exchange" if contest.name == NAIVE else contest.name
 
 
 def format_ratio(ratio: Ratio | None, *, simulated: bool = False) -> str:
@@ -130,12 +130,12 @@ def case_cells(
         "predicted": "" if predicted_s is None else f"{form(predicted_s)} ({error})",
         "error": error,
         timed_as([result]): form(choice.median_s),
-        "posting everything": form(result.naive.median_s),
+        "the naive exchange": form(result.naive.median_s),
         "best": own if is_choice else timed(best),
         "MPI's own": timed(mpi),
         "MPI's time": "" if mpi is None else form(mpi.median_s),
-        "choice / posting": format_ratio(ratio, simulated=result.simulated),
-        "/ posting": f"{ratio.median:.2f}{half}",
+        "choice / naive": format_ratio(ratio, simulated=result.simulated),
+        "/ naive": f"{ratio.median:.2f}{half}",
         "choice / best": format_ratio(result.to_best, simulated=result.simulated),
         "verdict": result.verdict,
         "short verdict": result.verdict.removeprefix("right: "),
@@ -186,7 +186,7 @@ def summary_cells(summary: FabricSummary) -> dict[str, str]:
         "order pays": str(summary.pays),
         "gain": gain(summary.gain, summary.gain_most),
         "gain over MPI": gain(summary.gain_mpi, summary.gain_mpi_most),
-        "/ posting": over(summary.gain),
+        "/ naive": over(summary.gain),
         "/ MPI's own": over(summary.gain_mpi),
         "error, choice": errors(summary.choice_errors, MODEL),
         "error, all": errors(summary.errors, MODEL),
@@ -207,7 +207,7 @@ def headline_of(results: Sequence[CaseResult]) -> str:
     """Return `the choice was right in 33 of 36 cases (92 %), and never above …`."""
     right = sum(result.is_right for result in results)
     above = sum(result.is_above_naive for result in results)
-    limit = "above 1.05 × posting everything"
+    limit = "above 1.05 × the naive exchange"
     never = f"{limit} in {above}" if above else f"never {limit}"
     share = 100 * right / len(results)
     cases = f"{right} of {count_of(len(results), 'case')} ({share:.0f} %)"
@@ -217,11 +217,11 @@ def headline_of(results: Sequence[CaseResult]) -> str:
 def findings_of(results: Sequence[CaseResult]) -> str:
     """Return what was gained where order pays, and how exact predictions of the choice were."""
     said = [
-        "Nothing is faster than posting everything beyond doubt, by more than 5 %, in any case."
+        "Nothing is faster than the naive exchange beyond doubt, by more than 5 %, in any case."
     ]
     gains = [1 / result.to_naive(result.choice).median for result in results if result.pays]
     if gains:
-        faster = f"{median(gains):.2f} times as fast as posting everything in the median"
+        faster = f"{median(gains):.2f} times as fast as the naive exchange in the median"
         worth = f"at least {WORTH} times in {sum(gain >= WORTH for gain in gains)}"
         cases = f"{len(gains)} of {count_of(len(results), 'case')}"
         said = [f"Order pays in {cases}; there the choice is {faster}, and {worth}."]
@@ -318,9 +318,9 @@ def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
             **_same("case", "choice"),
             timed_as(run.results): "time",
             "error": "predicted",
-            "posting everything": "posting",
+            "the naive exchange": "naive",
             "MPI's time": "MPI's own",
-            **_same("/ posting"),
+            **_same("/ naive"),
             "short verdict": "verdict",
         }
         wrong = [k for k, result in enumerate(run.results) if not result.is_right]
@@ -329,7 +329,7 @@ def campaign_section(run: CampaignRun, folder: Path | None = None) -> Section:
             **_same("fabric", "cases", "right"),
             "largest / best": "worst",
             "order pays": "pays in",
-            **_same("/ posting", "/ MPI's own"),
+            **_same("/ naive", "/ MPI's own"),
             "error, all": "errors",
             **_same("by formula"),
         }
@@ -367,7 +367,7 @@ def campaign_markdown(campaign: Campaign, results: Sequence[CaseResult], command
     for fabric, own in _by_fabric(results).items():
         machines = len({result.case.machine for result in own}) > 1
         rows = [case_cells(result, with_machine=machines) for result in own]
-        names = ("posting everything", "best", "MPI's own", "choice / posting", "choice / best")
+        names = ("the naive exchange", "best", "MPI's own", "choice / naive", "choice / best")
         columns = _same("case", "choice", "predicted", timed_as(own), *names, "verdict")
         table = _table(rows, columns, ("case", "choice", "best", "MPI's own", "verdict"))
         lines += ["", f"## {plain(fabric)}", "", *table_lines(table)]
@@ -417,8 +417,8 @@ def _section(fabric: str, summary: FabricSummary, results: Sequence[CaseResult])
     rows = [case_cells(result, with_machine=machines, short=True) for result in results]
     columns = {
         **_same("case", "choice", "predicted", timed_as(results)),
-        "posting everything": "posting",
-        **_same("/ posting", "verdict", "best", "MPI's own"),
+        "the naive exchange": "naive",
+        **_same("/ naive", "verdict", "best", "MPI's own"),
     }
     table = _table(rows, columns, ("case", "choice", "verdict", "best", "MPI's own"))
     predicted = f"Predicted beside {timed_as(results)}"
@@ -429,7 +429,7 @@ def _section(fabric: str, summary: FabricSummary, results: Sequence[CaseResult])
     ]
     label = f"right in {summary.right} of {summary.cases}"
     good = summary.share >= 0.9 and not summary.above_naive
-    subtitle = "nothing is faster than posting everything beyond doubt"
+    subtitle = "nothing is faster than the naive exchange beyond doubt"
     if summary.pays:
         subtitle = f"order pays in {summary.pays} of {count_of(summary.cases, 'case')}"
     return Section(fabric, subtitle, good, parts=parts, label=label)
@@ -463,7 +463,7 @@ def _case_part(result: CaseResult) -> Part:
     if own := result.conditions:
         load = f"load {own['load_before']} before, {own['load_after']} after"
         facts.append(Fact("conditions", f"{load}, ended by {own['stopped']}"))
-    times = ("median", "/ posting everything", "predicted", "error", "by formula", "error")
+    times = ("median", "/ the naive exchange", "predicted", "error", "by formula", "error")
     more = f"Did not take part: {skipped}" if skipped else ""
     table = Table(("contender", "repetitions", *times), rows, left=[0], more=more)
     return Part(f"{result.case.label}: {result.verdict}", facts=facts, table=table, folded=True)
@@ -488,10 +488,10 @@ TIMES = tuple(factor * 10.0**power for power in range(-9, 4) for factor in (1, 2
 
 
 def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
-    """Draw a row for each case: times over that of posting everything.
+    """Draw a row for each case: times over that of the naive exchange.
 
     Lines are intervals; a ring is around the best; an upright stroke is what the machine's model
-    predicted of the choice, and, where it differs from 1, of posting everything.
+    predicted of the choice, and, where it differs from 1, of the naive exchange.
 
     Args:
         results: cases of one fabric.
@@ -500,7 +500,7 @@ def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
     times = "medians and 95 % intervals"
     if results[0].simulated:
         times = f"simulated by {results[0].decides}"
-    title = f"{fabric}: time over that of posting everything"
+    title = f"{fabric}: time over that of the naive exchange"
     figure = style.new_figure(11, 2.3 + 0.62 * len(results), title, f"left of 1 is faster; {times}")
     axes = figure.subplots()
     shown = [min(result.to_naive(each).median, MOST) for result in results for each in result.timed]
@@ -523,7 +523,7 @@ def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
     for tick, result in zip(axes.get_yticklabels(), reversed(results), strict=True):
         tick.set_color(style.INK if result.is_right else style.BOUND)
     axes.set_ylim(-0.5, len(results) - 0.5)
-    style.log_axis(axes, "x", "time / time of posting everything")
+    style.log_axis(axes, "x", "time / time of the naive exchange")
     axes.set_xlim(left, right)
     ticks = [tick for tick in RATIO_TICKS if left <= tick <= right]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -605,7 +605,7 @@ def _handles(results: Sequence[CaseResult]) -> list[Any]:
         mark("the choice", "o", 8, "-", color=style.ACCENT, linewidth=2.4),
         mark("the best", "o", 11, markerfacecolor="none", markeredgecolor=style.INK),
         mark("predicted for the choice", "|", 12, **stroke),
-        mark("predicted for posting everything", "|", 7, alpha=0.55, **stroke),
+        mark("predicted for the naive exchange", "|", 7, alpha=0.55, **stroke),
         mark("other schedules", ".", 6, "-", color=COLOURS["schedule"], linewidth=1.1),
         *(
             mark(label, MARKS[name], 5.5, color=COLOURS["mpi"])
@@ -661,14 +661,14 @@ def _draw_errors(axes: style.Axes, results: Sequence[CaseResult], by: str) -> li
     """Draw ratios by kind of schedule, and return what was drawn."""
     looks = {
         "other schedules": ("o", 4, style.PALE),
-        "posting everything": ("D", 5.5, style.BOUND),
+        "the naive exchange": ("D", 5.5, style.BOUND),
         "the choice": ("o", 7, style.ACCENT),
     }
     groups: dict[str, list[tuple[float, float]]] = {name: [] for name in looks}
     for result in results:
         for each in result.timed:
             error = each.error_of(each.model if by == MODEL else by)
-            naive = "posting everything" if each.name == NAIVE else "other schedules"
+            naive = "the naive exchange" if each.name == NAIVE else "other schedules"
             name = "the choice" if each.kind == "choice" else naive
             if error is not None and not each.same_as and each.median_s:
                 groups[name].append((each.median_s, 1 + error))

@@ -113,7 +113,7 @@ def curve_lines(curve: Curve) -> list[str]:
     barrier = f"a barrier {format_time(curve.barrier_s)}"
     alone = f"a message of {format_size(curve.size)} alone {format_time(curve.message_s)}"
     lines = [
-        f"least {_by(curve.by)}{_in_brackets(curve.stands_in)}: {where}; posting everything "
+        f"least {_by(curve.by)}{_in_brackets(curve.stands_in)}: {where}; the naive exchange "
         f"{naive}",
         f"{count_of(curve.steps, 'step')} without contention; {barrier}, {alone}; serial steps: an "
         "estimate, with links that cost nothing to links that take turns, which overlapping "
@@ -188,7 +188,7 @@ def _draw_curve(axes: style.Axes, curve: Curve) -> None:
     if curve.naive_s is not None:
         axes.axhline(
             curve.naive_s / factor,
-            label="posting everything",
+            label="the naive exchange",
             color=style.INK,
             linewidth=1,
             linestyle="-.",
@@ -683,7 +683,7 @@ COLUMNS = (
 READING = (
     "times in ms; by: every rank computes the schedule (all), or one, which scatters it; use: one "
     "execution; share: rows and scheduling, of these with planning and one execution",
-    "pays after so many uses of a schedule, against posting everything (the first row); never: "
+    "pays after so many uses of a schedule, against the naive exchange (the first row); never: "
     "nothing is gained, or the interval of the gain holds 0",
 )
 BASELINES = (
@@ -754,7 +754,7 @@ def run_time_lines(costs: RunTimeCosts) -> list[str]:
     lines = [*READING, *([] if costs.detecting is None else [BASELINES])]
     if costs.is_measured and len(costs.posting.execution_s) < MIN_REPEATS:
         lines.append(f"fewer than {MIN_REPEATS} repetitions: no gain is decided")
-    first = "none pays: posting everything is as fast, or no difference is shown"
+    first = "none pays: the naive exchange is as fast, or no difference is shown"
     if paying:
         uses, row = min(paying, key=lambda pair: pair[0])
         way = f", computed by {COMPUTED[row.compute]}" if row.compute else ""
