@@ -29,7 +29,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import Candidate
 from conset.pattern.spec import parse_pattern
 from conset.report import style
-from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Manifest
 from conset.schedule.paths import direct
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-at-scale.md"

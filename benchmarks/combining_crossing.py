@@ -27,7 +27,7 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
-from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Manifest
 from conset.schedule.paths import Paths
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-crossing.md"

@@ -16,7 +16,7 @@ from conset.pattern.spec import parse_pattern
 from conset.report.program_pictures import picture_message
 from conset.report.style import save
 from conset.report.sweeps import tradeoff_section
-from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Manifest
 from conset.studies.compare.comparison import compare_stages
 
 NAIVE = CompileOptions(method="naive")

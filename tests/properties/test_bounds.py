@@ -177,7 +177,7 @@ class Used:
 
 
 class ByHand:
-    """The formulas of `conset.models.formula.prediction`, with a dictionary of resources."""
+    """The formulas of `conset.models.formula.evaluate`, with a dictionary of resources."""
 
     def __init__(self, schedule: Schedule, sync: str) -> None:
         self.schedule, self.policy, self.costs = schedule, parse_sync(sync), schedule.machine.costs

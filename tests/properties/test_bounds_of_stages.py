@@ -28,10 +28,9 @@ from conset.models.settings import Settings
 from conset.models.table import MODELS
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
-from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Manifest, Schedule
 from support.random_machines import POLICIES, machines, patterns
 
 CLOSE = 1e-9

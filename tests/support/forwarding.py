@@ -18,9 +18,9 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import BundlesDocument, ProgramDocument
 from conset.schedule.files.compiled import document_of
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
+from conset.schedule.schedule import Manifest
 from conset.verification.program import true_program_figures
 from support.make_mutants import Mutant, Rng, mutate_schedule, near
 from support.slow_verifier import bundle_rows

@@ -44,7 +44,8 @@ from conset.execution.connection_entries import connection_entries
 from conset.execution.open_program import read_part
 from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
-from conset.machine.file import read_machine, write_machine
+from conset.machine.file import read_machine
+from conset.machine.flat_file import write_machine
 from conset.machine.network.graph_files import GRAPH_READERS
 from conset.machine.spec import parse_machine
 from conset.methods.placements.place import read_placement

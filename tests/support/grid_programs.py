@@ -8,9 +8,9 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
+from conset.schedule.schedule import Manifest
 
 
 def alltoall(ranks: int, size: int = 8) -> Pattern:

@@ -12,10 +12,9 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
-from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Manifest, Schedule
 
 
 def crossbar(ranks: int) -> Machine:

@@ -13,7 +13,7 @@ import pytest
 
 from conset.cli.main import run
 from conset.report.files import cells_of, summary_table
-from conset.schedule.manifest import sha256_of
+from conset.schedule.schedule import sha256_of
 from conset.studies.compare.files import examine
 
 pytest.importorskip("matplotlib", reason="pages need matplotlib: pip install 'conset[draw]'")

@@ -20,9 +20,9 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths, direct
 from conset.schedule.program import Program, chained, unchained
+from conset.schedule.schedule import Manifest
 
 FIRST_FIT = CompileOptions("first-fit")
 

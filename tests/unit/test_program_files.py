@@ -29,9 +29,9 @@ from conset.schedule.document import BundlesDocument
 from conset.schedule.files.compiled import document_of, read_compiled, to_program, write_compiled
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.models import json_schema
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
+from conset.schedule.schedule import Manifest
 from conset.verification import PROGRAM_RULES, verify
 from support.forwarding import bundles_of_rows, rows_of, with_rows
 

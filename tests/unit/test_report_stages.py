@@ -40,7 +40,7 @@ NAIVE = CompileOptions(method="naive")
 def program(ranks: int, machine: str, columns: Any, **given: Any) -> Program:
     """Any paths, every stage posted at once."""
     from conset.compilation.pipeline import compile_placed
-    from conset.schedule.manifest import Manifest
+    from conset.schedule.schedule import Manifest
 
     pattern = given.pop("pattern", None) or alltoall(ranks)
     paths = Paths(pattern, np.asarray(columns, np.int32), **given)

@@ -42,7 +42,7 @@ from conset.schedule.document import document_from
 from conset.schedule.loads import figures, phase_loads
 from conset.verification import verify
 from conset.verification.schedule.check import formula_walk
-from conset.verification.schedule.spread_walks import SpreadWalk
+from conset.verification.schedule.graph_walks import SpreadWalk
 from conset.verification.timeline.check import check_timeline
 from support import slow_spread
 from support.hand_made import same_machine

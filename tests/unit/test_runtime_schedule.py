@@ -20,7 +20,7 @@ from conset.base.errors import ConsetError, UsageError
 from conset.base.flat import MACHINE_FILE, write_flat
 from conset.cli.machines import command
 from conset.machine.costs import Limits
-from conset.machine.file import machine_entries, write_machine
+from conset.machine.flat_file import machine_entries, write_machine
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_hops
 from conset.machine.network.routing import route_table

@@ -1,4 +1,4 @@
-// Machine files as conset/machine/file.py writes them. Whatever they say, what is made of them can be walked:
+// Machine files as conset/machine/flat_file.py writes them. Whatever they say, what is made of them can be walked:
 // ids are in range and every route ends where it should.
 #include <cmath>
 #include <utility>

@@ -6,13 +6,13 @@ from .costs import Steps as Steps
 from .costs import Synchronization as Synchronization
 from .costs import without_switches as without_switches
 from .file import PRESETS as PRESETS
-from .file import SUFFIX as SUFFIX
 from .file import TEXTS as TEXTS
 from .file import TODAY as TODAY
 from .file import Preset as Preset
 from .file import machine_from_object as machine_from_object
 from .file import preset as preset
-from .file import write_machine as write_machine
+from .flat_file import SUFFIX as SUFFIX
+from .flat_file import write_machine as write_machine
 from .machine import Machine as Machine
 from .machine import with_computation as with_computation
 from .network.families import FAMILIES as FAMILIES

@@ -1,10 +1,10 @@
 from .flit import flits_of as flits_of
 from .flit import simulate_flit as simulate_flit
+from .formula.evaluate import Prediction as Prediction
 from .formula.evaluate import ProgramPrediction as ProgramPrediction
 from .formula.evaluate import predict as predict
 from .formula.evaluate import predict_program as predict_program
 from .formula.evaluate import retarget as retarget
-from .formula.prediction import Prediction as Prediction
 from .load.sweep import LoadCurve as LoadCurve
 from .load.sweep import LoadSweep as LoadSweep
 from .load.sweep import Window as Window

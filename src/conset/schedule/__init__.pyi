@@ -30,9 +30,6 @@ from .loads import figures as figures
 from .loads import largest_sizes as largest_sizes
 from .loads import loads_list as loads_list
 from .loads import phase_loads as phase_loads
-from .manifest import CompileReport as CompileReport
-from .manifest import Manifest as Manifest
-from .manifest import sha256_of as sha256_of
 from .paths import MAX_STAGES as MAX_STAGES
 from .paths import Bundles as Bundles
 from .paths import Paths as Paths
@@ -56,4 +53,7 @@ from .program import bundles_of as bundles_of
 from .program import chained as chained
 from .program import unchained as unchained
 from .schedule import Compiled as Compiled
+from .schedule import CompileReport as CompileReport
+from .schedule import Manifest as Manifest
 from .schedule import Schedule as Schedule
+from .schedule import sha256_of as sha256_of

@@ -30,9 +30,8 @@ from conset.machine.machine import Machine
 from conset.machine.network.routes import route_nodes
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import MAX_REPEAT
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
-from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Manifest, Schedule
 
 
 @dataclass(frozen=True)

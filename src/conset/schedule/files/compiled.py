@@ -43,11 +43,10 @@ from conset.schedule.document import (
 from conset.schedule.files.arrays import check_within
 from conset.schedule.files.documents import check_suffix, named, read_document, write_document
 from conset.schedule.loads import chosen_links, figures
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import MAX_STAGES, Bundles, Paths
 from conset.schedule.policy import check_in_flight
 from conset.schedule.program import Program, Stage
-from conset.schedule.schedule import Schedule
+from conset.schedule.schedule import Manifest, Schedule
 
 
 def to_schedule(document: Document) -> Schedule:

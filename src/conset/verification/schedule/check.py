@@ -19,12 +19,16 @@ from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST
 from conset.schedule.document import Document, machine_of
-from conset.verification.schedule.graph_walks import GraphWalk, TableWalk
+from conset.verification.schedule.graph_walks import (
+    GraphWalk,
+    SpreadWalk,
+    TableWalk,
+    measure_expected,
+)
 from conset.verification.schedule.guarantees import StatedChannels, check_guarantees, check_linkage
 from conset.verification.schedule.loads import Measured, check_duplex, measure, true_figures
 from conset.verification.schedule.messages import check_messages, check_pattern
 from conset.verification.schedule.order import check_order, check_posting, check_timetable
-from conset.verification.schedule.spread_walks import SpreadWalk, measure_expected
 from conset.verification.schedule.traffic import Groups, Traffic, put_on_nodes
 from conset.verification.schedule.walks import (
     BoxWalk,

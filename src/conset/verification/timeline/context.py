@@ -34,8 +34,7 @@ from conset.models.timeline import Timeline
 from conset.models.workload import Workload
 from conset.schedule.policy import Sync, parse_sync
 from conset.verification.schedule.check import formula_walk
-from conset.verification.schedule.graph_walks import full_meshes
-from conset.verification.schedule.spread_walks import SpreadWalk
+from conset.verification.schedule.graph_walks import SpreadWalk, full_meshes
 
 TOLERANCE = 1e-9
 """Relative: of a capacity, a time, a number of bytes."""
