@@ -54,7 +54,7 @@ KINDS = {
     "timeline": "timeline",
 }
 """What files are."""
-LEFT = ("file", "what", "messages of", "machine", "method", "sync", "by", "right")
+LEFT = ("file", "kind", "messages of", "machine", "method", "sync", "by", "verified")
 ON_PAGE, IN_TERMINAL = 6, 3
 """Files up to which each has a column."""
 ROWS = 200
@@ -65,8 +65,7 @@ DRAWN = 4
 """Schedules of a program that are drawn one by one."""
 TERMS = ("synchronization", "setup", "transfer")
 NOTES = (
-    "at least: what nothing of its class goes below, for phases and for time; gap: time over that, "
-    "at least 1.",
+    "gap: time over its lower bound.",
     "time: by the machine's model, or by formula; of blocks by formula. simulated: timelines made "
     "from this file.",
 )
@@ -94,13 +93,13 @@ def cells_of(found: FileFindings) -> dict[str, str]:
     bound = facts["bound"] or {}
     least, least_s = bound.get("phases"), bound.get("time_s")
     gap = "" if least_s is None else f"{facts['time_s'] / least_s:.3f}" if least_s else "1.000"
-    right = "not checked" if facts["verified"] is None else "yes"
+    verified = "not checked" if facts["verified"] is None else "yes"
     if facts["verified"] is False:
-        right = f"no, {count_of(facts['violations'], 'violation')}"
+        verified = f"no, {count_of(facts['violations'], 'violation')}"
     timelines = (each.facts for each in found.simulated)
     return {
         "file": str(facts["file"]),
-        "what": KINDS[found.kind],
+        "kind": KINDS[found.kind],
         "messages of": sent_name(found),
         "machine": str(facts["machine"]),
         "method": facts["method"] or "",
@@ -109,14 +108,14 @@ def cells_of(found: FileFindings) -> dict[str, str]:
         "messages": f"{pattern['messages']:,}",
         "bytes": format_size(pattern["bytes"]),
         "phases": f"{facts['phases']:,}",
-        "phases at least": "" if least is None else f"{least:,}",
+        "lower bound (phases)": "" if least is None else f"{least:,}",
         "switches": f"{facts['switch']['count']:,}" if facts["switch"] else "",
         "time": format_time(facts["time_s"]),
         "by": str(facts["by"]),
-        "time at least": "" if least_s is None else format_time(least_s),
+        "lower bound (time)": "" if least_s is None else format_time(least_s),
         "gap": gap,
         "simulated": ", ".join(f"{format_time(t['time_s'])} {t['model']}" for t in timelines),
-        "right": right,
+        "verified": verified,
     }
 
 
