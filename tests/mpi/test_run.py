@@ -14,7 +14,7 @@ import pytest
 
 import conset
 from conset.base.errors import ExecutionError, UsageError
-from conset.base.stopping import share_of, works
+from conset.base.progress import share_of, works
 from conset.execution import planner
 from conset.execution.job import Given, explain_end, find_launcher, start_job
 from conset.execution.planner import make_plan

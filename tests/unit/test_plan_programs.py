@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.base.errors import InputError, VerificationError
+from conset.base.errors import VerificationError
 from conset.compilation.options import CompileOptions
 from conset.compilation.programs import BlockSpec, compile_program
 from conset.execution import planner
@@ -404,7 +404,8 @@ def test_a_program_of_one_schedule_is_planned_as_it() -> None:
     assert make_plan(Program.of(schedule)) == make_plan(schedule)
 
 
-def test_a_bundle_larger_than_mpi_carries_is_refused() -> None:
+def test_a_bundle_larger_than_mpi_carries_travels_in_parts() -> None:
     pattern = Pattern.from_messages([0, 0], [1, 2], [2**30, 2**30], 3)
-    with pytest.raises(InputError, match="has 2147483648 bytes: MPI carries at most 2147483647"):
-        make_plan(forwarding(Paths(pattern, [[0, 1, 1], [0, 1, 2]])))
+    plan = make_plan(forwarding(Paths(pattern, [[0, 1, 1], [0, 1, 2]])))
+    assert plan.sends.bytes.tolist() == [2**30, 2**30, 2**30]
+    assert plan.bytes == pattern.bytes

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import conset
-from conset.base.stopping import counted, duration_text, seconds_left, share_of, work, works
+from conset.base.progress import counted, duration_text, seconds_left, share_of, work, works
 from conset.cli import output
 from conset.cli.output import describe_left
 from conset.execution.job import Teller, heard

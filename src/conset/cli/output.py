@@ -4,7 +4,7 @@ Progress on anything over two seconds: stderr, terminals only.
 
 Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered;
 and what is left at the pace so far, where it is known how much there is to do
-(`conset.base.stopping`).
+(`conset.base.progress`).
 """
 
 from __future__ import annotations

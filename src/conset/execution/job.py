@@ -5,7 +5,7 @@ Rank 0 writes the result last.
 The parent's side and each rank's (`conset.execution.rank`). A task is named as `module:function`,
 which a rank imports when it runs: who starts a job must not begin MPI. How far a job is, rank 0
 writes into a file of the job's folder between exchanges: a share of all that is to be done becomes
-a `conset.base.stopping.work`, from which the time left is read; texts are passed on as they are.
+a `conset.base.progress.work`, from which the time left is read; texts are passed on as they are.
 
 Launcher: finds the MPI library's `mpiexec`, starts a job in its own session and ends it.
 
@@ -584,7 +584,7 @@ def run_job(
     say: Callable[[str], None] | None = None,
     entry: Sequence[str] = (),
 ) -> Result:
-    """The result of a task; how far it is is a `conset.base.stopping.work` meanwhile.
+    """The result of a task; how far it is is a `conset.base.progress.work` meanwhile.
 
     Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and
     takes part instead, and every rank has the result.
