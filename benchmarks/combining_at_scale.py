@@ -29,8 +29,8 @@ from conset.machine.spec import parse_machine
 from conset.methods.paths.evaluate import Candidate
 from conset.pattern.spec import parse_pattern
 from conset.report import style
-from conset.schedule.schedule import Manifest
 from conset.schedule.paths import direct
+from conset.schedule.schedule import Manifest
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-at-scale.md"
 NETWORKS = {1024: "torus:8x8x16", 4096: "torus:16x16x16", 16384: "torus:16x32x32"}

@@ -27,8 +27,8 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
-from conset.schedule.schedule import Manifest
 from conset.schedule.paths import Paths
+from conset.schedule.schedule import Manifest
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-crossing.md"
 SIDES = (4, 6, 8, 10, 12, 16)

@@ -18,8 +18,7 @@ import pytest
 
 import conset
 from conset.schedule import phase_loads
-from conset_papers.conset_iwarp import basic_tables, mesh_tables
-from conset_papers.conset_iwarp import finite_elements as fem
+from conset_papers.conset_iwarp import basic_tables, finite_elements as fem, mesh_tables
 from conset_papers.conset_iwarp.columns import (
     ALL_TO_ALL,
     BASICS,

@@ -20,8 +20,7 @@ import conset
 from conset.machine import with_settings
 from conset_papers.item import Item
 from conset_papers.thakur import schedules, tables
-from conset_papers.thakur.fit import Step, fit_six, step_of, step_words
-from conset_papers.thakur.fit import fit as fit_model
+from conset_papers.thakur.fit import Step, fit as fit_model, fit_six, step_of, step_words
 from conset_papers.thakur.tables import PEX, SHIFT, constant_right, shift_winners, skill, winners
 from conset_papers.thakur.times import (
     FOLDS,
@@ -29,6 +28,7 @@ from conset_papers.thakur.times import (
     Seconds,
     Time,
     column_of,
+    contention as counted,
     delta,
     exchange,
     fitted_words,
@@ -41,7 +41,6 @@ from conset_papers.thakur.times import (
     rms_error,
     simulate_times,
 )
-from conset_papers.thakur.times import contention as counted
 
 SMALL = tuple(time for time in printed() if time.ranks <= 64)
 

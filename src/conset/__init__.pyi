@@ -1,49 +1,52 @@
-from .api import bound as bound
-from .api import compare as compare
-from .api import compile as compile
-from .api import guarantees as guarantees
-from .api import plan as plan
-from .api import predict as predict
-from .api import read as read
-from .api import run as run
-from .api import run_at_run_time as run_at_run_time
-from .api import simulate as simulate
-from .api import verify as verify
-from .api import write as write
-from .base.errors import ArgumentError as ArgumentError
-from .base.errors import ConsetError as ConsetError
-from .base.errors import ExecutionError as ExecutionError
-from .base.errors import InputError as InputError
-from .base.errors import MissingExtraError as MissingExtraError
-from .base.errors import NoScheduleError as NoScheduleError
-from .base.errors import UsageError as UsageError
-from .base.errors import VerificationError as VerificationError
+from .api import (
+    bound as bound,
+    compare as compare,
+    compile as compile,
+    guarantees as guarantees,
+    plan as plan,
+    predict as predict,
+    read as read,
+    run as run,
+    run_at_run_time as run_at_run_time,
+    simulate as simulate,
+    verify as verify,
+    write as write,
+)
+from .base.errors import (
+    ArgumentError as ArgumentError,
+    ConsetError as ConsetError,
+    ExecutionError as ExecutionError,
+    InputError as InputError,
+    MissingExtraError as MissingExtraError,
+    NoScheduleError as NoScheduleError,
+    UsageError as UsageError,
+    VerificationError as VerificationError,
+)
 from .bounds.bounds import Bounds as Bounds
 from .execution.connection_entries import program_open as program_open
-from .execution.exchange import CommPlan as CommPlan
-from .execution.exchange import Exchange as Exchange
-from .execution.open_program import Connection as Connection
-from .execution.open_program import OpenProgram as OpenProgram
+from .execution.exchange import CommPlan as CommPlan, Exchange as Exchange
+from .execution.open_program import Connection as Connection, OpenProgram as OpenProgram
 from .execution.plan import Plan as Plan
 from .execution.run import RunResult as RunResult
-from .execution.run_time import alltoallv_init as alltoallv_init
-from .execution.run_time import neighbor_alltoallv_init as neighbor_alltoallv_init
-from .inputs import load_machine as load_machine
-from .inputs import load_pattern as load_pattern
-from .inputs import partition as partition
-from .inputs import read_layout as read_layout
-from .machine.costs import Costs as Costs
-from .machine.costs import Limits as Limits
+from .execution.run_time import (
+    alltoallv_init as alltoallv_init,
+    neighbor_alltoallv_init as neighbor_alltoallv_init,
+)
+from .inputs import (
+    load_machine as load_machine,
+    load_pattern as load_pattern,
+    partition as partition,
+    read_layout as read_layout,
+)
+from .machine.costs import Costs as Costs, Limits as Limits
 from .machine.machine import Machine as Machine
 from .machine.network.routing import Routing as Routing
 from .machine.network.topology import Topology as Topology
 from .methods.phases.given import method as method
-from .methods.phases.problem import Phases as Phases
-from .methods.phases.problem import Problem as Problem
+from .methods.phases.problem import Phases as Phases, Problem as Problem
 from .models.timeline import Timeline as Timeline
 from .models.workload import Workload as Workload
-from .pattern.layout import Layout as Layout
-from .pattern.layout import Partition as Partition
+from .pattern.layout import Layout as Layout, Partition as Partition
 from .pattern.pattern import Pattern as Pattern
 from .schedule.linkage import Guarantees as Guarantees
 from .schedule.schedule import Schedule as Schedule

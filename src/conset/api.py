@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike
 
 from conset import inputs
 from conset.base import UsageError, keyboard_interrupts, python_interface, with_fields
-from conset.bounds import Bounds, bound_any, bound_schedule
-from conset.bounds import bound as bound_pattern
+from conset.bounds import Bounds, bound as bound_pattern, bound_any, bound_schedule
 from conset.bounds.problem import OrderKept, Routes
 from conset.compilation import (
     AUTO,
@@ -48,14 +47,13 @@ from conset.schedule import (
     Program,
     Schedule,
     document_of,
+    guarantees as schedule_guarantees,
     program_guarantees,
     read_compiled,
     read_document,
     write_compiled,
 )
-from conset.schedule import guarantees as schedule_guarantees
-from conset.verification import Verification
-from conset.verification import verify as verify_document
+from conset.verification import Verification, verify as verify_document
 
 if TYPE_CHECKING:
     from mpi4py import MPI

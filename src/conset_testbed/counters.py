@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from conset_testbed import addresses as a
-from conset_testbed import namespaces as ns
+from conset_testbed import addresses as a, namespaces as ns
 from conset_testbed.emulator import read_counters
 
 if TYPE_CHECKING:

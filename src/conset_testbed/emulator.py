@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conset.base import UnavailableError
-from conset_testbed import addresses as a
-from conset_testbed import namespaces as ns
+from conset_testbed import addresses as a, namespaces as ns
 from conset_testbed.binaries import find_binary
 from conset_testbed.state import read_pid
 

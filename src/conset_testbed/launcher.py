@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from conset.base import UsageError
 from conset.execution import HeldFile, held_files, remove_files
-from conset_testbed import addresses as a
-from conset_testbed import namespaces as ns
+from conset_testbed import addresses as a, namespaces as ns
 from conset_testbed.access import inside_command
 from conset_testbed.binaries import find_binary
 

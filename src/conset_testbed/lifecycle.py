@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 from conset.base import UsageError
 from conset.machine import parse_machine
-from conset_testbed import addresses as a
-from conset_testbed import commands
-from conset_testbed import namespaces as ns
+from conset_testbed import addresses as a, commands, namespaces as ns
 from conset_testbed.emulator import end_emulator, start_emulator
 from conset_testbed.guardian import guardian_of, start_guardian
 from conset_testbed.launcher import write_remote_shell

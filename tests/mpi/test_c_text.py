@@ -14,8 +14,7 @@ import pytest
 
 import conset
 from conset.compilation.options import CompileOptions
-from conset.compilation.programs import BlockSpec
-from conset.compilation.programs import compile_program as compile_blocks
+from conset.compilation.programs import BlockSpec, compile_program as compile_blocks
 from conset.execution.c_program import CProgramHead, write_c_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.plan import write_plan_file

@@ -20,8 +20,7 @@ import pytest
 import conset_testbed
 from conset.base.errors import ConsetError, UsageError
 from conset.cli.main import run
-from conset_testbed import beds
-from conset_testbed import namespaces as ns
+from conset_testbed import beds, namespaces as ns
 from conset_testbed.access import state_folder
 from conset_testbed.guardian import guardian_of, sweep
 from conset_testbed.settings import Settings

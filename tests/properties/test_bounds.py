@@ -12,8 +12,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from conset.bounds import bound_schedule
 from conset.machine.costs import Costs, Limits

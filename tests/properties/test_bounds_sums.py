@@ -7,8 +7,7 @@ from dataclasses import replace
 from unittest import mock
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conset.bounds import problem as fast
 from conset.bounds.problem import BoundProblem

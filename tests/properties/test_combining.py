@@ -8,8 +8,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from conset.machine.spec import parse_machine
 from conset.methods.paths.multiphase import (

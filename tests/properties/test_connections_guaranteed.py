@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import given, settings as examples, strategies as st
 from numpy.typing import NDArray
 
 from conset.machine.costs import Costs, Limits

@@ -9,9 +9,7 @@ from dataclasses import replace
 from math import isfinite
 
 import numpy as np
-from hypothesis import assume, given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings as examples, strategies as st
 
 from conset.base.errors import NoScheduleError
 from conset.compilation.options import CompileOptions

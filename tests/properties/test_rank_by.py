@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from conset.base.errors import InputError, NoScheduleError
 from conset.compilation.auto import choose_schedule

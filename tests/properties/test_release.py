@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings as examples, strategies as st
 
 from conset.base.errors import NoScheduleError
 from conset.machine.machine import Machine

@@ -12,9 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import given, settings as examples, strategies as st
 
 from conset.base.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps, Synchronization

@@ -63,9 +63,9 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document
 from conset.schedule.files.sniff import sniff
-from conset.schedule.manifest import Manifest
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program
+from conset.schedule.schedule import Manifest
 from conset.studies.calibrate.measurements import read_measurements
 from conset.studies.campaign.campaign import read_campaign
 from conset.verification import verify

@@ -10,8 +10,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from conset.base.errors import InputError, UsageError
 from conset.bounds import bound

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conset.base.errors import InputError
-from conset.bounds import bound_schedule
-from conset.bounds import order as bounds_order
+from conset.bounds import bound_schedule, order as bounds_order
 from conset.bounds.order import longest_chain
 from conset.machine.costs import Limits
 from conset.machine.network.topology import Topology

@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import conset
 from conset import _core

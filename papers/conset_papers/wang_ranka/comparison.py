@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING
 
 from conset.base import format_size
 from conset.report import Line, Panel, picture_charts, picture_regions
-from conset.studies import Cell as RegionCell
-from conset.studies import Regions
+from conset.studies import Cell as RegionCell, Regions
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.wang_ranka.times import (
     AC,

@@ -1,91 +1,112 @@
-from .arrays import Array as Array
-from .arrays import Bools as Bools
-from .arrays import Bytes as Bytes
-from .arrays import Floats as Floats
-from .arrays import Indices as Indices
-from .arrays import Integers as Integers
-from .arrays import Ints as Ints
-from .arrays import Ints32 as Ints32
-from .arrays import ValueObject as ValueObject
-from .arrays import check_offsets as check_offsets
-from .arrays import check_range as check_range
-from .arrays import distinct_ints as distinct_ints
-from .arrays import frozen as frozen
-from .arrays import frozen_floats as frozen_floats
-from .arrays import frozen_ints as frozen_ints
-from .arrays import take_rows as take_rows
-from .errors import ConsetError as ConsetError
-from .errors import ExecutionError as ExecutionError
-from .errors import InputError as InputError
-from .errors import MissingExtraError as MissingExtraError
-from .errors import NoScheduleError as NoScheduleError
-from .errors import UnavailableError as UnavailableError
-from .errors import UsageError as UsageError
-from .errors import VerificationError as VerificationError
-from .errors import nearest as nearest
-from .errors import printable as printable
-from .errors import require_texts as require_texts
-from .errors import shortened as shortened
-from .errors import unknown_argument as unknown_argument
-from .errors import unknown_name as unknown_name
-from .files import is_file as is_file
-from .files import read_archive as read_archive
-from .files import read_text as read_text
-from .files import replacing as replacing
-from .files import require_file as require_file
-from .files import require_replaceable as require_replaceable
-from .files import require_suffix as require_suffix
-from .files import whole_number as whole_number
-from .files import write_archive as write_archive
-from .files import written as written
-from .flat import MACHINE_FILE as MACHINE_FILE
-from .flat import PLAN_FILE as PLAN_FILE
-from .flat import FlatValue as FlatValue
-from .flat import read_flat as read_flat
-from .flat import write_flat as write_flat
-from .json_text import header_entry as header_entry
-from .json_text import parse_header as parse_header
-from .json_text import parse_json as parse_json
-from .json_text import shown as shown
+from .arrays import (
+    Array as Array,
+    Bools as Bools,
+    Bytes as Bytes,
+    Floats as Floats,
+    Indices as Indices,
+    Integers as Integers,
+    Ints as Ints,
+    Ints32 as Ints32,
+    ValueObject as ValueObject,
+    check_offsets as check_offsets,
+    check_range as check_range,
+    distinct_ints as distinct_ints,
+    frozen as frozen,
+    frozen_floats as frozen_floats,
+    frozen_ints as frozen_ints,
+    take_rows as take_rows,
+)
+from .errors import (
+    ConsetError as ConsetError,
+    ExecutionError as ExecutionError,
+    InputError as InputError,
+    MissingExtraError as MissingExtraError,
+    NoScheduleError as NoScheduleError,
+    UnavailableError as UnavailableError,
+    UsageError as UsageError,
+    VerificationError as VerificationError,
+    import_extra as import_extra,
+    nearest as nearest,
+    printable as printable,
+    require_texts as require_texts,
+    shortened as shortened,
+    unknown_argument as unknown_argument,
+    unknown_name as unknown_name,
+)
+from .files import (
+    is_file as is_file,
+    read_archive as read_archive,
+    read_text as read_text,
+    replacing as replacing,
+    require_file as require_file,
+    require_replaceable as require_replaceable,
+    require_suffix as require_suffix,
+    whole_number as whole_number,
+    write_archive as write_archive,
+    written as written,
+)
+from .flat import (
+    MACHINE_FILE as MACHINE_FILE,
+    PLAN_FILE as PLAN_FILE,
+    FlatValue as FlatValue,
+    read_flat as read_flat,
+    write_flat as write_flat,
+)
+from .json_text import (
+    header_entry as header_entry,
+    parse_header as parse_header,
+    parse_json as parse_json,
+    shown as shown,
+)
 from .notebook import register_form as register_form
-from .options import check_option as check_option
-from .options import option as option
-from .options import python_interface as python_interface
-from .options import with_fields as with_fields
-from .progress import Work as Work
-from .progress import counted as counted
-from .progress import duration_text as duration_text
-from .progress import seconds_left as seconds_left
-from .progress import share_of as share_of
-from .progress import work as work
-from .progress import works as works
-from .stopping import STOPPED as STOPPED
-from .stopping import Ended as Ended
-from .stopping import interruptible as interruptible
-from .stopping import keyboard_interrupts as keyboard_interrupts
-from .stopping import workers as workers
-from .toml import Keys as Keys
-from .toml import Table as Table
-from .toml import checked_table as checked_table
-from .toml import classes_of as classes_of
-from .toml import keys_at as keys_at
-from .toml import located as located
-from .toml import parse_toml as parse_toml
-from .toml import rule_of as rule_of
-from .toml import table_at as table_at
-from .units import MAX_SIZE_B as MAX_SIZE_B
-from .units import MAX_TIME_S as MAX_TIME_S
-from .units import MAX_RATE_Bps as MAX_RATE_Bps
-from .units import MIN_RATE_Bps as MIN_RATE_Bps
-from .units import as_figure as as_figure
-from .units import count_of as count_of
-from .units import format_load as format_load
-from .units import format_rate as format_rate
-from .units import format_size as format_size
-from .units import format_time as format_time
-from .units import parse_rate as parse_rate
-from .units import parse_size as parse_size
-from .units import parse_time as parse_time
-from .units import require_memory as require_memory
+from .options import (
+    check_option as check_option,
+    option as option,
+    python_interface as python_interface,
+    with_fields as with_fields,
+)
+from .progress import (
+    Work as Work,
+    counted as counted,
+    duration_text as duration_text,
+    seconds_left as seconds_left,
+    share_of as share_of,
+    work as work,
+    works as works,
+)
+from .stopping import (
+    STOPPED as STOPPED,
+    Ended as Ended,
+    interruptible as interruptible,
+    keyboard_interrupts as keyboard_interrupts,
+    workers as workers,
+)
+from .toml import (
+    Keys as Keys,
+    Table as Table,
+    checked_table as checked_table,
+    classes_of as classes_of,
+    keys_at as keys_at,
+    located as located,
+    parse_toml as parse_toml,
+    rule_of as rule_of,
+    table_at as table_at,
+)
+from .units import (
+    MAX_SIZE_B as MAX_SIZE_B,
+    MAX_TIME_S as MAX_TIME_S,
+    MAX_RATE_Bps as MAX_RATE_Bps,
+    MIN_RATE_Bps as MIN_RATE_Bps,
+    as_figure as as_figure,
+    count_of as count_of,
+    format_load as format_load,
+    format_rate as format_rate,
+    format_size as format_size,
+    format_time as format_time,
+    parse_rate as parse_rate,
+    parse_size as parse_size,
+    parse_time as parse_time,
+    require_memory as require_memory,
+)
 
 VERSION: str

@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
 
 
 class ConsetError(Exception):
@@ -84,6 +86,18 @@ class MissingExtraError(UsageError):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed: pip install 'conset[{extra}]'")
+
+
+def import_extra(library: str, extra: str) -> Any:
+    """Return the module of an optional library.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        return import_module(library)
+    except ImportError:
+        raise MissingExtraError(library.partition(".")[0], extra) from None
 
 
 def shortened(text: object, most: int = 60) -> str:

@@ -15,8 +15,8 @@ import typer
 from conset.base import (
     STOPPED,
     Ended,
-    MissingExtraError,
     UsageError,
+    import_extra,
     parse_time,
     replacing,
     require_replaceable,
@@ -145,11 +145,8 @@ def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor 
             options=["executor", "workers"],
         )
     if word == MPI:
-        try:
-            from mpi4py.futures import MPIPoolExecutor
-        except ImportError:
-            raise MissingExtraError("mpi4py", "mpi") from None
-        with MPIPoolExecutor(None if workers == 1 else workers) as ranks:
+        futures = import_extra("mpi4py.futures", "mpi")
+        with futures.MPIPoolExecutor(None if workers == 1 else workers) as ranks:
             yield ranks
         return
     if workers == 1:

@@ -38,8 +38,13 @@ from conset.cli.output import print_json, print_sections, progress
 from conset.compilation import AUTO, FORMULA, POLICIES, CompileOptions, method_names
 from conset.machine import Machine
 from conset.pattern import Pattern
-from conset.report import FORMATS, check_output, comparison_section, write_report
-from conset.report import SUFFIX as MARKDOWN
+from conset.report import (
+    FORMATS,
+    SUFFIX as MARKDOWN,
+    check_output,
+    comparison_section,
+    write_report,
+)
 from conset.schedule import Program, Schedule
 from conset.studies import (
     SUFFIXES,

@@ -16,6 +16,7 @@ from conset.base import UsageError, interruptible, option, parse_size, replacing
 from conset.cli.inputs import manifest_of
 from conset.cli.options import (
     MACHINES,
+    MODELS as MODEL_TABLE,
     JsonOption,
     ModeOption,
     SeedOption,
@@ -27,7 +28,6 @@ from conset.cli.options import (
     opt,
     refuse,
 )
-from conset.cli.options import MODELS as MODEL_TABLE
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.cli.verify import check_record, print_violations
 from conset.compilation import POLICIES

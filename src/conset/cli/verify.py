@@ -14,8 +14,7 @@ from conset.models import Record, read_record
 from conset.report import check_object, check_text, verified_text, violation_lines
 from conset.schedule import Document, Manifest, read_document, sniff
 from conset.verification import Violation, verify
-from conset.verification.timeline.check import Violation as Impossible
-from conset.verification.timeline.check import check_timeline
+from conset.verification.timeline.check import Violation as Impossible, check_timeline
 
 SCHEMA = "conset/verify@1"
 

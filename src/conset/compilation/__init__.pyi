@@ -1,40 +1,49 @@
-from .auto import best_trial as best_trial
-from .auto import choose_policy as choose_policy
-from .candidates import CANDIDATES as CANDIDATES
-from .candidates import contentions as contentions
-from .combining import Combination as Combination
-from .combining import compile_along as compile_along
-from .combining import compile_combined as compile_combined
-from .options import AUTO as AUTO
-from .options import BOUNDED_BY as BOUNDED_BY
-from .options import DEFAULTS as DEFAULTS
-from .options import DIRECT as DIRECT
-from .options import FORMULA as FORMULA
-from .options import POLICIES as POLICIES
-from .options import CompileOptions as CompileOptions
-from .options import check_ranking as check_ranking
-from .options import effective_limits as effective_limits
-from .options import method_name as method_name
-from .options import method_names as method_names
-from .pipeline import Placement as Placement
-from .pipeline import compile_by as compile_by
-from .pipeline import compile_pattern as compile_pattern
-from .pipeline import placement_of as placement_of
-from .programs import BlockSpec as BlockSpec
-from .programs import compile_program as compile_program
-from .programs import read_program as read_program
-from .search import THREADS as THREADS
-from .search import least_bounds as least_bounds
-from .summary import gap as gap
-from .summary import half_duplex_units as half_duplex_units
-from .summary import summarize as summarize
-from .summary import summarize_combination as summarize_combination
-from .trial import ALLOWANCES as ALLOWANCES
-from .trial import MAX_MESSAGES as MAX_MESSAGES
-from .trial import REL_TOL as REL_TOL
-from .trial import allowed_work as allowed_work
-from .trial import is_affordable as is_affordable
-from .trial import loss_of as loss_of
-from .trial import ranking_of as ranking_of
-from .trial import require_affordable as require_affordable
-from .trial import settings_of as settings_of
+from .auto import best_trial as best_trial, choose_policy as choose_policy
+from .candidates import CANDIDATES as CANDIDATES, contentions as contentions
+from .combining import (
+    Combination as Combination,
+    compile_along as compile_along,
+    compile_combined as compile_combined,
+)
+from .options import (
+    AUTO as AUTO,
+    BOUNDED_BY as BOUNDED_BY,
+    DEFAULTS as DEFAULTS,
+    DIRECT as DIRECT,
+    FORMULA as FORMULA,
+    POLICIES as POLICIES,
+    CompileOptions as CompileOptions,
+    check_ranking as check_ranking,
+    effective_limits as effective_limits,
+    method_name as method_name,
+    method_names as method_names,
+)
+from .pipeline import (
+    Placement as Placement,
+    compile_by as compile_by,
+    compile_pattern as compile_pattern,
+    placement_of as placement_of,
+)
+from .programs import (
+    BlockSpec as BlockSpec,
+    compile_program as compile_program,
+    read_program as read_program,
+)
+from .search import THREADS as THREADS, least_bounds as least_bounds
+from .summary import (
+    gap as gap,
+    half_duplex_units as half_duplex_units,
+    summarize as summarize,
+    summarize_combination as summarize_combination,
+)
+from .trial import (
+    ALLOWANCES as ALLOWANCES,
+    MAX_MESSAGES as MAX_MESSAGES,
+    REL_TOL as REL_TOL,
+    allowed_work as allowed_work,
+    is_affordable as is_affordable,
+    loss_of as loss_of,
+    ranking_of as ranking_of,
+    require_affordable as require_affordable,
+    settings_of as settings_of,
+)

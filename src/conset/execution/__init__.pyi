@@ -1,48 +1,61 @@
-from .agreement import POLL_INTERVAL_S as POLL_INTERVAL_S
-from .agreement import Waiter as Waiter
-from .agreement import cores_and_ranks as cores_and_ranks
-from .c_program import SUFFIX as SUFFIX
-from .c_program import CProgramHead as CProgramHead
-from .c_program import write_c_program as write_c_program
-from .connection_entries import ConnectionEntries as ConnectionEntries
-from .connection_entries import keeps_order as keeps_order
-from .exchange import CommPlan as CommPlan
-from .exchange import Exchange as Exchange
-from .exchange import plan_on as plan_on
-from .exchange import require_ranks as require_ranks
-from .job import DIRECT as DIRECT
-from .job import Given as Given
-from .job import HeldFile as HeldFile
-from .job import JobResult as JobResult
-from .job import Result as Result
-from .job import Tell as Tell
-from .job import check_measuring as check_measuring
-from .job import explain_end as explain_end
-from .job import find_job as find_job
-from .job import find_launcher as find_launcher
-from .job import held_files as held_files
-from .job import remove_files as remove_files
-from .job import run_job as run_job
-from .job import start_job as start_job
-from .measure import MeasuredRank as MeasuredRank
-from .measure import Tamper as Tamper
-from .measure import library_name as library_name
-from .measure import times_over_ranks as times_over_ranks
-from .plan import MAX_BYTES as MAX_BYTES
-from .plan import PLAN as PLAN
-from .plan import Plan as Plan
-from .plan import plan_items as plan_items
-from .plan import write_plan_file as write_plan_file
-from .planner import make_plan as make_plan
-from .planner import plan_direct as plan_direct
-from .run import RunResult as RunResult
-from .run import run_compiled as run_compiled
-from .run import run_paired as run_paired
-from .run import why_no_alltoall as why_no_alltoall
-from .run_time import SetupTimes as SetupTimes
-from .run_time import alltoallv_init as alltoallv_init
-from .run_time import check_methods as check_methods
-from .run_time import machine_word as machine_word
-from .run_time import temporary_folders as temporary_folders
-from .stopping import Ratio as Ratio
-from .stopping import Stopping as Stopping
+from .agreement import (
+    POLL_INTERVAL_S as POLL_INTERVAL_S,
+    Waiter as Waiter,
+    cores_and_ranks as cores_and_ranks,
+)
+from .c_program import (
+    SUFFIX as SUFFIX,
+    CProgramHead as CProgramHead,
+    write_c_program as write_c_program,
+)
+from .connection_entries import ConnectionEntries as ConnectionEntries, keeps_order as keeps_order
+from .exchange import (
+    CommPlan as CommPlan,
+    Exchange as Exchange,
+    plan_on as plan_on,
+    require_ranks as require_ranks,
+)
+from .job import (
+    DIRECT as DIRECT,
+    Given as Given,
+    HeldFile as HeldFile,
+    JobResult as JobResult,
+    Result as Result,
+    Tell as Tell,
+    check_measuring as check_measuring,
+    explain_end as explain_end,
+    find_job as find_job,
+    find_launcher as find_launcher,
+    held_files as held_files,
+    remove_files as remove_files,
+    run_job as run_job,
+    start_job as start_job,
+)
+from .measure import (
+    MeasuredRank as MeasuredRank,
+    Tamper as Tamper,
+    library_name as library_name,
+    times_over_ranks as times_over_ranks,
+)
+from .plan import (
+    MAX_BYTES as MAX_BYTES,
+    PLAN as PLAN,
+    Plan as Plan,
+    plan_items as plan_items,
+    write_plan_file as write_plan_file,
+)
+from .planner import make_plan as make_plan, plan_direct as plan_direct
+from .run import (
+    RunResult as RunResult,
+    run_compiled as run_compiled,
+    run_paired as run_paired,
+    why_no_alltoall as why_no_alltoall,
+)
+from .run_time import (
+    SetupTimes as SetupTimes,
+    alltoallv_init as alltoallv_init,
+    check_methods as check_methods,
+    machine_word as machine_word,
+    temporary_folders as temporary_folders,
+)
+from .stopping import Ratio as Ratio, Stopping as Stopping

@@ -1,63 +1,76 @@
-from .costs import MAX_BLOCKING as MAX_BLOCKING
-from .costs import MAX_LIMIT as MAX_LIMIT
-from .costs import Costs as Costs
-from .costs import Limits as Limits
-from .costs import Steps as Steps
-from .costs import Synchronization as Synchronization
-from .costs import without_switches as without_switches
-from .file import PRESETS as PRESETS
-from .file import TEXTS as TEXTS
-from .file import TODAY as TODAY
-from .file import Preset as Preset
-from .file import machine_from_object as machine_from_object
-from .file import preset as preset
-from .flat_file import SUFFIX as SUFFIX
-from .flat_file import write_machine as write_machine
-from .machine import Machine as Machine
-from .machine import with_computation as with_computation
-from .network.families import FAMILIES as FAMILIES
-from .network.families import family_names as family_names
-from .network.families import find_family as find_family
-from .network.families import is_family as is_family
-from .network.family import SWITCHED as SWITCHED
-from .network.family import read_sizes as read_sizes
-from .network.routes import core_network as core_network
-from .network.routes import core_widths as core_widths
-from .network.routes import links_of_nodes as links_of_nodes
-from .network.routes import plane_routes as plane_routes
-from .network.routes import route_hops as route_hops
-from .network.routes import route_links as route_links
-from .network.routes import route_nodes as route_nodes
-from .network.routing import Planes as Planes
-from .network.routing import Routing as Routing
-from .network.routing import base_routing as base_routing
-from .network.routing import in_full_mesh as in_full_mesh
-from .network.routing import is_tree as is_tree
-from .network.routing import planes_of as planes_of
-from .network.routing import usable_ends as usable_ends
+from .costs import (
+    MAX_BLOCKING as MAX_BLOCKING,
+    MAX_LIMIT as MAX_LIMIT,
+    Costs as Costs,
+    Limits as Limits,
+    Steps as Steps,
+    Synchronization as Synchronization,
+    without_switches as without_switches,
+)
+from .file import (
+    PRESETS as PRESETS,
+    TEXTS as TEXTS,
+    TODAY as TODAY,
+    Preset as Preset,
+    machine_from_object as machine_from_object,
+    preset as preset,
+)
+from .flat_file import SUFFIX as SUFFIX, write_machine as write_machine
+from .machine import Machine as Machine, with_computation as with_computation
+from .network.families import (
+    FAMILIES as FAMILIES,
+    family_names as family_names,
+    find_family as find_family,
+    is_family as is_family,
+)
+from .network.family import SWITCHED as SWITCHED, read_sizes as read_sizes
+from .network.routes import (
+    core_network as core_network,
+    core_widths as core_widths,
+    links_of_nodes as links_of_nodes,
+    plane_routes as plane_routes,
+    route_hops as route_hops,
+    route_links as route_links,
+    route_nodes as route_nodes,
+)
+from .network.routing import (
+    Planes as Planes,
+    Routing as Routing,
+    base_routing as base_routing,
+    in_full_mesh as in_full_mesh,
+    is_tree as is_tree,
+    planes_of as planes_of,
+    usable_ends as usable_ends,
+)
 from .network.topology import Topology as Topology
-from .spec import FILE_SUFFIXES as FILE_SUFFIXES
-from .spec import is_spec as is_spec
-from .spec import machine_names as machine_names
-from .spec import machine_of_record as machine_of_record
-from .spec import machine_of_topology as machine_of_topology
-from .spec import merge_settings as merge_settings
-from .spec import parse_machine as parse_machine
-from .spec import with_settings as with_settings
-from .times import NO_LINKS as NO_LINKS
-from .times import Work as Work
-from .times import link_rates as link_rates
-from .times import link_work as link_work
-from .times import message_times as message_times
-from .times import plain_sizes as plain_sizes
-from .times import profile_phases as profile_phases
-from .times import synchronization_s as synchronization_s
-from .times import transfer_s as transfer_s
-from .times import transfer_times as transfer_times
-from .times import work_of as work_of
-from .words import PARAMETERS as PARAMETERS
-from .words import USUAL_OVERHEAD as USUAL_OVERHEAD
-from .words import default_costs as default_costs
-from .words import group_of as group_of
-from .words import listed as listed
-from .words import plain as plain
+from .spec import (
+    FILE_SUFFIXES as FILE_SUFFIXES,
+    is_spec as is_spec,
+    machine_names as machine_names,
+    machine_of_record as machine_of_record,
+    machine_of_topology as machine_of_topology,
+    merge_settings as merge_settings,
+    parse_machine as parse_machine,
+    with_settings as with_settings,
+)
+from .times import (
+    NO_LINKS as NO_LINKS,
+    Work as Work,
+    link_rates as link_rates,
+    link_work as link_work,
+    message_times as message_times,
+    plain_sizes as plain_sizes,
+    profile_phases as profile_phases,
+    synchronization_s as synchronization_s,
+    transfer_s as transfer_s,
+    transfer_times as transfer_times,
+    work_of as work_of,
+)
+from .words import (
+    PARAMETERS as PARAMETERS,
+    USUAL_OVERHEAD as USUAL_OVERHEAD,
+    default_costs as default_costs,
+    group_of as group_of,
+    listed as listed,
+    plain as plain,
+)

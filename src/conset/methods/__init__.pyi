@@ -1,55 +1,69 @@
-from .paths.evaluate import Candidate as Candidate
-from .paths.evaluate import evaluate as evaluate
-from .paths.evaluate import mixed_candidates as mixed_candidates
-from .paths.multiphase import balanced_sides as balanced_sides
-from .paths.multiphase import factorisations as factorisations
-from .paths.multiphase import matched_cells as matched_cells
-from .paths.multiphase import multiphase as multiphase
-from .paths.multiphase import node_aware as node_aware
-from .paths.multiphase import radix as radix
-from .paths.multiphase import ranks_on_nodes as ranks_on_nodes
-from .paths.multiphase import virtual_grid as virtual_grid
-from .paths.multiphase import written as written
-from .paths.table import parse_combine as parse_combine
-from .paths.table import paths_of as paths_of
+from .paths.evaluate import (
+    Candidate as Candidate,
+    evaluate as evaluate,
+    mixed_candidates as mixed_candidates,
+)
+from .paths.multiphase import (
+    balanced_sides as balanced_sides,
+    factorisations as factorisations,
+    matched_cells as matched_cells,
+    multiphase as multiphase,
+    node_aware as node_aware,
+    radix as radix,
+    ranks_on_nodes as ranks_on_nodes,
+    virtual_grid as virtual_grid,
+    written as written,
+)
+from .paths.table import parse_combine as parse_combine, paths_of as paths_of
 from .phases.bounded import partner_at as partner_at
-from .phases.connection_routers.table import ROUTERS as ROUTERS
-from .phases.connection_routers.table import build_router as build_router
-from .phases.connection_routers.table import find_router as find_router
-from .phases.connection_routers.table import route_sequential as route_sequential
-from .phases.connection_routers.table import routed as routed
-from .phases.connection_routers.task import Routed as Routed
-from .phases.connection_routers.task import Task as Task
-from .phases.connection_routers.task import assemble as assemble
-from .phases.event_list import TIMETABLES as TIMETABLES
-from .phases.event_list import add_timetable as add_timetable
-from .phases.event_list import find_timetable as find_timetable
-from .phases.event_list import time_as as time_as
-from .phases.given import FaultyMethodError as FaultyMethodError
-from .phases.given import MethodFunction as MethodFunction
-from .phases.given import is_in_file as is_in_file
-from .phases.over_planes import folded as folded
-from .phases.over_planes import schedule_over_planes as schedule_over_planes
-from .phases.pairwise_exchange import gen_contention as gen_contention
-from .phases.pairwise_exchange import pex_contention as pex_contention
-from .phases.pairwise_exchange import text_gen_contention as text_gen_contention
-from .phases.problem import AutoTrial as AutoTrial
-from .phases.problem import Method as Method
-from .phases.problem import Objective as Objective
-from .phases.problem import Phases as Phases
-from .phases.problem import Problem as Problem
-from .phases.problem import Routes as Routes
-from .phases.problem import SearchOptions as SearchOptions
-from .phases.problem import refuse_unknown_routes as refuse_unknown_routes
-from .phases.table import LARGE as LARGE
-from .phases.table import ROWS as ROWS
-from .phases.table import all_methods as all_methods
-from .phases.table import find_method as find_method
-from .phases.table import load_method as load_method
-from .phases.table import table as table
-from .phases.table import whose_fault as whose_fault
-from .placements.place import AUTO as AUTO
-from .placements.place import PLACEMENTS as PLACEMENTS
-from .placements.place import candidates as candidates
-from .placements.place import place as place
-from .placements.place import require_placement as require_placement
+from .phases.connection_routers.table import (
+    ROUTERS as ROUTERS,
+    build_router as build_router,
+    find_router as find_router,
+    route_sequential as route_sequential,
+    routed as routed,
+)
+from .phases.connection_routers.task import Routed as Routed, Task as Task, assemble as assemble
+from .phases.event_list import (
+    TIMETABLES as TIMETABLES,
+    add_timetable as add_timetable,
+    find_timetable as find_timetable,
+    time_as as time_as,
+)
+from .phases.given import (
+    FaultyMethodError as FaultyMethodError,
+    MethodFunction as MethodFunction,
+    is_in_file as is_in_file,
+)
+from .phases.over_planes import folded as folded, schedule_over_planes as schedule_over_planes
+from .phases.pairwise_exchange import (
+    gen_contention as gen_contention,
+    pex_contention as pex_contention,
+    text_gen_contention as text_gen_contention,
+)
+from .phases.problem import (
+    AutoTrial as AutoTrial,
+    Method as Method,
+    Objective as Objective,
+    Phases as Phases,
+    Problem as Problem,
+    Routes as Routes,
+    SearchOptions as SearchOptions,
+    refuse_unknown_routes as refuse_unknown_routes,
+)
+from .phases.table import (
+    LARGE as LARGE,
+    ROWS as ROWS,
+    all_methods as all_methods,
+    find_method as find_method,
+    load_method as load_method,
+    table as table,
+    whose_fault as whose_fault,
+)
+from .placements.place import (
+    AUTO as AUTO,
+    PLACEMENTS as PLACEMENTS,
+    candidates as candidates,
+    place as place,
+    require_placement as require_placement,
+)

@@ -1,43 +1,52 @@
-from .flit import flits_of as flits_of
-from .flit import simulate_flit as simulate_flit
-from .formula.evaluate import Prediction as Prediction
-from .formula.evaluate import ProgramPrediction as ProgramPrediction
-from .formula.evaluate import predict as predict
-from .formula.evaluate import predict_program as predict_program
-from .formula.evaluate import retarget as retarget
-from .load.sweep import LoadCurve as LoadCurve
-from .load.sweep import LoadSweep as LoadSweep
-from .load.sweep import Window as Window
-from .load.sweep import check_loads as check_loads
-from .load.sweep import parse_traffic as parse_traffic
-from .load.sweep import sweep_load as sweep_load
-from .nanoseconds import NS as NS
-from .nanoseconds import core_execution as core_execution
-from .nanoseconds import core_messages as core_messages
-from .nanoseconds import core_rates as core_rates
-from .nanoseconds import core_stops as core_stops
-from .phases_over_time import PARTS as PARTS
-from .phases_over_time import Switching as Switching
-from .phases_over_time import SwitchParts as SwitchParts
-from .phases_over_time import simulated_switches as simulated_switches
-from .phases_over_time import switching as switching
-from .settings import Settings as Settings
-from .settings import parse_count as parse_count
-from .table import MODELS as MODELS
-from .table import find_model as find_model
-from .timeline import SUFFIXES as SUFFIXES
-from .timeline import Record as Record
-from .timeline import Timeline as Timeline
-from .timeline import read_record as read_record
-from .timeline import resource_name as resource_name
-from .timeline import worth_recording as worth_recording
-from .timeline import write_timeline as write_timeline
+from .flit import flits_of as flits_of, simulate_flit as simulate_flit
+from .formula.evaluate import (
+    Prediction as Prediction,
+    ProgramPrediction as ProgramPrediction,
+    predict as predict,
+    predict_program as predict_program,
+    retarget as retarget,
+)
+from .load.sweep import (
+    LoadCurve as LoadCurve,
+    LoadSweep as LoadSweep,
+    Window as Window,
+    check_loads as check_loads,
+    parse_traffic as parse_traffic,
+    sweep_load as sweep_load,
+)
+from .nanoseconds import (
+    NS as NS,
+    core_execution as core_execution,
+    core_messages as core_messages,
+    core_rates as core_rates,
+    core_stops as core_stops,
+)
+from .phases_over_time import (
+    PARTS as PARTS,
+    Switching as Switching,
+    SwitchParts as SwitchParts,
+    simulated_switches as simulated_switches,
+    switching as switching,
+)
+from .settings import Settings as Settings, parse_count as parse_count
+from .table import MODELS as MODELS, find_model as find_model
+from .timeline import (
+    SUFFIXES as SUFFIXES,
+    Record as Record,
+    Timeline as Timeline,
+    read_record as read_record,
+    resource_name as resource_name,
+    worth_recording as worth_recording,
+    write_timeline as write_timeline,
+)
 from .trace import read_trace as read_trace
-from .usage import BINS as BINS
-from .usage import Usage as Usage
-from .usage import flowing_from as flowing_from
-from .usage import flowing_until as flowing_until
-from .usage import least_time as least_time
-from .usage import under_way as under_way
-from .usage import usage_of as usage_of
+from .usage import (
+    BINS as BINS,
+    Usage as Usage,
+    flowing_from as flowing_from,
+    flowing_until as flowing_until,
+    least_time as least_time,
+    under_way as under_way,
+    usage_of as usage_of,
+)
 from .workload import Workload as Workload

@@ -1,20 +1,23 @@
-from .generators.table import COMMON as COMMON
-from .generators.table import GENERATORS as GENERATORS
-from .layout import LAYOUT_SUFFIX as LAYOUT_SUFFIX
-from .layout import Layout as Layout
-from .layout import Partition as Partition
-from .layout import read_layout as read_layout
-from .pattern import Pattern as Pattern
-from .pattern import find_cycle as find_cycle
+from .generators.table import COMMON as COMMON, GENERATORS as GENERATORS
+from .layout import (
+    LAYOUT_SUFFIX as LAYOUT_SUFFIX,
+    Layout as Layout,
+    Partition as Partition,
+    read_layout as read_layout,
+)
+from .pattern import Pattern as Pattern, find_cycle as find_cycle
 from .readers.columns import columns_of as columns_of
-from .readers.demands import read_bandwidths as read_bandwidths
-from .readers.demands import read_latencies as read_latencies
-from .readers.partition import Cells as Cells
-from .readers.partition import dual_graph as dual_graph
-from .readers.partition import halo_exchange as halo_exchange
-from .readers.partition import partition_graph as partition_graph
+from .readers.demands import read_bandwidths as read_bandwidths, read_latencies as read_latencies
+from .readers.partition import (
+    Cells as Cells,
+    dual_graph as dual_graph,
+    halo_exchange as halo_exchange,
+    partition_graph as partition_graph,
+)
 from .readers.table import READERS as READERS
-from .spec import input_path as input_path
-from .spec import parse_partition as parse_partition
-from .spec import parse_pattern as parse_pattern
-from .spec import split_options as split_options
+from .spec import (
+    input_path as input_path,
+    parse_partition as parse_partition,
+    parse_pattern as parse_pattern,
+    split_options as split_options,
+)

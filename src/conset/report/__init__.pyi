@@ -1,95 +1,117 @@
-from .calibration import calibration_section as calibration_section
-from .calibration import write_calibration_page as write_calibration_page
-from .campaign import campaign_markdown as campaign_markdown
-from .campaign import campaign_section as campaign_section
-from .campaign import write_campaign_page as write_campaign_page
-from .charts import Bars as Bars
-from .charts import Heat as Heat
-from .charts import Line as Line
-from .charts import Panel as Panel
-from .charts import picture_charts as picture_charts
+from .calibration import (
+    calibration_section as calibration_section,
+    write_calibration_page as write_calibration_page,
+)
+from .campaign import (
+    campaign_markdown as campaign_markdown,
+    campaign_section as campaign_section,
+    write_campaign_page as write_campaign_page,
+)
+from .charts import (
+    Bars as Bars,
+    Heat as Heat,
+    Line as Line,
+    Panel as Panel,
+    picture_charts as picture_charts,
+)
 from .comparison import comparison_section as comparison_section
-from .facts import bound_section as bound_section
-from .facts import candidates_object as candidates_object
-from .facts import check_object as check_object
-from .facts import check_text as check_text
-from .facts import combined_section as combined_section
-from .facts import compile_section as compile_section
-from .facts import machine_object as machine_object
-from .facts import pattern_label as pattern_label
-from .facts import pattern_object as pattern_object
-from .facts import plan_section as plan_section
-from .facts import prediction_section as prediction_section
-from .facts import program_object as program_object
-from .facts import program_section as program_section
-from .facts import run_section as run_section
-from .facts import summarize_connections as summarize_connections
-from .facts import summarize_plan as summarize_plan
-from .facts import switch_text as switch_text
-from .facts import verified_text as verified_text
-from .facts import violation_lines as violation_lines
-from .files import files_parts as files_parts
-from .files import write_files_page as write_files_page
-from .machine import TEXTS_ARE as TEXTS_ARE
-from .machine import checks_text as checks_text
-from .machine import described as described
-from .machine import families_object as families_object
-from .machine import families_table as families_table
-from .machine import generator_object as generator_object
-from .machine import generators_text as generators_text
-from .machine import machine_table as machine_table
-from .machine import machine_text as machine_text
-from .machine import method_object as method_object
-from .machine import method_text as method_text
-from .machine import networks_object as networks_object
-from .machine import networks_table as networks_table
-from .machine import of_preset as of_preset
-from .machine import picture_machine as picture_machine
-from .machine import presets_table as presets_table
-from .machine import published_table as published_table
-from .machine import remarks_table as remarks_table
-from .machine import structure_rows as structure_rows
-from .markdown import SUFFIX as SUFFIX
-from .markdown import plain as plain
-from .markdown import section_markdown as section_markdown
-from .markdown import table_markdown as table_markdown
-from .markdown import write_report as write_report
-from .page import check_page_path as check_page_path
-from .page import is_page as is_page
-from .page import machine_html as machine_html
-from .page import pattern_html as pattern_html
-from .page import write_page as write_page
-from .pattern import pattern_text as pattern_text
-from .pattern import picture_pattern as picture_pattern
-from .program_pictures import picture_blocks as picture_blocks
-from .program_pictures import picture_message as picture_message
-from .program_pictures import require_paths as require_paths
-from .schedule import Views as Views
-from .schedule import check_phase as check_phase
-from .schedule import picture_phase as picture_phase
-from .schedule import picture_schedule as picture_schedule
-from .schedule import program_views_object as program_views_object
-from .schedule import program_views_text as program_views_text
-from .schedule import views_object as views_object
-from .schedule import views_text as views_text
-from .schedule import write_schedule_page as write_schedule_page
-from .sections import Part as Part
-from .sections import Section as Section
-from .sections import Table as Table
-from .style import FORMATS as FORMATS
-from .style import check_output as check_output
-from .style import require_matplotlib as require_matplotlib
-from .style import save as save
-from .sweeps import curves_section as curves_section
-from .sweeps import latency_section as latency_section
-from .sweeps import picture_regions as picture_regions
-from .sweeps import regions_section as regions_section
-from .sweeps import run_time_section as run_time_section
-from .sweeps import tradeoff_section as tradeoff_section
-from .terminal import outcome_parts as outcome_parts
-from .terminal import section_parts as section_parts
-from .terminal import section_text as section_text
-from .timeline import TimelineView as TimelineView
-from .timeline import picture_timeline as picture_timeline
-from .timeline import simulation_section as simulation_section
-from .timeline import timeline_text as timeline_text
+from .facts import (
+    bound_section as bound_section,
+    candidates_object as candidates_object,
+    check_object as check_object,
+    check_text as check_text,
+    combined_section as combined_section,
+    compile_section as compile_section,
+    machine_object as machine_object,
+    pattern_label as pattern_label,
+    pattern_object as pattern_object,
+    plan_section as plan_section,
+    prediction_section as prediction_section,
+    program_object as program_object,
+    program_section as program_section,
+    run_section as run_section,
+    summarize_connections as summarize_connections,
+    summarize_plan as summarize_plan,
+    switch_text as switch_text,
+    verified_text as verified_text,
+    violation_lines as violation_lines,
+)
+from .files import files_parts as files_parts, write_files_page as write_files_page
+from .machine import (
+    TEXTS_ARE as TEXTS_ARE,
+    checks_text as checks_text,
+    described as described,
+    families_object as families_object,
+    families_table as families_table,
+    generator_object as generator_object,
+    generators_text as generators_text,
+    machine_table as machine_table,
+    machine_text as machine_text,
+    method_object as method_object,
+    method_text as method_text,
+    networks_object as networks_object,
+    networks_table as networks_table,
+    of_preset as of_preset,
+    picture_machine as picture_machine,
+    presets_table as presets_table,
+    published_table as published_table,
+    remarks_table as remarks_table,
+    structure_rows as structure_rows,
+)
+from .markdown import (
+    SUFFIX as SUFFIX,
+    plain as plain,
+    section_markdown as section_markdown,
+    table_markdown as table_markdown,
+    write_report as write_report,
+)
+from .page import (
+    check_page_path as check_page_path,
+    is_page as is_page,
+    machine_html as machine_html,
+    pattern_html as pattern_html,
+    write_page as write_page,
+)
+from .pattern import pattern_text as pattern_text, picture_pattern as picture_pattern
+from .program_pictures import (
+    picture_blocks as picture_blocks,
+    picture_message as picture_message,
+    require_paths as require_paths,
+)
+from .schedule import (
+    Views as Views,
+    check_phase as check_phase,
+    picture_phase as picture_phase,
+    picture_schedule as picture_schedule,
+    program_views_object as program_views_object,
+    program_views_text as program_views_text,
+    views_object as views_object,
+    views_text as views_text,
+    write_schedule_page as write_schedule_page,
+)
+from .sections import Part as Part, Section as Section, Table as Table
+from .style import (
+    FORMATS as FORMATS,
+    check_output as check_output,
+    require_matplotlib as require_matplotlib,
+    save as save,
+)
+from .sweeps import (
+    curves_section as curves_section,
+    latency_section as latency_section,
+    picture_regions as picture_regions,
+    regions_section as regions_section,
+    run_time_section as run_time_section,
+    tradeoff_section as tradeoff_section,
+)
+from .terminal import (
+    outcome_parts as outcome_parts,
+    section_parts as section_parts,
+    section_text as section_text,
+)
+from .timeline import (
+    TimelineView as TimelineView,
+    picture_timeline as picture_timeline,
+    simulation_section as simulation_section,
+    timeline_text as timeline_text,
+)

@@ -1,59 +1,65 @@
-from .document import MAX_REPEAT as MAX_REPEAT
-from .document import AnyDocument as AnyDocument
-from .document import Document as Document
-from .files.arrays import check_length as check_length
-from .files.arrays import check_within as check_within
-from .files.compiled import document_of as document_of
-from .files.compiled import from_document as from_document
-from .files.compiled import read_compiled as read_compiled
-from .files.compiled import require_writable as require_writable
-from .files.compiled import write_compiled as write_compiled
-from .files.documents import named as named
-from .files.documents import read_document as read_document
-from .files.models import TimelineFile as TimelineFile
-from .files.models import checked as checked
-from .files.sniff import SCHEDULE as SCHEDULE
-from .files.sniff import TIMELINE as TIMELINE
-from .files.sniff import require_form as require_form
-from .files.sniff import sniff as sniff
-from .linkage import GATE as GATE
-from .linkage import Connections as Connections
-from .linkage import Guarantees as Guarantees
-from .linkage import Ids as Ids
-from .linkage import LinkageTable as LinkageTable
-from .linkage import guarantees as guarantees
-from .linkage import link_channels as link_channels
-from .linkage import number_channels as number_channels
-from .linkage import program_guarantees as program_guarantees
-from .loads import chosen_links as chosen_links
-from .loads import figures as figures
-from .loads import largest_sizes as largest_sizes
-from .loads import loads_list as loads_list
-from .loads import phase_loads as phase_loads
-from .paths import MAX_STAGES as MAX_STAGES
-from .paths import Bundles as Bundles
-from .paths import Paths as Paths
-from .paths import direct as direct
-from .policy import KINDS as KINDS
-from .policy import MAX_IN_FLIGHT as MAX_IN_FLIGHT
-from .policy import ORDERS as ORDERS
-from .policy import POSTINGS as POSTINGS
-from .policy import InFlight as InFlight
-from .policy import Kind as Kind
-from .policy import Sync as Sync
-from .policy import depths as depths
-from .policy import depths_in_graph as depths_in_graph
-from .policy import most_posted as most_posted
-from .policy import order_messages as order_messages
-from .policy import order_of_transfers as order_of_transfers
-from .policy import parse_sync as parse_sync
-from .program import Program as Program
-from .program import Stage as Stage
-from .program import bundles_of as bundles_of
-from .program import chained as chained
-from .program import unchained as unchained
-from .schedule import Compiled as Compiled
-from .schedule import CompileReport as CompileReport
-from .schedule import Manifest as Manifest
-from .schedule import Schedule as Schedule
-from .schedule import sha256_of as sha256_of
+from .document import MAX_REPEAT as MAX_REPEAT, AnyDocument as AnyDocument, Document as Document
+from .files.arrays import check_length as check_length, check_within as check_within
+from .files.compiled import (
+    document_of as document_of,
+    from_document as from_document,
+    read_compiled as read_compiled,
+    require_writable as require_writable,
+    write_compiled as write_compiled,
+)
+from .files.documents import named as named, read_document as read_document
+from .files.models import TimelineFile as TimelineFile, checked as checked
+from .files.sniff import (
+    SCHEDULE as SCHEDULE,
+    TIMELINE as TIMELINE,
+    require_form as require_form,
+    sniff as sniff,
+)
+from .linkage import (
+    GATE as GATE,
+    Connections as Connections,
+    Guarantees as Guarantees,
+    Ids as Ids,
+    LinkageTable as LinkageTable,
+    guarantees as guarantees,
+    link_channels as link_channels,
+    number_channels as number_channels,
+    program_guarantees as program_guarantees,
+)
+from .loads import (
+    chosen_links as chosen_links,
+    figures as figures,
+    largest_sizes as largest_sizes,
+    loads_list as loads_list,
+    phase_loads as phase_loads,
+)
+from .paths import MAX_STAGES as MAX_STAGES, Bundles as Bundles, Paths as Paths, direct as direct
+from .policy import (
+    KINDS as KINDS,
+    MAX_IN_FLIGHT as MAX_IN_FLIGHT,
+    ORDERS as ORDERS,
+    POSTINGS as POSTINGS,
+    InFlight as InFlight,
+    Kind as Kind,
+    Sync as Sync,
+    depths as depths,
+    depths_in_graph as depths_in_graph,
+    most_posted as most_posted,
+    order_messages as order_messages,
+    order_of_transfers as order_of_transfers,
+    parse_sync as parse_sync,
+)
+from .program import (
+    Program as Program,
+    Stage as Stage,
+    bundles_of as bundles_of,
+    chained as chained,
+    unchained as unchained,
+)
+from .schedule import (
+    Compiled as Compiled,
+    CompileReport as CompileReport,
+    Manifest as Manifest,
+    Schedule as Schedule,
+    sha256_of as sha256_of,
+)

@@ -1,61 +1,72 @@
 from .calibrate.calibrate import Calibration as Calibration
 from .calibrate.fitted import Contention as Contention
-from .calibrate.measurements import Measurements as Measurements
-from .calibrate.measurements import read_measurements as read_measurements
-from .campaign.campaign import Campaign as Campaign
-from .campaign.campaign import read_campaign as read_campaign
-from .campaign.result import MODEL as MODEL
-from .campaign.result import Case as Case
-from .campaign.result import CaseResult as CaseResult
-from .campaign.result import Contest as Contest
-from .campaign.result import Errors as Errors
-from .campaign.result import FabricSummary as FabricSummary
-from .campaign.result import predictors as predictors
-from .campaign.result import results_object as results_object
-from .campaign.result import summarize_campaign as summarize_campaign
-from .campaign.result import write_tables as write_tables
-from .campaign.run import CampaignRun as CampaignRun
-from .campaign.run import Progress as Progress
-from .campaign.run import failure_text as failure_text
-from .campaign.run import read_results as read_results
-from .campaign.run import run_campaign as run_campaign
-from .campaign.run import select_cases as select_cases
-from .campaign.run import state_of_cases as state_of_cases
-from .compare.comparison import SUFFIXES as SUFFIXES
-from .compare.comparison import Comparison as Comparison
-from .compare.comparison import Policies as Policies
-from .compare.comparison import StageRow as StageRow
-from .compare.comparison import check_table_path as check_table_path
-from .compare.comparison import compare_pairs as compare_pairs
-from .compare.comparison import compare_stages as compare_stages
-from .compare.comparison import merged as merged
-from .compare.comparison import parse_policies as parse_policies
-from .compare.comparison import write_table as write_table
-from .compare.files import FileFindings as FileFindings
-from .compare.files import examine as examine
-from .compare.regions import SIZES as SIZES
-from .compare.regions import Cell as Cell
-from .compare.regions import Curve as Curve
-from .compare.regions import CurvePoint as CurvePoint
-from .compare.regions import Regions as Regions
-from .compare.regions import chart_exchanges as chart_exchanges
-from .compare.regions import chart_regions as chart_regions
-from .compare.regions import degrees_of as degrees_of
-from .compare.regions import serial_steps as serial_steps
-from .compare.regions import trace_curve as trace_curve
-from .compare.regions import trace_curves as trace_curves
-from .contender import NAIVE as NAIVE
-from .contender import Entry as Entry
-from .run_time.costs import DETECT as DETECT
-from .run_time.costs import MIN_REPEATS as MIN_REPEATS
-from .run_time.costs import RunTimeCosts as RunTimeCosts
-from .run_time.costs import RunTimeRow as RunTimeRow
+from .calibrate.measurements import (
+    Measurements as Measurements,
+    read_measurements as read_measurements,
+)
+from .campaign.campaign import Campaign as Campaign, read_campaign as read_campaign
+from .campaign.result import (
+    MODEL as MODEL,
+    Case as Case,
+    CaseResult as CaseResult,
+    Contest as Contest,
+    Errors as Errors,
+    FabricSummary as FabricSummary,
+    predictors as predictors,
+    results_object as results_object,
+    summarize_campaign as summarize_campaign,
+    write_tables as write_tables,
+)
+from .campaign.run import (
+    CampaignRun as CampaignRun,
+    Progress as Progress,
+    failure_text as failure_text,
+    read_results as read_results,
+    run_campaign as run_campaign,
+    select_cases as select_cases,
+    state_of_cases as state_of_cases,
+)
+from .compare.comparison import (
+    SUFFIXES as SUFFIXES,
+    Comparison as Comparison,
+    Policies as Policies,
+    StageRow as StageRow,
+    check_table_path as check_table_path,
+    compare_pairs as compare_pairs,
+    compare_stages as compare_stages,
+    merged as merged,
+    parse_policies as parse_policies,
+    write_table as write_table,
+)
+from .compare.files import FileFindings as FileFindings, examine as examine
+from .compare.regions import (
+    SIZES as SIZES,
+    Cell as Cell,
+    Curve as Curve,
+    CurvePoint as CurvePoint,
+    Regions as Regions,
+    chart_exchanges as chart_exchanges,
+    chart_regions as chart_regions,
+    degrees_of as degrees_of,
+    serial_steps as serial_steps,
+    trace_curve as trace_curve,
+    trace_curves as trace_curves,
+)
+from .contender import NAIVE as NAIVE, Entry as Entry
+from .run_time.costs import (
+    DETECT as DETECT,
+    MIN_REPEATS as MIN_REPEATS,
+    RunTimeCosts as RunTimeCosts,
+    RunTimeRow as RunTimeRow,
+)
 from .run_time.job import RunTimeResult as RunTimeResult
-from .times import MEASURED as MEASURED
-from .times import PREDICTED as PREDICTED
-from .times import Timing as Timing
-from .times import check_by as check_by
-from .times import parse_models as parse_models
-from .times import time_of as time_of
-from .times import time_schedule as time_schedule
-from .times import with_modelled as with_modelled
+from .times import (
+    MEASURED as MEASURED,
+    PREDICTED as PREDICTED,
+    Timing as Timing,
+    check_by as check_by,
+    parse_models as parse_models,
+    time_of as time_of,
+    time_schedule as time_schedule,
+    with_modelled as with_modelled,
+)

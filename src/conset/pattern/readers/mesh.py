@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import ConsetError, InputError, MissingExtraError, UsageError
+from conset.base import ConsetError, InputError, UsageError, import_extra
 from conset.pattern.layout import Partition
 from conset.pattern.readers.decks import CORNERS, read_gmsh, read_inp, read_nastran, read_ucd
 from conset.pattern.readers.entries import ReadOptions
@@ -105,10 +105,7 @@ def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
 
 def _read_meshio(path: Path, file_format: str) -> Any:
     """Meshio's mesh, quietly: it prints remarks, and ends the process on some errors."""
-    try:
-        import meshio
-    except ImportError:
-        raise MissingExtraError("meshio", "mesh") from None
+    meshio = import_extra("meshio", "mesh")
     said = io.StringIO()
     try:
         with (

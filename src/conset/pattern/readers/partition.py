@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conset.base import InputError, Ints, MissingExtraError
+from conset.base import InputError, Ints, import_extra
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.halo import ghost_layout, shared_layout
@@ -154,10 +154,7 @@ def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> Ints:
 
 
 def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> Ints:
-    try:
-        import pymetis
-    except ImportError:
-        raise MissingExtraError("pymetis", "mesh") from None
+    pymetis = import_extra("pymetis", "mesh")
     index = pymetis.zero_copy_dtype()
     with _silent_library():
         _, part = pymetis.part_graph(

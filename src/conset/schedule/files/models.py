@@ -31,6 +31,7 @@ from conset.base import (
     ConsetError,
     InputError,
     MAX_RATE_Bps,
+    Table as StrictTable,
     UsageError,
     classes_of,
     keys_at,
@@ -39,7 +40,6 @@ from conset.base import (
     table_at,
     unknown_name,
 )
-from conset.base import Table as StrictTable
 from conset.machine.file import MachineTable
 from conset.schedule.document import MAX_NAME
 from conset.schedule.files import arrays

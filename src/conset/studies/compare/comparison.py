@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
@@ -39,12 +38,12 @@ import numpy as np
 from conset.base import (
     ConsetError,
     InputError,
-    MissingExtraError,
     NoScheduleError,
     UsageError,
     count_of,
     counted,
     format_time,
+    import_extra,
     replacing,
     require_suffix,
 )
@@ -144,10 +143,7 @@ def to_pandas(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
     Raises:
         MissingExtraError: pandas is not installed.
     """
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError("pandas", EXTRA) from None
+    pandas = import_extra("pandas", EXTRA)
     columns, cells = tidy(rows)
     return pandas.DataFrame(cells, columns=columns)
 
@@ -159,10 +155,7 @@ def check_table_path(path: Path) -> None:
     """
     require_suffix(path, "a table", *SUFFIXES)
     for library in ("pandas", "pyarrow") if path.suffix.lower() == PARQUET else ():
-        try:
-            import_module(library)
-        except ImportError:
-            raise MissingExtraError(library, EXTRA) from None
+        import_extra(library, EXTRA)
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
