@@ -37,6 +37,28 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Kinds of lines that have a colour of their own, as matplotlib draws them."""
 
 
+LEGENDS: dict[str, dict[str, Any]] = {
+    "outside": {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)},
+    "above": {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 0.98),
+        "ncols": 3,
+        "handlelength": 1.1,
+        "handleheight": 0.8,
+        "borderaxespad": 0,
+        "borderpad": 0.2,
+        "columnspacing": 1.4,
+    },
+    "framed": {
+        "loc": "lower right",
+        "ncols": 2,
+        "frameon": True,
+        "framealpha": 0.85,
+        "edgecolor": "none",
+        "facecolor": style.PAPER,
+    },
+}
+"""Legends outside the axes, or over what is drawn: keywords of matplotlib's `legend`."""
 Ticks: TypeAlias = tuple[Sequence[float], Sequence[str]] | Callable[[Any, float, float], None]
 """(places, labels), or a function that sets the ticks of an axis between two ends."""
 AUTOMATIC: Ticks = ((), ())
@@ -48,7 +70,8 @@ class Line:
 
     Attributes:
         name: in the legend; empty: not in it.
-        x: places across; empty: a level through the whole panel at the one value of `y`.
+        x: places across, or edges of steps; empty: a level through the whole panel at the one
+            value of `y`.
         y: values; as many as `x`; empty: an upright line at the one place of `x`.
         kind: `line` with marks, `points` without a line, `curve` and `dashed` without marks,
             `steps` filled, one unit wide, `bars` likewise where there are too many; `rings` around
@@ -84,7 +107,8 @@ class Panel:
         log_y: whether the axis up is logarithmic.
         ticks: of the axis across; empty: chosen by matplotlib.
         y_limits: ends of the axis up; None: chosen by matplotlib, from 0 on a linear axis.
-        legend: its place: one of matplotlib's, or `outside`, to the right of the axes.
+        legend: its place: one of matplotlib's, or `outside`, to the right of the axes, `above`
+            them at the right, `framed` at the lower right, over lines.
         y_ticks: of the axis up; empty: chosen by matplotlib, plain numbers on a logarithmic axis.
         x_limits: ends of the axis across; None: chosen by matplotlib.
         remark: a bound or limit, above it at the right, where no bar can hide it.
@@ -126,9 +150,8 @@ class Panel:
         axes.grid(axis="both")
         names = {line.name for line in self.lines if line.name}
         if names - shown:
-            outside: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-            where = outside if self.legend == "outside" else {"loc": self.legend}
-            axes.legend(handlelength=2.6, **where)
+            where = LEGENDS.get(self.legend, {"loc": self.legend})
+            axes.legend(**{"handlelength": 2.6, **where})
         shown |= names
 
     @property
@@ -288,8 +311,10 @@ def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
         axes.bar(line.x, line.y, width, color=style.ACCENT, label=label)
         return
     if line.kind in ("bars", "steps"):
-        edges = np.append(np.asarray(line.x) - 0.5, line.x[-1] + 0.5)
-        axes.stairs(line.y, edges, fill=True, color=style.ACCENT, linewidth=0, label=label)
+        edges, filled = np.asarray(line.x), {"fill": True, "color": style.ACCENT, "linewidth": 0}
+        if edges.size == len(line.y):
+            edges = np.append(edges - 0.5, edges[-1] + 0.5)
+        axes.stairs(line.y, edges, **{"label": label, **filled, **line.look})
         return
     look = LOOKS.get(line.kind)
     if look is None and line.kind in ("curve", "dashed"):

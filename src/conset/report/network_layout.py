@@ -137,7 +137,7 @@ def _graph_plan(topology: Topology, hide: bool) -> Plan:
         numbers = tuple(str(node) for node in range(nodes))
         return replace(plan, topology=topology, text=numbers, notes=())
     far = np.where(np.isfinite(far), far, far[np.isfinite(far)].max() + 1)
-    place = separated(_majorized(_scaled(far), far), 0.6)
+    place = separated(_majorized(far), 0.6)
     # lying along its longer axis: pictures are wider than high
     place = place - place.mean(axis=0)
     return _straight(topology, _upright(place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]))
@@ -161,27 +161,24 @@ def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
     return place
 
 
-def _scaled(far: Floats) -> Floats:
-    """Classical scaling: the start; a small spiral keeps twins (equal distances to all) apart."""
-    square = far**2
-    inner = square.mean(0) + square.mean(1)[:, None] - square.mean() - square
-    value, vector = np.linalg.eigh(inner / 2)
-    place = _upright(vector[:, :-3:-1] * np.sqrt(np.maximum(value[:-3:-1], 1e-9)))
-    return place + 0.15 * _towards(np.arange(len(far)) * 2.399963)
-
-
 def _upright(place: Floats) -> Floats:
     """Mirrored so that the largest entry of each axis is positive: a library chose its sign."""
     return place * np.where(place[np.abs(place).argmax(axis=0), [0, 1]] < 0, -1, 1)
 
 
-def _majorized(place: Floats, far: Floats, sweeps: int = 120) -> Floats:
-    """Guttman transforms with weights 1 / distance².
+def _majorized(far: Floats, sweeps: int = 120) -> Floats:
+    """Classical scaling, then Guttman transforms with weights 1 / distance².
 
-    Near pairs are so kept at their distance first.
+    Near pairs are so kept at their distance first. A small spiral keeps twins (equal distances to
+    all) apart.
     """
     from scipy.spatial.distance import cdist
 
+    square = far**2
+    inner = square.mean(0) + square.mean(1)[:, None] - square.mean() - square
+    value, vector = np.linalg.eigh(inner / 2)
+    place = _upright(vector[:, :-3:-1] * np.sqrt(np.maximum(value[:-3:-1], 1e-9)))
+    place = place + 0.15 * _towards(np.arange(len(far)) * 2.399963)
     weight = 1 / np.where(far > 0, far, 1) ** 2
     np.fill_diagonal(weight, 0)
     share = 1 / len(far)

@@ -301,6 +301,17 @@ def whole_ticks(axis: Any, most: int, steps: Sequence[float] | None = None) -> N
     axis.set_major_locator(MaxNLocator(most, integer=True, steps=steps))
 
 
+def phase_ticks(axis: Any, low: float, high: float) -> None:
+    """Set ticks at whole numbers of phases; the ends of the axis decide which."""
+    whole_ticks(axis, 8, STEPS)
+
+
+def count_ticks(axis: Any, low: float, high: float) -> None:
+    """Set few ticks at whole numbers, with commas; the ends of the axis decide which."""
+    whole_ticks(axis, 4)
+    axis.set_major_formatter("{x:,.0f}")
+
+
 def plain_log_ticks(axis: Any, low: float, high: float) -> None:
     """Set ticks of a logarithmic axis as plain numbers, the more the fewer decades there are."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
