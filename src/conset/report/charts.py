@@ -1,8 +1,9 @@
 """General charts: families of lines, groups of bars and maps of values, with published points.
 
 `picture_charts([Panel(...), Bars(...), Heat(...)], title=...)` draws panels in rows. Published
-points beside ours are a `Line` of kind `rings` (or `points`); a bound is one of kind `bound`.
-Pictures of one kind of result are in the module of that result.
+points beside ours are a `Line` of kind `rings` (or `points`); a bound is one of kind `bound`,
+across the whole panel where it has no `x`. Pictures of one kind of result are in the module of
+that result; one that needs axes of different heights draws each `Panel` on axes of its own.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _gray_place(code: Ints) -> Ints:
 
 
 def _graph_plan(topology: Topology, hide: bool) -> Plan:
-    """A graph of no family: in levels where it is a tree of switches, else by its distances."""
+    """Plan of a graph without a family: in levels where it is a tree, else by distances."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
@@ -162,7 +162,7 @@ def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
 
 
 def _upright(place: Floats) -> Floats:
-    """Mirrored so that the largest entry of each axis is positive: a library chose its sign."""
+    """Places mirrored so that the largest entry of each axis is positive: LAPACK chose its sign."""
     return place * np.where(place[np.abs(place).argmax(axis=0), [0, 1]] < 0, -1, 1)
 
 
@@ -190,7 +190,7 @@ def _majorized(far: Floats, sweeps: int = 120) -> Floats:
 
 
 def nearest(place: Floats, among: Floats) -> float:
-    """The least distance of a place to another one `among` many; infinite where there is none."""
+    """The least distance from a place to a different one of `among`; infinite without one."""
     from scipy.spatial import cKDTree
 
     apart: Floats = np.asarray(cKDTree(among).query(place, k=2)[0])[:, 1]
