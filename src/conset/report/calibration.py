@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from conset.base import Floats, count_of, format_size, format_time
 from conset.report import style
+from conset.report.charts import Line, Panel, picture_charts
 from conset.report.page import write_sections
 from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
@@ -22,8 +23,6 @@ WINDOWS = {
     "both": "both ways",
 }
 """Series of messages under way at once, as pictures name them."""
-DOTS: Any = {"marker": "o", "linestyle": "none", "ms": 4}
-"""The look of what was measured."""
 
 
 def calibration_section(found: Calibration) -> Section:
@@ -137,181 +136,138 @@ def _probes_table(found: Calibration) -> Table:
 # Pictures
 
 
-def _colours(count: int) -> list[object]:
-    return list(style.colour_map()(np.linspace(0.1, 0.95, max(count, 2))))[:count]
-
-
 def draw_lone(found: Calibration) -> style.Figure:
     """Draw a message alone over its size; the time from one message of a window to the next."""
-    figure = style.new_figure(10.5, 3.9)
-    left, right = figure.subplots(1, 2)
     fit = found.found.fit
-    rows = list(zip(fit.probes, fit.measured_s, fit.fitted_s, strict=True))
     chains: dict[str, list[tuple[float, float, float]]] = {}
-    windows: dict[str, list[tuple[float, float, float]]] = {}
-    for probe, measured, fitted in rows:
+    windows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in WINDOWS}
+    for probe, measured, fitted in zip(fit.probes, fit.measured_s, fit.fitted_s, strict=True):
         pattern, count = probe.schedule.pattern, probe.schedule.transfers
         if probe.series == "chain" and not (probe.size == 8 and count == 2):
             ends = f"{pattern.source.min()} ↔ {pattern.source.max()}"
             chains.setdefault(ends, []).append((probe.size, measured / count, fitted / count))
-    for name, label in WINDOWS.items():
-        own = [(p.x, m, f) for p, m, f in rows if p.series == name and p.size == 8]
-        windows |= {label: own} if own else {}
-    for axes, families in ((left, chains), (right, windows)):
-        for (label, points), colour in zip(families.items(), _colours(len(families)), strict=True):
-            x, measured, fitted = (np.array(column) for column in zip(*sorted(points), strict=True))
-            axes.plot(x, fitted * 1e6, color=colour, lw=1.4)
-            axes.plot(x, measured * 1e6, color=colour, label=label, **DOTS)
-        axes.grid(visible=True)
-    style.log_axis(left, "x", "size")
-    style.log_axis(left, "y", "time [us]")
-    _log_ticks(left)
-    left.set_title("A message alone")
-    right.set(
-        xlabel="messages of 8 B at once",
-        ylabel="time [us]",
-        title="Small messages under way at once",
-    )
-    right.set_ylim(bottom=0)
-    left.legend()
-    right.legend()
-    return figure
+        elif probe.series in windows and probe.size == 8:
+            windows[probe.series].append((probe.x, measured, fitted))
+    own = {WINDOWS[name]: points for name, points in windows.items() if points}
+    small = "Small messages under way at once", "messages of 8 B at once"
+    panels = [
+        _fitted_panel(chains, "A message alone", "size", log_x=10, log_y=True, ticks=size_ticks),
+        _fitted_panel(own, *small),
+    ]
+    return picture_charts(panels, height=3.1)
+
+
+def _fitted_panel(
+    families: Mapping[str, Sequence[tuple[float, float, float]]], title: str, x: str, **how: Any
+) -> Panel:
+    """Return a panel of (place, measured, fitted) by families: marks are measured, lines fitted."""
+    lines = []
+    for colour, (name, points) in enumerate(families.items()):
+        places, measured, fitted = np.array(sorted(points)).T
+        lines.append(Line("", places, fitted * 1e6, "curve", colour))
+        lines.append(Line(name, places, measured * 1e6, "points", colour))
+    return Panel(title, x, "time [us]", lines, **how)
 
 
 def draw_ratios(found: Calibration) -> style.Figure:
-    """Draw measured over fitted of every probe, by series."""
-    from matplotlib.ticker import FixedLocator, NullFormatter
-
-    figure = style.new_figure(10.5, 2.9)
-    axes = figure.subplots()
+    """Draw measured over fitted of every probe, by series, with the middle half of each."""
     fit = found.found.fit
-    names = list(dict.fromkeys(probe.series for probe in fit.probes))
     ratio = fit.measured_s / fit.fitted_s
-    start = 0
-    for name, colour in zip(names, _colours(len(names)), strict=True):
+    lines, start = [Line("", (), [1], "bound")], 0
+    for name in dict.fromkeys(probe.series for probe in fit.probes):
         rows = [k for k, probe in enumerate(fit.probes) if probe.series == name]
-        at = np.arange(start, start + len(rows))
         times = [np.asarray(found.data.times_s[fit.probes[k].name]) / fit.fitted_s[k] for k in rows]
-        low, high = (np.array([np.percentile(t, q) for t in times]) for q in (25, 75))
-        axes.vlines(at, low, high, color=colour, lw=1)
-        axes.plot(at, ratio[rows], "o", color=colour, ms=3.5, label=name)
+        half = np.transpose([np.percentile(each, (25, 75)) for each in times])
+        at = np.arange(start, start + len(rows))
+        lines.append(Line(name, at, ratio[rows], "points", span=(half[0], half[1])))
         start += len(rows) + 1
-    axes.axhline(1, color=style.BOUND, lw=1)
-    style.log_axis(axes, "y", "measured / fitted")
-    axes.set_xticks([])
-    least, most = min(*ratio, 0.8) * 0.95, max(*ratio, 1.25) * 1.05
-    near, far = (0.8, 0.9, 1.0, 1.1, 1.25), (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-    ticks = [tick for tick in (near if most < 2.5 * least else far) if least <= tick <= most]
-    axes.set_ylim(least, most)
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.minorticks_off()
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_yticklabels([f"{tick:g}" for tick in ticks])
-    axes.grid(visible=True, axis="y")
-    axes.legend(ncols=len(names), loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return figure
-
-
-def _log_ticks(axes: style.Axes) -> None:
-    """Set sizes across, plain numbers up."""
-    size_ticks(axes.xaxis, *axes.get_xlim())
-    _digits(axes.yaxis)
-
-
-def _digits(axis: Any) -> None:
-    """Set ticks of a logarithmic axis at 1, 2 and 5 of every decade; of many decades at 1."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    low, high = axis.get_view_interval()
-    subs: Sequence[int] = (1, 2, 5) if high < 300 * low else (1,)
-    subs = range(1, 10) if high < 5 * low else subs
-    axis.set_major_locator(LogLocator(subs=subs, numticks=20))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.minorticks_off()
+    limits = min(*ratio, 0.8) * 0.95, max(*ratio, 1.25) * 1.05
+    panel = Panel(
+        "",
+        "probes, by series",
+        "measured / fitted",
+        lines,
+        log_y=True,
+        ticks=lambda axis, *_: axis.set_ticks([]),
+        y_limits=limits,
+        legend="outside",
+        y_ticks=style.ratio_ticks,
+    )
+    return picture_charts([panel], width=10.5, height=2.1)
 
 
 def draw_policies(found: Calibration) -> style.Figure:
     """Draw a barrier over the ranks; when a send ends whose receive is late."""
-    figure = style.new_figure(10.5, 3.2)
-    left, right = figure.subplots(1, 2)
     ranks, times, errors = (np.array(column) for column in zip(*found.found.barriers, strict=True))
     curve = np.unique(np.linspace(ranks.min(), ranks.max(), 50))
     barrier = found.found.machine.costs.synchronization
     fitted_s = np.maximum(barrier.base_s + barrier.per_log2_s * np.log2(curve), 0)
-    look: Any = {"color": style.ACCENT}
-    left.plot(curve, fitted_s * 1e6, lw=1.4, **look)
-    left.errorbar(ranks, times * 1e6, yerr=1.96 * errors * 1e6, fmt="o", ms=4, lw=1, **look)
-    left.set(xlabel="ranks", ylabel="barrier [us]", title="A barrier")
-    left.set_ylim(bottom=0)
-    left.set_xlim(ranks.min() - 0.5, ranks.max() + 0.5)
-    style.whole_ticks(left.xaxis, 6)
+    reach = 1.96 * errors
+    span = (times - reach) * 1e6, (times + reach) * 1e6
+    barriers = [
+        Line("", curve, fitted_s * 1e6, "curve", 0),
+        Line("", ranks, times * 1e6, "points", 0, span=span),
+    ]
     late = [probe for probe in found.probes if probe.series == "late"]
-    size = [probe.size for probe in late]
-    ended = [found.data.typical_s(probe.name) * 1e3 for probe in late]
-    right.plot(size, ended, label="send ends", **look, **DOTS)
-    posted = [probe.late_s * 1e3 for probe in late]
-    right.plot(size, posted, color=style.BOUND, lw=1, label="receive is posted")
-    style.log_axis(right, "x", "size")
-    style.log_axis(right, "y", "time [ms]")
-    _log_ticks(right)
-    right.set_title("Sends whose receive is late")
-    left.grid(visible=True)
-    right.grid(visible=True)
-    right.legend()
-    return figure
+    size, posted = [probe.size for probe in late], [probe.late_s * 1e3 for probe in late]
+    sends = [
+        Line("send ends", size, [found.data.typical_s(p.name) * 1e3 for p in late], "points"),
+        Line("receive is posted", size, posted, "bound"),
+    ]
+    limits = ranks.min() - 0.5, ranks.max() + 0.5
+    title, up = "Sends whose receive is late", "time [ms]"
+    panels = [
+        Panel(
+            "A barrier",
+            "ranks",
+            "barrier [us]",
+            barriers,
+            x_limits=limits,
+            ticks=lambda axis, *_: style.whole_ticks(axis, 6),
+        ),
+        Panel(title, "size", up, sends, log_x=10, log_y=True, ticks=size_ticks),
+    ]
+    return picture_charts(panels, height=2.4)
 
 
 def draw_contention(contention: Contention) -> style.Figure:
     """Draw times over fair sharing, of messages on one link, and behind one that is held up."""
-    figure = style.new_figure(10.5, 3.0)
-    left, right = figure.subplots(1, 2)
     count, over = (np.array(column) for column in zip(*contention.sharing, strict=True))
-    left.plot(count, over, "o-", color=style.ACCENT, ms=4, lw=1.2)
-    left.axhline(1, color=style.BOUND, lw=1)
-    left.set(
-        xlabel="messages through one link",
-        ylabel="time / fair time",
-        title="Messages that share a link",
-        ylim=(0, max(1.3, float(over.max()) * 1.1)),
-    )
-    left.grid(visible=True)
-    places = np.arange(len(contention.pressure))
-    if places.size:
-        right.bar(places, contention.pressure, color=style.ACCENT, width=0.5)
-        right.axhline(1, color=style.BOUND, lw=1)
-        right.set(
-            xticks=places,
-            xlabel="place",
-            ylabel="time / fair time",
-            title="Behind a message that is held up further on",
-        )
-    else:
-        right.set_axis_off()
-    return figure
+    fair, up = Line("", (), [1], "bound"), "time / fair time"
+    lines, limits = [Line("", count, over), fair], (0, max(1.3, float(over.max()) * 1.1))
+    across = "messages through one link"
+    panels = [Panel("Messages that share a link", across, up, lines, y_limits=limits)]
+    places = range(len(contention.pressure))
+    if places:
+        lines = [Line("", places, contention.pressure, "bars"), fair]
+        title, ticks = "Behind a message that is held up further on", (places, [*map(str, places)])
+        panels.append(Panel(title, "place", up, lines, ticks=ticks))
+    return picture_charts(panels, height=2.2)
 
 
 def draw_held_back(found: Calibration) -> style.Figure:
     """Draw predicted against measured."""
-    figure = style.new_figure(5.6, 4.4)
-    axes = figure.subplots()
     measured, formula, model = (
         np.array([getattr(row, name) for row in found.held_back]) * 1e3
         for name in ("measured_s", "formula_s", "model_s")
     )
     low, high = min(measured.min(), formula.min()) * 0.7, max(measured.max(), formula.max()) * 1.4
     ends: Floats = np.array([low, high])
-    axes.plot(ends, ends, color=style.BOUND, lw=1)
-    axes.fill_between(
-        ends, ends * 0.9, ends * 1.1, color=style.BOUND, alpha=0.12, lw=0, label="within 10 %"
+    band = ends * 0.9, ends * 1.1
+    lines = [
+        Line("equal; the band is 10 %", ends, ends, "bound", span=band, filled=True),
+        Line("formula", measured, formula, "rings", look={"marker": "s", "markersize": 5}),
+        Line(found.machine.costs.model, measured, model, "points", 0),
+    ]
+    panel = Panel(
+        "",
+        "measured [ms]",
+        "predicted [ms]",
+        lines,
+        log_x=10,
+        log_y=True,
+        ticks=style.plain_log_ticks,
+        x_limits=(low, high),
+        y_limits=(low, high),
     )
-    axes.plot(measured, formula, "s", ms=5, mfc="none", color=style.QUIET, label="formula")
-    name = found.machine.costs.model
-    axes.plot(measured, model, "o", ms=5, color=style.ACCENT, label=name)
-    style.log_axis(axes, "x", "measured [ms]")
-    style.log_axis(axes, "y", "predicted [ms]")
-    axes.set(xlim=ends, ylim=ends)
-    _digits(axes.xaxis)
-    _digits(axes.yaxis)
-    axes.grid(visible=True)
-    axes.legend()
-    return figure
+    return picture_charts([panel], height=3.6)

@@ -17,6 +17,7 @@ from conset.base import VERSION, count_of, format_size, format_time
 from conset.compilation import FORMULA
 from conset.execution import Ratio
 from conset.report import style
+from conset.report.charts import Line, Panel, picture_charts
 from conset.report.markdown import plain, table_lines
 from conset.report.page import anchor, write_sections
 from conset.report.sections import Fact, Part, Section, Table
@@ -482,9 +483,12 @@ MARKS = {
     "neighbor_alltoallv": "^",
     "alltoall": "D",
 }
-RATIO_TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3)
-ERROR_TICKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.4, 2, 3, 5, 10)
-TIMES = tuple(factor * 10.0**power for power in range(-9, 4) for factor in (1, 2, 5))
+ERRORS: dict[str, dict[str, Any]] = {
+    "other schedules": {"marker": "o", "markersize": 4, "color": style.PALE},
+    "posting everything": {"marker": "D", "markersize": 5.5, "color": style.BOUND},
+    "the choice": {"marker": "o", "markersize": 7, "color": style.ACCENT},
+}
+"""How predictions are drawn, by kind of schedule."""
 
 
 def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
@@ -525,9 +529,7 @@ def picture_ratios(results: Sequence[CaseResult], fabric: str) -> style.Figure:
     axes.set_ylim(-0.5, len(results) - 0.5)
     style.log_axis(axes, "x", "time / time of the naive exchange")
     axes.set_xlim(left, right)
-    ticks = [tick for tick in RATIO_TICKS if left <= tick <= right]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
+    style.ratio_ticks(axes.xaxis, left, right)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -628,43 +630,40 @@ def picture_errors(results: Sequence[CaseResult], fabric: str) -> style.Figure:
         against = f"simulated by {first.decides}"
         by_models = [by for by in predictors(results) if by not in (FORMULA, first.decides)]
         shown = [FORMULA, *by_models[:1]]
+    groups = {by: _errors_of(results, by) for by in shown}
+    ratios = [ratio for kinds in groups.values() for own in kinds.values() for _, ratio in own]
+    limits = min([0.8, *ratios]) * 0.95, max([1.25, *ratios]) * 1.05
+    panels = []
+    for by, kinds in groups.items():
+        times = [time for own in kinds.values() for time, _ in own] or [1.0]
+        ends = min(times) / 1.8, max(times) * 1.8  # at least one tick, however close the times
+        lines = [Line("", ends, (1, 1), "plain", span=((0.9, 0.9), (1.1, 1.1)), filled=True)]
+        for name, own in kinds.items():
+            x, y = np.array(own).reshape(-1, 2).T
+            label = name if by == shown[-1] else ""
+            lines.append(Line(label, x, y, "points", look={**ERRORS[name], "alpha": 0.8}))
+        panel = Panel(
+            "by the machine's model" if by == MODEL else f"by {by}",
+            against,
+            f"predicted / {timed_as(results)}",
+            lines,
+            log_x=10,
+            log_y=True,
+            ticks=style.time_ticks,
+            y_limits=limits,
+            legend="outside",
+            y_ticks=style.ratio_ticks,
+            x_limits=ends,
+        )
+        panels.append(panel)
+    title = f"{fabric}: predicted beside {against}"
     what = "every schedule of every case; the band is ±10 %"
-    figure = style.new_figure(11, 4.9, f"{fabric}: predicted beside {against}", what)
-    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-    values: list[float] = []
-    for axes, by in zip(panels, shown, strict=True):
-        values += _draw_errors(axes, results, by)
-        axes.set_title("by the machine's model" if by == MODEL else f"by {by}")
-        style.log_axis(axes, "x", against)
-        axes.grid(visible=True)
-        low, high = axes.get_xlim()
-        axes.set_xlim(low / 1.6, high * 1.6)  # at least one tick, however close the times
-        inside = [time for time in TIMES if low / 1.6 <= time <= high * 1.6]
-        inside = inside[:: max(1, -(-len(inside) // 7))]
-        axes.set_xticks(inside, [format_time(time) for time in inside])
-    low, high = min([0.8, *values]) * 0.95, max([1.25, *values]) * 1.05
-    ticks = [tick for tick in ERROR_TICKS if low <= tick <= high]
-    for axes in panels:
-        axes.axhspan(0.9, 1.1, color=style.ACCENT, alpha=0.13, linewidth=0, zorder=0)
-        axes.axhline(1, color=style.INK, linewidth=1, zorder=1)
-        style.log_axis(axes, "y", f"predicted / {timed_as(results)}")
-        axes.set_ylim(low, high)
-        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
-    for axes in panels[1:]:
-        axes.set_ylabel("")  # as the first, which shares its axis
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return figure
+    return picture_charts(panels, title=title, subtitle=what, width=5.5, height=4.1)
 
 
-def _draw_errors(axes: style.Axes, results: Sequence[CaseResult], by: str) -> list[float]:
-    """Draw ratios by kind of schedule, and return what was drawn."""
-    looks = {
-        "other schedules": ("o", 4, style.PALE),
-        "the naive exchange": ("D", 5.5, style.BOUND),
-        "the choice": ("o", 7, style.ACCENT),
-    }
-    groups: dict[str, list[tuple[float, float]]] = {name: [] for name in looks}
+def _errors_of(results: Sequence[CaseResult], by: str) -> dict[str, list[tuple[float, float]]]:
+    """Return (time, ratio of the prediction to it) of schedules, by kind."""
+    groups: dict[str, list[tuple[float, float]]] = {name: [] for name in ERRORS}
     for result in results:
         for each in result.timed:
             error = each.error_of(each.model if by == MODEL else by)
@@ -672,10 +671,4 @@ def _draw_errors(axes: style.Axes, results: Sequence[CaseResult], by: str) -> li
             name = "the choice" if each.kind == "choice" else naive
             if error is not None and not each.same_as and each.median_s:
                 groups[name].append((each.median_s, 1 + error))
-    for name, points in groups.items():
-        mark, size, colour = looks[name]
-        look: Any = {"marker": mark, "markersize": size, "color": colour, "alpha": 0.8}
-        if points:
-            look |= {"linestyle": "none", "markeredgewidth": 0, "zorder": 3}
-            axes.plot(*np.array(points).T, label=name, **look)
-    return [ratio for points in groups.values() for _, ratio in points]
+    return {name: points for name, points in groups.items() if points}

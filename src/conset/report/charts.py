@@ -1,16 +1,17 @@
 """General charts: families of lines, groups of bars and maps of values, with published points.
 
 `picture_charts([Panel(...), Bars(...), Heat(...)], title=...)` draws panels in rows. Published
-points beside ours are a `Line` of kind `rings` (or `points`); a bound is one of kind `bound`.
-Pictures of one kind of result are in the module of that result.
+points beside ours are a `Line` of kind `rings` (or `points`); a bound is one of kind `bound`,
+across the whole panel where it has no `x`. Pictures of one kind of result are in the module of
+that result; one that needs axes of different heights draws each `Panel` on axes of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +20,11 @@ from conset.report import style
 
 MARKS = "osD^vP*X"
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+BARS = 40
+"""Most bars of a line; more are steps."""
 LOOKS: dict[str, dict[str, Any]] = {
     "bound": {"color": style.BOUND, "linewidth": 1.5},
+    "plain": {"color": style.INK, "linewidth": 1.2},
     "quiet": {"color": style.QUIET, "linewidth": 1.2, "linestyle": ":"},
     "rings": {
         "color": style.INK,
@@ -34,26 +38,61 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Kinds of lines that have a colour of their own, as matplotlib draws them."""
 
 
+LEGENDS: dict[str, dict[str, Any]] = {
+    "outside": {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)},
+    "above": {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 0.98),
+        "ncols": 3,
+        "handlelength": 1.1,
+        "handleheight": 0.8,
+        "borderaxespad": 0,
+        "borderpad": 0.2,
+        "columnspacing": 1.4,
+    },
+    "framed": {
+        "loc": "lower right",
+        "ncols": 2,
+        "frameon": True,
+        "framealpha": 0.85,
+        "edgecolor": "none",
+        "facecolor": style.PAPER,
+    },
+}
+"""Legends outside the axes, or over what is drawn: keywords of matplotlib's `legend`."""
+Ticks: TypeAlias = tuple[Sequence[float], Sequence[str]] | Callable[[Any, float, float], None]
+"""(places, labels), or a function that sets the ticks of an axis between two ends."""
+AUTOMATIC: Ticks = ((), ())
+
+
 @dataclass(frozen=True)
 class Line:
     """One curve of a `Panel`.
 
     Attributes:
         name: in the legend; empty: not in it.
-        x: places across.
-        y: values; as many as `x`.
+        x: places across, or edges of steps; empty: a level through the whole panel at the one
+            value of `y`.
+        y: values; as many as `x`; empty: an upright line at the one place of `x`.
         kind: `line` with marks, `points` without a line, `curve` and `dashed` without marks,
-            `steps` filled, one unit wide; `rings` around published points, `bound` in the colour
-            of bounds, `quiet` dotted.
+            `steps` filled, one unit wide, `bars` likewise where there are too many; `rings` around
+            published points, `bound` in the colour of bounds, `plain` in that of text, `quiet`
+            dotted.
         colour: index of its colour, for lines of several panels that belong together; None: its
             place among the lines that have no colour of their own.
+        look: keywords of matplotlib's `plot` that replace those of the kind.
+        span: (lower ends, upper ends) of an interval at each place; None: none.
+        filled: whether the span is an area rather than a stroke at each place.
     """
 
     name: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Any
+    y: Any
     kind: str = "line"
     colour: int | None = None
+    look: Mapping[str, Any] = field(default_factory=dict)
+    span: tuple[Any, Any] | None = None
+    filled: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,9 +106,13 @@ class Panel:
         lines: its curves.
         log_x: base of a logarithmic axis across; None: linear.
         log_y: whether the axis up is logarithmic.
-        ticks: (places, labels) of the axis across; empty: chosen by matplotlib.
+        ticks: of the axis across; empty: chosen by matplotlib.
         y_limits: ends of the axis up; None: chosen by matplotlib, from 0 on a linear axis.
-        legend: its place: one of matplotlib's, or `outside`, to the right of the axes.
+        legend: its place: one of matplotlib's, or `outside`, to the right of the axes, `above`
+            them at the right, `framed` at the lower right, over lines.
+        y_ticks: of the axis up; empty: chosen by matplotlib, plain numbers on a logarithmic axis.
+        x_limits: ends of the axis across; None: chosen by matplotlib.
+        remark: a bound or limit, above it at the right, where no bar can hide it.
     """
 
     title: str
@@ -78,35 +121,44 @@ class Panel:
     lines: Sequence[Line]
     log_x: float | None = None
     log_y: bool = False
-    ticks: tuple[Sequence[float], Sequence[str]] = ((), ())
+    ticks: Ticks = AUTOMATIC
     y_limits: tuple[float | None, float | None] | None = None
     legend: str = "best"
+    y_ticks: Ticks = AUTOMATIC
+    x_limits: tuple[float | None, float | None] | None = None
+    remark: str = ""
 
-    def draw(self, axes: style.Axes, most: int, shown: set[str]) -> None:
+    def draw(self, axes: style.Axes, most: int = 0, shown: set[str] | None = None) -> None:
         """Draw the lines, in `most` colours; the legend where it has names that `shown` lacks."""
+        shown = set() if shown is None else shown
         axes.set(title=self.title, xlabel=self.x, ylabel=self.y)
         if self.log_x is not None:
             style.log_axis(axes, "x", self.x, self.log_x)
         if self.log_y:
             style.log_axis(axes, "y", self.y)
         for line, colour in zip(self.lines, colours_of(self.lines), strict=True):
-            _draw_line(axes, line, colour, most)
-        if len(self.ticks[0]):
-            axes.set_xticks(list(self.ticks[0]), list(self.ticks[1]))
-            axes.xaxis.minorticks_off()
+            _draw_line(axes, line, colour, max(most, self.colours))
+        if self.x_limits is not None:
+            axes.set_xlim(*self.x_limits)
         if self.y_limits is not None:
             axes.set_ylim(*self.y_limits)
         elif not self.log_y:
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-        if self.log_y:
-            style.plain_log_ticks(axes.yaxis)
+        _set_ticks(axes.xaxis, self.ticks)
+        plain = style.plain_log_ticks if self.log_y else AUTOMATIC
+        _set_ticks(axes.yaxis, plain if self.y_ticks is AUTOMATIC else self.y_ticks)
+        axes.set_title(self.remark, loc="right", **style.REMARK)
         axes.grid(axis="both")
         names = {line.name for line in self.lines if line.name}
         if names - shown:
-            outside: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
-            where = outside if self.legend == "outside" else {"loc": self.legend}
-            axes.legend(handlelength=2.6, **where)
+            where = LEGENDS.get(self.legend, {"loc": self.legend})
+            axes.legend(**{"handlelength": 2.6, **where})
         shown |= names
+
+    @property
+    def colours(self) -> int:
+        """Number of colours of the map that its lines have."""
+        return 1 + max(colours_of(self.lines), default=0)
 
 
 @dataclass(frozen=True)
@@ -211,7 +263,7 @@ class Heat:
 def picture_charts(
     panels: Sequence[Panel | Bars | Heat],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     columns: int = 2,
     width: float = 5.2,
@@ -221,7 +273,7 @@ def picture_charts(
 
     Args:
         panels: at least one.
-        title: of the picture.
+        title: of the picture; may be empty.
         subtitle: a quieter second line: model, sync, settings.
         columns: panels in a row.
         width: of a column [inch].
@@ -233,7 +285,7 @@ def picture_charts(
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     counts = [
         *[len(panel.series) for panel in panels if isinstance(panel, Bars)],
-        *[1 + max(colours_of(p.lines), default=0) for p in panels if isinstance(p, Panel)],
+        *[panel.colours for panel in panels if isinstance(panel, Panel)],
     ]
     shown: set[str] = set()
     for panel, axes in zip(panels, grid, strict=False):
@@ -255,9 +307,15 @@ def colours_of(lines: Sequence[Line]) -> list[int]:
 def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
     shade = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
     label = line.name or None
-    if line.kind == "steps":
-        edges = np.append(np.asarray(line.x) - 0.5, line.x[-1] + 0.5)
-        axes.stairs(line.y, edges, fill=True, color=style.ACCENT, linewidth=0, label=label)
+    if line.kind == "bars" and len(line.x) <= BARS:
+        width = 0.82 if len(line.x) > 3 else 0.4
+        axes.bar(line.x, line.y, width, color=style.ACCENT, label=label)
+        return
+    if line.kind in ("bars", "steps"):
+        edges, filled = np.asarray(line.x), {"fill": True, "color": style.ACCENT, "linewidth": 0}
+        if edges.size == len(line.y):
+            edges = np.append(edges - 0.5, edges[-1] + 0.5)
+        axes.stairs(line.y, edges, **{"label": label, **filled, **line.look})
         return
     look = LOOKS.get(line.kind)
     if look is None and line.kind in ("curve", "dashed"):
@@ -272,7 +330,25 @@ def _draw_line(axes: style.Axes, line: Line, colour: int, most: int) -> None:
             "markersize": 4.2,
             "linestyle": "none" if line.kind == "points" else dash,
         }
-    axes.plot(line.x, line.y, label=label, **look)
+    look = {"label": label, **look, **line.look}
+    if not len(line.x):
+        axes.axhline(line.y[0], **look)
+    elif not len(line.y):
+        axes.axvline(line.x[0], **look)
+    else:
+        axes.plot(line.x, line.y, **look)
+    if line.span is not None and line.filled:
+        axes.fill_between(line.x, *line.span, color=look["color"], alpha=0.12, linewidth=0)
+    elif line.span is not None:
+        axes.vlines(line.x, *line.span, color=look["color"], linewidth=1)
+
+
+def _set_ticks(axis: Any, ticks: Ticks) -> None:
+    if callable(ticks):
+        ticks(axis, *axis.get_view_interval())
+    elif len(ticks[0]):
+        axis.set_ticks(list(ticks[0]), list(ticks[1]))
+        axis.minorticks_off()
 
 
 def surround(axes: style.Axes, padded: Array, **look: Any) -> None:

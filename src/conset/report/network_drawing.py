@@ -18,7 +18,7 @@ import numpy as np
 from conset.base import Array, Bools, Floats, Ints, count_of, format_rate
 from conset.machine import Machine, Topology
 from conset.report import style
-from conset.report.network_layout import Plan, plan_of, positions
+from conset.report.network_layout import Plan, nearest, plan_of, positions
 
 LABELLED = 300
 """Largest number of nodes whose numbers are written."""
@@ -283,13 +283,7 @@ def write_numbers(axes: style.Axes, place: Floats, radius: float) -> None:
 def node_radius(axes: style.Axes, place: Floats) -> float:
     """Return the radius of a disc: part of the distance to the next, at most 1/4 inch."""
     largest = min(0.3, 0.24 / inches_per_unit(axes))
-    if len(place) < 2:
-        return largest
-    if len(place) > 1500:
-        return 0.5 * largest
-    square = ((place[:, None, :] - place[None, :, :]) ** 2).sum(axis=2)
-    np.fill_diagonal(square, np.inf)
-    return float(min(0.34 * np.sqrt(square.min()), largest))
+    return min(0.34 * nearest(place, place), largest)
 
 
 def inches_per_unit(axes: style.Axes) -> float:
@@ -437,7 +431,8 @@ def _frame_plan(axes: style.Axes, plan: Plan) -> None:
             axes.add_patch(Circle((middle[0], middle[1]), size[0] / 2, **look))
         else:
             corner = "round,pad=0,rounding_size=0.25"
-            axes.add_patch(FancyBboxPatch(band.low, size[0], size[1], boxstyle=corner, **look))
+            low = band.low[0], band.low[1]
+            axes.add_patch(FancyBboxPatch(low, size[0], size[1], boxstyle=corner, **look))
 
 
 def _panel_in(axes: style.Axes) -> tuple[float, float]:

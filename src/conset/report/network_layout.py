@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import Bools, Floats, Ints, count_of
+from conset.base import Array, Bools, Floats, Ints, count_of
 from conset.machine import Planes, Topology, find_family, is_tree, planes_of
 
 ENDPOINTS = 150
@@ -44,19 +44,28 @@ Larger ones stand on a circle.
 
 
 def positions(topology: Topology) -> Floats:
-    """shape=(nodes, 2): the place of each node; neighbours stand about 1 apart, y grows upwards."""
+    """shape=(nodes, 2): the place of each node; neighbours stand about 1 apart, y grows upwards.
+
+    Of a graph whose plan joins its nodes to parts, the places of these.
+    """
     if topology.kind == "hypercube":
         return _hypercube(topology.dimensions)
     if topology.kind == "graph":
-        return _graph(topology)
+        return plan_of(topology).place
     if topology.kind in ("ring", "crossbar") or (topology.wraps and len(topology.sides) == 1):
         return _circle(topology.nodes)
     return _box(topology)
 
 
-def _circle(nodes: int) -> Floats:
+def _circle(nodes: int, step: float = 1.0, least: float = 0.5) -> Floats:
+    """Places `step` apart on a circle whose radius is at least `least`, clockwise from the top."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(nodes) / nodes
-    return max(nodes / (2 * np.pi), 0.5) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return max(nodes * step / (2 * np.pi), least) * _towards(angle)
+
+
+def _towards(angle: Array) -> Floats:
+    """shape=(angles, 2): steps of length 1."""
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _box(topology: Topology) -> Floats:
@@ -68,13 +77,17 @@ def _box(topology: Topology) -> Floats:
         depth = at[:, 0]
         x, y = _depth_step(sides[0])
         return np.stack([at[:, 2] + x * depth, y * depth - at[:, 1]], axis=1)
-    # planes of planes: dimensions go to x and y in turn, outer ones in wider steps
+    return _grid(at, sides, 0.8)
+
+
+def _grid(at: Floats, sides: tuple[int, ...], gap: float) -> Floats:
+    """Planes of planes: dimensions go to x and y in turn, outer ones in wider steps."""
     place = np.zeros((len(at), 2))
     step = [1.0, 1.0]
     for k in reversed(range(len(sides))):
         axis = (len(sides) - 1 - k) % 2
         place[:, axis] += step[axis] * at[:, k]
-        step[axis] *= sides[k] + 0.8
+        step[axis] *= sides[k] + gap
     return place * (1, -1)
 
 
@@ -108,73 +121,26 @@ def _gray_place(code: Ints) -> Ints:
     return place
 
 
-def _graph(topology: Topology) -> Floats:
+def _graph_plan(topology: Topology, hide: bool) -> Plan:
+    """Plan of a graph without a family: in levels where it is a tree, else by distances."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
-    nodes = topology.nodes
+    nodes, ends = topology.nodes, topology.ends
     if nodes <= 2 or nodes > GRAPH_LIMIT:
-        return _circle(nodes)
-    levels = _levels(topology)
-    if levels is not None:
-        return _layered(topology, levels)
-    ends = topology.ends
+        return _straight(topology, _circle(nodes))
     graph = coo_array((np.ones(ends[0].size), ends), shape=(nodes, nodes)).tocsr()
     far = shortest_path(graph, directed=False, unweighted=True)
+    level: Floats = far[: topology.endpoints].min(axis=0)
+    if 2 <= level.max() < np.inf and (level[ends[0]] != level[ends[1]]).all():
+        plan = _tree_plan(replace(topology, level=level.astype(np.int32)), hide)
+        numbers = tuple(str(node) for node in range(nodes))
+        return replace(plan, topology=topology, text=numbers, notes=())
     far = np.where(np.isfinite(far), far, far[np.isfinite(far)].max() + 1)
-    place = separated(_majorized(_scaled(far), far), 0.6)
+    place = separated(_majorized(far), 0.6)
     # lying along its longer axis: pictures are wider than high
     place = place - place.mean(axis=0)
-    turned: Floats = place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]
-    return turned * np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1, 1)
-
-
-def _levels(topology: Topology) -> Ints | None:
-    """shape=(nodes): links from the nearest endpoint, where the network is a tree of switches.
-
-    Else None.
-    """
-    if topology.nodes == topology.endpoints:
-        return None
-    source, target = topology.ends
-    level = np.where(np.arange(topology.nodes) < topology.endpoints, 0, topology.nodes)
-    while True:
-        nearer = level.copy()
-        np.minimum.at(nearer, target, level[source] + 1)
-        np.minimum.at(nearer, source, level[target] + 1)
-        if np.array_equal(nearer, level):
-            break
-        level = nearer
-    if level.max() < 2 or level.max() == topology.nodes or (level[source] == level[target]).any():
-        return None
-    return level
-
-
-def _layered(topology: Topology, level: Ints) -> Floats:
-    """Endpoints at the bottom, switches above what they join.
-
-    In the order of its mean place.
-    """
-    source, target = topology.ends
-    place = np.zeros((topology.nodes, 2))
-    width = float(np.bincount(level).max())
-    uplink = np.full(topology.nodes, topology.nodes)
-    up = level[target] > level[source]
-    np.minimum.at(uplink, source[up], target[up])
-    for height in range(int(level.max()) + 1):
-        members = np.flatnonzero(level == height)
-        if height == 0:
-            key = uplink[members].astype(np.float64)
-        else:
-            below = (level[target] == height) & (level[source] == height - 1)
-            total = np.bincount(target[below], place[source[below], 0], topology.nodes)
-            key = total[members] / np.maximum(
-                np.bincount(target[below], minlength=topology.nodes)[members], 1
-            )
-        ordered = members[np.lexsort((members, np.round(key, 6)))]
-        place[ordered, 0] = (np.arange(members.size) + 0.5) * width / members.size
-        place[ordered, 1] = height * max(1.0, width / 6)
-    return place
+    return _straight(topology, _upright(place @ np.linalg.eigh(place.T @ place)[1][:, ::-1]))
 
 
 def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
@@ -195,33 +161,40 @@ def separated(place: Floats, least: float, sweeps: int = 80) -> Floats:
     return place
 
 
-def _scaled(far: Floats) -> Floats:
-    """Classical scaling: the start; a small spiral keeps twins (equal distances to all) apart."""
-    square = far**2
-    inner = -(square - square.mean(0) - square.mean(1)[:, None] + square.mean()) / 2
-    value, vector = np.linalg.eigh(inner)
-    place = vector[:, -2:][:, ::-1] * np.sqrt(np.maximum(value[-2:][::-1], 1e-9))
-    # the sign of an eigenvector is the library's choice: make the largest entry positive
-    place *= np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])
-    turn = np.arange(len(far)) * 2.399963
-    return place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+def _upright(place: Floats) -> Floats:
+    """Places mirrored so that the largest entry of each axis is positive: LAPACK chose its sign."""
+    return place * np.where(place[np.abs(place).argmax(axis=0), [0, 1]] < 0, -1, 1)
 
 
-def _majorized(place: Floats, far: Floats, sweeps: int = 120) -> Floats:
-    """Guttman transforms with weights 1 / distance².
+def _majorized(far: Floats, sweeps: int = 120) -> Floats:
+    """Classical scaling, then Guttman transforms with weights 1 / distance².
 
-    Near pairs are so kept at their distance first.
+    Near pairs are so kept at their distance first. A small spiral keeps twins (equal distances to
+    all) apart.
     """
-    nodes = len(far)
+    from scipy.spatial.distance import cdist
+
+    square = far**2
+    inner = square.mean(0) + square.mean(1)[:, None] - square.mean() - square
+    value, vector = np.linalg.eigh(inner / 2)
+    place = _upright(vector[:, :-3:-1] * np.sqrt(np.maximum(value[:-3:-1], 1e-9)))
+    place = place + 0.15 * _towards(np.arange(len(far)) * 2.399963)
     weight = 1 / np.where(far > 0, far, 1) ** 2
     np.fill_diagonal(weight, 0)
-    laplacian = np.diag(weight.sum(axis=1)) - weight
-    inverse = np.linalg.inv(laplacian + 1 / nodes) - 1 / nodes
+    share = 1 / len(far)
+    inverse = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + share) - share
     for _ in range(sweeps):
-        apart = np.hypot(*(place[:, None, :] - place[None, :, :]).transpose(2, 0, 1))
-        pull = weight * far / np.maximum(apart, 1e-6)
-        place = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ place
+        pull = weight * far / np.maximum(cdist(place, place), 1e-6)
+        place = inverse @ (pull.sum(axis=1)[:, None] * place - pull @ place)
     return place
+
+
+def nearest(place: Floats, among: Floats) -> float:
+    """The least distance from a place to a different one of `among`; infinite without one."""
+    from scipy.spatial import cKDTree
+
+    apart: Floats = np.asarray(cKDTree(among).query(place, k=2)[0])[:, 1]
+    return float(apart[apart > 1e-9].min(initial=np.inf))
 
 
 # Plans of graphs
@@ -229,20 +202,20 @@ def _majorized(place: Floats, far: Floats, sweeps: int = 120) -> Floats:
 _STEPS = np.linspace(0, 1, 17)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Band:
     """A part of the network: a tinted box or disc behind its nodes, with its name.
 
     Attributes:
-        low: lower left corner.
-        high: upper right corner.
+        low: lower left corner, shape=(2).
+        high: upper right corner, shape=(2).
         name: written below, or above where `above`.
         round: whether a disc.
         above: whether the name is above.
     """
 
-    low: tuple[float, float]
-    high: tuple[float, float]
+    low: Floats
+    high: Floats
     name: str = ""
     round: bool = False
     above: bool = False
@@ -339,7 +312,7 @@ def _laid_out(topology: Topology, *, hide: bool) -> Plan:
         return _columns_plan(topology, sides, hide, plan == "blocks")
     if is_tree(topology):
         return _tree_plan(topology, hide)
-    return _straight(topology, positions(topology))
+    return _graph_plan(topology, hide)
 
 
 def _sides(topology: Topology, plan: str) -> tuple[int, ...] | None:
@@ -375,16 +348,9 @@ def _sized(plan: Plan) -> Plan:
     switch = np.arange(plan.topology.nodes) >= plan.topology.endpoints
     size = np.zeros(plan.topology.nodes)
     for kind in (False, True):
-        own = np.flatnonzero(plan.shown & (switch == kind))
-        if not own.size:
-            continue
-        near = np.inf
-        for low in range(0, own.size, 256):
-            apart = np.hypot(
-                *(plan.place[own[low : low + 256], None, :] - place[None, :, :]).transpose(2, 0, 1)
-            )
-            near = min(near, float(apart[apart > 1e-9].min(initial=np.inf)))
-        size[own] = min(widest if kind else 0.36, 0.4 * near)
+        own = plan.shown & (switch == kind)
+        if own.any():
+            size[own] = min(widest if kind else 0.36, 0.4 * nearest(plan.place[own], place))
     return replace(plan, size=size)
 
 
@@ -402,9 +368,7 @@ def _bent(plan: Plan, bend: Floats) -> Plan:
 def _without_endpoints(plan: Plan) -> Plan:
     """Switches only, with how many endpoints hang on each in its text."""
     topology = plan.topology
-    hosts = np.bincount(
-        topology.link_target[topology.link_source < topology.endpoints], minlength=topology.nodes
-    )
+    hosts = _hosts(topology)
     shown = plan.shown & (np.arange(topology.nodes) >= topology.endpoints)
     each = np.unique(hosts[hosts > 0])
     rule = f"{each[0]} at each" if each.size == 1 else f"{each.min()} to {each.max()} at each"
@@ -415,6 +379,20 @@ def _without_endpoints(plan: Plan) -> Plan:
     )
     drawn = plan.drawn & shown[topology.link_source] & shown[topology.link_target]
     return replace(plan, shown=shown, drawn=drawn, caption=caption)
+
+
+def _home(topology: Topology) -> Ints:
+    """The router of each endpoint, shape=(endpoints); 0 without one."""
+    home = np.zeros(topology.endpoints, np.int64)
+    first = topology.link_source < topology.endpoints
+    home[topology.link_source[first]] = topology.link_target[first]
+    return home
+
+
+def _hosts(topology: Topology) -> Ints:
+    """How many endpoints hang on each node, shape=(nodes)."""
+    first = topology.link_source < topology.endpoints
+    return np.bincount(topology.link_target[first], minlength=topology.nodes)
 
 
 def kind_of(topology: Topology, node: int, count: int = 1) -> str:
@@ -491,9 +469,8 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
             place[members, 1] += lift
             continue
         if height == 1:  # each above the middle of its endpoints
-            hosts = np.bincount(target[source < topology.endpoints], minlength=topology.nodes)[row]
             total = np.bincount(target[up], place[source[up], 0], topology.nodes)[row]
-            place[row, 0] = total / np.maximum(hosts, 1)
+            place[row, 0] = total / np.maximum(_hosts(topology)[row], 1)
             continue
         for part in np.unique(group[row]).tolist():
             own = row[group[row] == part]
@@ -524,25 +501,20 @@ def _tree_plan(topology: Topology, hide: bool) -> Plan:
     return replace(
         plan,
         text=text,
-        bands=_tree_bands(topology, place, group, base),
+        bands=_tree_bands(topology, place, group, seen),
         notes=tuple(notes),
         shown=seen,
     )
 
 
-def _tree_bands(topology: Topology, place: Floats, group: Ints, base: int) -> tuple[Band, ...]:
-    word = _parts_word(topology)
-    assert topology.level is not None
+def _tree_bands(topology: Topology, place: Floats, group: Ints, seen: Bools) -> tuple[Band, ...]:
+    parts, word = [part for part in np.unique(group).tolist() if part >= 0], _parts_word(topology)
+    above = max(0.72, 0.028 * float(np.ptp(place[seen, 0])))  # a switch is inside
     bands = []
-    parts = [part for part in np.unique(group).tolist() if part >= 0]
     for part in parts if len(parts) > 1 else []:
-        own = place[(group == part) & (topology.level >= base)]
-        margin = max(
-            0.72, 0.028 * float(np.ptp(place[topology.level >= base, 0]))
-        )  # a switch is inside
-        low, high = own.min(axis=0) - 0.72, own.max(axis=0) + np.array([0.72, margin])
-        name = f"{word} {part}" if word else ""
-        bands.append(Band((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), name))
+        own = place[(group == part) & seen]
+        high = own.max(axis=0) + np.array([0.72, above])
+        bands.append(Band(own.min(axis=0) - 0.72, high, f"{word} {part}" if word else ""))
     return tuple(bands)
 
 
@@ -551,15 +523,12 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
     assert topology.group is not None
     group, ends = topology.group, topology.endpoints
     groups = int(group.max()) + 1
-    home = np.full(topology.nodes, -1)
-    home[topology.link_source[topology.link_source < ends]] = topology.link_target[
-        topology.link_source < ends
-    ]
+    home = _home(topology)
     routers = [
         np.flatnonzero((group == g) & (np.arange(topology.nodes) >= ends)) for g in range(groups)
     ]
     most = max(own.size for own in routers)
-    hosts = max(int(np.bincount(home[:ends]).max()), 1)
+    hosts = max(int(np.bincount(home).max()), 1)
     inner = max(0.62, most / (2 * np.pi)) if most > 1 else 0.0
     outer = inner if hide else max(inner + 0.72, most * hosts * 0.52 / (2 * np.pi))
     disc = outer + 0.5
@@ -572,28 +541,12 @@ def _dragonfly_plan(topology: Topology, hide: bool) -> Plan:
         turn = np.pi / 2 - 2 * np.pi * g / groups
         centre = radius * np.array([np.cos(turn), np.sin(turn)])
         around = turn + np.pi - 2 * np.pi * (np.arange(own.size) + 0.5) / own.size
-        place[own] = centre + inner * np.stack([np.cos(around), np.sin(around)], axis=1)
+        place[own] = centre + inner * _towards(around)
         for router, angle in zip(own.tolist(), around.tolist(), strict=True):
-            nodes = np.flatnonzero(home[:ends] == router)
-            spread = (
-                2
-                * np.pi
-                / own.size
-                * (np.arange(nodes.size) - (nodes.size - 1) / 2)
-                / max(nodes.size, 1)
-            )
-            place[nodes] = centre + outer * np.stack(
-                [np.cos(angle - spread), np.sin(angle - spread)], axis=1
-            )
-        low, high = centre - disc, centre + disc
-        bands.append(
-            Band(
-                (float(low[0]), float(low[1])),
-                (float(high[0]), float(high[1])),
-                f"group {g}",
-                round=True,
-            )
-        )
+            nodes = np.flatnonzero(home == router)
+            number = (np.arange(nodes.size) - (nodes.size - 1) / 2) / max(nodes.size, 1)
+            place[nodes] = centre + outer * _towards(angle - 2 * np.pi / own.size * number)
+        bands.append(Band(centre - disc, centre + disc, f"group {g}", round=True))
     plan = _straight(topology, place)
     source, target = topology.link_source, topology.link_target
     far = group[source] != group[target]
@@ -614,29 +567,19 @@ def _columns_plan(topology: Topology, sides: tuple[int, ...], hide: bool, slim: 
         block = sides[1] + max(2.2, 0.5 * sides[1])
         spot[ends:] = np.stack([at[:, 0] * block + at[:, 1], -1.25 * at[:, 2]], axis=1)
     else:
-        step = [1.0, 1.0]
-        for k in reversed(range(len(sides))):
-            axis = (len(sides) - 1 - k) % 2
-            spot[ends:, axis] += step[axis] * at[:, k] * (1, -1)[axis]
-            step[axis] *= sides[k] + 1.0
-    spot *= 1.6 if ends and not hide else 1.25
-    home = np.zeros(topology.nodes, np.int64)
+        spot[ends:] = _grid(at.astype(np.float64), sides, 1.0)
+    unit = 1.6 if ends and not hide else 1.25
+    spot *= unit
     if ends:
-        first = topology.link_source < ends
-        home[topology.link_source[first]] = topology.link_target[first]
-        hosts = np.bincount(home[:ends], minlength=topology.nodes)
-        rank = (
-            np.arange(ends) - np.searchsorted(home[:ends], home[:ends])
-            if (np.diff(home[:ends]) >= 0).all()
-            else 0
-        )
-        along = (rank - (hosts[home[:ends]] - 1) / 2) * 0.42
-        spot[:ends] = spot[home[:ends]] + np.stack([along, np.full(ends, -0.52)], axis=1)
+        home = _home(topology)
+        hosts = np.bincount(home, minlength=topology.nodes)
+        rank = np.arange(ends) - np.searchsorted(home, home) if (np.diff(home) >= 0).all() else 0
+        along = (rank - (hosts[home] - 1) / 2) * 0.42
+        spot[:ends] = spot[home] + np.stack([along, np.full(ends, -0.52)], axis=1)
     plan = _straight(topology, spot)
     source, target = topology.link_source, topology.link_target
     along = spot[target] - spot[source]
     length = np.hypot(*along.T)
-    unit = 1.6 if ends and not hide else 1.25
     routers = (source >= ends) & (target >= ends)
     on_line = routers & ((np.abs(along[:, 0]) < 1e-9) | ((np.abs(along[:, 1]) < 1e-9) & (not slim)))
     arc = np.where(
@@ -708,10 +651,9 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
             path[1, 0] = place[low, 0] + 0.12
             path[2, 0] = place[top, 0] - 0.42
         lines[k] = path if low == a else path[::-1]
-    bands = [
-        Band((h * wide - 0.86, -gpus * high - 0.95), (h * wide + 0.52, 0.75), f"host {h}")
-        for h in range(hosts)
-    ]
+    foot, head = np.array([-0.86, -gpus * high - 0.95]), np.array([0.52, 0.75])
+    places = [np.array([host * wide, 0.0]) for host in range(hosts)]
+    bands = [Band(at + foot, at + head, f"host {h}") for h, at in enumerate(places)]
     over = max(0.75, float(place[level >= 2, 1].max()) + 0.6)
     notes = [Note(right, over, "rails" if above[0] == 1 else "leaves", "center")]
     if level.max() > 2:
@@ -721,10 +663,9 @@ def _rails_plan(topology: Topology, hide: bool) -> Plan:
         plan, lines=lines, text=_numbers(topology), bands=tuple(bands), notes=tuple(notes), far=far
     )
     size = np.where(np.arange(topology.nodes) < ends, 0.24, 0.3)
-    crowded = np.flatnonzero(level >= 2)
-    if crowded.size > 1:
-        apart = np.hypot(*(place[crowded, None, :] - place[None, crowded, :]).transpose(2, 0, 1))
-        size[crowded] = min(0.3, 0.42 * float(apart[apart > 1e-9].min()))
+    crowded = level >= 2
+    if crowded.any():
+        size[crowded] = min(0.3, 0.42 * nearest(place[crowded], place[crowded]))
     return replace(shown, size=size)
 
 
@@ -743,7 +684,7 @@ def _map_plan(topology: Topology) -> Plan:
     order = (
         np.arange(topology.nodes) * 2.399963
     )  # a step to different sides, for places that are the same
-    place = place * scale + 1e-3 * np.stack([np.cos(order), np.sin(order)], axis=1)
+    place = place * scale + 1e-3 * _towards(order)
     return _straight(topology, separated(place, 0.45, 60) if topology.nodes <= MAPPED else place)
 
 
@@ -751,24 +692,15 @@ def _planes_plan(topology: Topology, planes: Planes) -> Plan:
     """Every plane as the network alone, side by side; a router bears the number of its endpoint."""
     base = planes.base
     one = positions(base)
-    low, high = one.min(axis=0), one.max(axis=0)
-    step = float(high[0] - low[0]) + 2.6
+    step = float(np.ptp(one[:, 0])) + 2.6
     place = np.zeros((topology.nodes, 2))
-    shown = np.zeros(topology.nodes, bool)
     bands = []
     for plane in range(planes.count):
-        own = slice((plane + 1) * base.nodes, (plane + 2) * base.nodes)
-        place[own] = one + np.array([plane * step, 0.0])
-        shown[own] = True
-        left, right = float(low[0]) + plane * step - 0.9, float(high[0]) + plane * step + 0.9
-        bands.append(
-            Band(
-                (left, float(low[1]) - 0.9),
-                (right, float(high[1]) + 0.9),
-                f"plane {plane}",
-                above=True,
-            )
-        )
+        own = one + np.array([plane * step, 0.0])
+        place[(plane + 1) * base.nodes :][: base.nodes] = own
+        corners = own.min(axis=0) - 0.9, own.max(axis=0) + 0.9
+        bands.append(Band(*corners, f"plane {plane}", above=True))
+    shown = np.arange(topology.nodes) >= base.nodes
     plan = _straight(topology, place)
     drawn = shown[topology.link_source] & shown[topology.link_target]
     bend = np.zeros((topology.links, 2))
@@ -840,10 +772,7 @@ def _plan_of_parts(topology: Topology) -> Plan:
                 Note(-0.6, (height - 1) * rise, each.replace(" in each of", "\nin each of"))
             )
     else:
-        turn = np.pi / 2 - 2 * np.pi * np.arange(keys.size) / keys.size
-        place = max(keys.size / (2 * np.pi) * 1.1, 1.5) * np.stack(
-            [np.cos(turn), np.sin(turn)], axis=1
-        )
+        place = _circle(keys.size, 1.1, 1.5)
     plan = _straight(small, place, count=joined, part=part, network=topology, notes=tuple(notes))
     numbers = [
         str(group) if group >= 0 else f"×{count}"

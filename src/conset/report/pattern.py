@@ -214,9 +214,9 @@ def size_ticks(axis: Any, low: float, high: float, most: int = 6) -> None:
     axis.minorticks_off()
 
 
-def linear_sizes(axis: Any, top: float) -> None:
-    """Set two to four ticks from 0 to at most `top` [B], written as sizes."""
-    ticks = np.arange(0, top * 1.05, 2.0 ** np.floor(np.log2(max(top, 1) / 2)))
+def linear_sizes(axis: Any, low: float, top: float) -> None:
+    """Set two to four ticks from `low` to at most `top` [B], written as sizes."""
+    ticks = np.arange(low, top, 2.0 ** np.floor(np.log2(max(top / 1.15, 1) / 2)))
     axis.set_ticks(ticks, ["0" if tick == 0 else format_size(float(tick)) for tick in ticks])
 
 
@@ -266,7 +266,7 @@ def _draw_rank_bytes(axes: style.Axes, pattern: Pattern) -> None:
     top = max(float(sent.max(initial=0)), float(received.max(initial=0)), 1.0)
     axes.set(xlim=(-0.5, pattern.ranks - 0.5), ylim=(0, 1.18 * top))
     whole_ticks(axes)
-    linear_sizes(axes.yaxis, top)
+    linear_sizes(axes.yaxis, 0, 1.18 * top)
 
 
 def whole_ticks(axes: style.Axes) -> None:

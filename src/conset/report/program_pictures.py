@@ -27,7 +27,7 @@ from conset.machine import planes_of
 from conset.models import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
-from conset.report.network_layout import plan_of, positions
+from conset.report.network_layout import positions
 from conset.schedule import Paths, Program
 
 COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
@@ -349,10 +349,6 @@ def rank_places(program: Program) -> Floats:
         # endpoints of planes where their routers stand in one, those of graphs by their plan
         planes = planes_of(topology)
         place = positions(topology if planes is None else planes.base)
-        if planes is None and topology.kind == "graph":
-            plan = plan_of(topology)
-            if plan.part is None and plan.shown[: topology.endpoints].all():
-                place = plan.place
         flat = topology.kind == "graph" and np.ptp(place[nodes], axis=0).min() == 0
         if not flat or ranks <= IN_A_ROW:
             return place[nodes]

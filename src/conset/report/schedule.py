@@ -30,6 +30,7 @@ from conset.base import (
 )
 from conset.machine import links_of_nodes, route_links, route_nodes
 from conset.report import style
+from conset.report.charts import Line, Panel, Ticks
 from conset.report.facts import Summary, answer_text, pattern_label, schedule_facts
 from conset.report.network_drawing import (
     draw_foot,
@@ -572,13 +573,9 @@ MAX_PHASES = 64
 """Phases that a page draws one by one; a sentence says that there are more."""
 ROW_IN = 0.212
 """Height of a line in the list of transfers [inch]."""
-BARS = 40
-"""Most phases drawn as single bars; more are drawn as a filled outline."""
 WRITTEN = 16
 """Most ranks whose phase numbers are written into the matrix."""
 LANES = "The two directions of a link lie beside each other, each on the right of its way."
-MARK: Any = {"loc": "right", "size": 8.5, "weight": "normal", "color": style.BOUND}
-"""The look of a bound or limit above a panel, where no bar can hide it."""
 
 
 def write_schedule_page(
@@ -816,19 +813,26 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> styl
     layout: Any = [["matrix", "transfers"], ["matrix", "load"], ["matrix", "bytes"]]
     panels: Any = figure.subplot_mosaic(layout, width_ratios=(1.22, 1))
     _draw_matrix(panels["matrix"], schedule)
-    strips = [panels[name] for name in ("transfers", "load", "bytes")]
     transfers = np.diff(schedule.phase_offsets)
-    strips[0].set(title="transfers in a phase", ylabel="transfers")
-    _strip(strips[0], transfers)
-    _draw_load(strips[1], schedule)
-    _draw_largest(strips[2], schedule)
-    for axes in strips:
-        _phase_axis(axes, schedule.phases, last=axes is strips[-1])
-    strips[0].set_ylim(0, float(transfers.max(initial=1)) * 1.12)
-    if least and least <= schedule.phases:  # what is right of the line is the gap
-        strips[0].axvline(least - 0.5, color=style.BOUND, linewidth=1.3)
-        strips[0].set_title(f"bound {count_of(least, 'phase')}", **MARK)
-    figure.align_ylabels(strips)
+    reached = least if least and least <= schedule.phases else 0
+    strips = {
+        "transfers": _strip(
+            "transfers in a phase",
+            "transfers",
+            transfers,
+            # what is right of the line is the gap
+            lines=[Line("", [reached - 0.5], (), "bound")] if reached else [],
+            y_limits=(0, float(transfers.max(initial=1)) * 1.12),
+            remark=f"bound {count_of(reached, 'phase')}" if reached else "",
+        ),
+        "load": _load_strip(schedule),
+        "bytes": _largest_strip(schedule),
+    }
+    for name, strip in strips.items():
+        strip.draw(panels[name])
+        panels[name].tick_params(length=0, labelbottom=name == "bytes")
+    panels["bytes"].set_xlabel("phase")
+    figure.align_ylabels([panels[name] for name in strips])
     return figure
 
 
@@ -853,7 +857,7 @@ def _draw_matrix(axes: style.Axes, schedule: Schedule) -> None:
     style.whole_ticks(bar.ax.xaxis, 8, style.STEPS)
 
 
-def _draw_load(axes: style.Axes, schedule: Schedule) -> None:
+def _load_strip(schedule: Schedule) -> Panel:
     limit, loads = schedule.limits.link, phase_loads(schedule)
     title, load = "largest load on a link", loads.link
     total: int | float = 0
@@ -865,57 +869,39 @@ def _draw_load(axes: style.Axes, schedule: Schedule) -> None:
         total = largest_total_load(schedule)
         if not schedule.machine.routing.is_known:
             title = "largest expected load on a link"
-    axes.set(title=title, ylabel="messages")
-    _strip(axes, load)
     at: float | None = limit
-    text = f"limit {limit}"
+    text = "" if limit is None else f"limit {limit}"
     if limit is None and schedule.phases and total:
         whole = isinstance(total, int)
         at = -(-total // schedule.phases) if whole else total / schedule.phases
         text = f"bound {at:,} ({total:,} in all)" if whole else f"mean {at:,.4g}, expected"
-    if at is not None:
-        axes.axhline(at, color=style.BOUND, linewidth=1.3)
-        axes.set_title(text, **MARK)
-    axes.set_ylim(0, max(float(load.max(initial=1)), limit or 1) * 1.12)
+    lines = [] if at is None else [Line("", (), [at], "bound")]
+    limits = 0, max(float(load.max(initial=1)), limit or 1) * 1.12
+    return _strip(title, "messages", load, lines, y_limits=limits, remark=text)
 
 
-def _draw_largest(axes: style.Axes, schedule: Schedule) -> None:
+def _largest_strip(schedule: Schedule) -> Panel:
     largest = largest_sizes(schedule)
-    axes.set(title="largest transfer of a phase", ylabel="bytes")
-    _strip(axes, largest)
     top = float(largest.max(initial=1))
     least = float(min(largest[largest > 0], default=top))
-    if least * 30 < top:
-        style.log_axis(axes, "y", "bytes")
-        axes.set_ylim(least / 2, top * 1.8)
-        size_ticks(axes.yaxis, least, top, most=4)
-    else:
-        axes.set_ylim(0, top * 1.15)
-        linear_sizes(axes.yaxis, top)
+    wide = least * 30 < top
+    return _strip(
+        "largest transfer of a phase",
+        "bytes",
+        largest,
+        log_y=wide,
+        y_limits=(least / 2, top * 1.8) if wide else (0, top * 1.15),
+        y_ticks=(lambda axis, *_: size_ticks(axis, least, top, most=4)) if wide else linear_sizes,
+    )
 
 
-def _strip(axes: style.Axes, value: Array) -> None:
-    """Draw one value per phase: bars while they can be distinguished, else a filled outline."""
-    if value.size <= BARS:
-        width = 0.82 if value.size > 3 else 0.4
-        axes.bar(np.arange(value.size), value, width=width, color=style.ACCENT)
-    else:
-        edges = np.arange(value.size + 1) - 0.5
-        axes.stairs(value, edges, fill=True, color=style.ACCENT, linewidth=0)
-
-
-def _phase_axis(axes: style.Axes, phases: int, *, last: bool) -> None:
-    room = 0.02 * phases if phases > 3 else 0.5
-    axes.set_xlim(-0.5 - room, max(phases, 1) - 0.5 + room)
-    if phases <= 3:
-        axes.set_xticks(range(phases))
-    else:
-        style.whole_ticks(axes.xaxis, 8, style.STEPS)
-    if not axes.get_ylabel().startswith("bytes"):
-        style.whole_ticks(axes.yaxis, 4)
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(axis="y")
-    axes.tick_params(length=0, axis="x" if not last else "y")
-    axes.tick_params(labelbottom=last)
-    if last:
-        axes.set_xlabel("phase")
+def _strip(title: str, y: str, values: Array, lines: Sequence[Line] = (), **how: Any) -> Panel:
+    """Return one value per phase: bars while they can be distinguished, else a filled outline."""
+    phases = range(values.size)
+    room = 0.02 * len(phases) if len(phases) > 3 else 0.5
+    few: Ticks = (phases, [*map(str, phases)])
+    bars = Line("", phases, values, "bars")
+    limits = -0.5 - room, max(len(phases), 1) - 0.5 + room
+    ticks = few if len(phases) <= 3 else style.phase_ticks
+    known: Any = {"ticks": ticks, "x_limits": limits, "y_ticks": style.count_ticks}
+    return Panel(title, "", y, [bars, *lines], **{**known, **how})

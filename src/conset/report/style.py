@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.base import Floats, MissingExtraError, replacing, require_suffix
+from conset.base import Floats, MissingExtraError, format_time, replacing, require_suffix
 
 if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
     from matplotlib.axes import Axes as Axes
@@ -91,6 +91,16 @@ RASTER = 6000
 """Above so many lines a vector picture would be larger than its pixels."""
 LOG_STEPS = ((10.0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (2000.0, (1.0, 2.0, 5.0)), (inf, (1.0,)))
 """(largest factor between the ends of a logarithmic axis, ticks in a decade)."""
+TIME_STEPS = ((200.0, (1, 2, 5)), (5000.0, (1, 3)), (inf, (1,)))
+"""Likewise of an axis of times."""
+RATIO_STEPS: Sequence[tuple[float, Sequence[float]]] = (
+    (2.5, (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2)),
+    (20, (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7, 10)),
+    (inf, (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)),
+)
+"""(largest factor between the ends of an axis of ratios, its ticks)."""
+REMARK: Any = {"size": 8.5, "weight": "normal", "color": BOUND}
+"""Type of a remark above a panel, at the right."""
 GRID = 2**17
 """Axes stand on multiples of 1/GRID of the picture."""
 
@@ -291,15 +301,43 @@ def whole_ticks(axis: Any, most: int, steps: Sequence[float] | None = None) -> N
     axis.set_major_locator(MaxNLocator(most, integer=True, steps=steps))
 
 
-def plain_log_ticks(axis: Any) -> None:
+def phase_ticks(axis: Any, low: float, high: float) -> None:
+    """Set ticks at whole numbers of phases; the ends of the axis decide which."""
+    whole_ticks(axis, 8, STEPS)
+
+
+def count_ticks(axis: Any, low: float, high: float) -> None:
+    """Set few ticks at whole numbers, with commas; the ends of the axis decide which."""
+    whole_ticks(axis, 4)
+    axis.set_major_formatter("{x:,.0f}")
+
+
+def plain_log_ticks(axis: Any, low: float, high: float) -> None:
     """Set ticks of a logarithmic axis as plain numbers, the more the fewer decades there are."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    low, high = axis.get_view_interval()
     subs = next(subs for factor, subs in LOG_STEPS if high <= factor * low)
     axis.set_major_locator(LogLocator(10, subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axis.set_minor_locator(NullLocator())
+
+
+def time_ticks(axis: Any, low: float, high: float) -> None:
+    """Set ticks of a logarithmic axis as times with units, the more the fewer decades there are."""
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    digits = next(digits for factor, digits in TIME_STEPS if high <= factor * low)
+    ticks = [digit * 10.0**decade for decade in decades for digit in digits]
+    shown = [tick for tick in ticks if low <= tick <= high]
+    axis.set_ticks(shown, [format_time(tick) for tick in shown])
+    axis.minorticks_off()
+
+
+def ratio_ticks(axis: Any, low: float, high: float) -> None:
+    """Set ticks of a logarithmic axis of ratios, the closer around 1 the less the ends differ."""
+    ratios = next(ratios for factor, ratios in RATIO_STEPS if high <= factor * low)
+    ticks = [ratio for ratio in ratios if low <= ratio <= high]
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
 
 
 def scale_of(low: float, high: float) -> Any:

@@ -9,18 +9,19 @@ What scheduling at run time costs as Wang and Ranka's Figures 10 and 11.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from conset.base import Array, count_of, format_size, format_time
+from conset.base import count_of, format_size, format_time
 from conset.methods import table
 from conset.models import LoadCurve
 from conset.report import style
-from conset.report.charts import surround
+from conset.report.charts import Line, Panel, picture_charts, surround
+from conset.report.pattern import size_ticks
 from conset.report.sections import Part, Section, Table
 from conset.studies import (
     DETECT,
@@ -40,8 +41,6 @@ TICKS = 12
 MARKERS = "sD^vP*"
 ASKED = "X"
 """The mark of what was asked for by its word."""
-LABELS = 24
-"""Lines of type that fit one above the other into a panel."""
 ROOM = 10.0
 """The axis of latency ends at so many times that of an empty network: beyond is a wall."""
 
@@ -127,94 +126,61 @@ def curve_lines(curve: Curve) -> list[str]:
 
 def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") -> style.Figure:
     """Draw for each size times of every pair, the best marked, bounds and estimates as lines."""
-    columns = min(len(curves), 2)
-    rows = -(-len(curves) // columns)
-    figure = style.new_figure(10 if columns == 1 else 13, 1.2 + 4.3 * rows, title, subtitle)
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes in panels[len(curves) :]:
-        axes.set_visible(False)
-    for curve, axes in zip(curves, panels, strict=False):
-        _draw_curve(axes, curve)
-    panels[0].legend(loc="best", fontsize=8, handlelength=2.6)
-    return figure
+    panels = [_curve_panel(curve) for curve in curves]
+    width = 10 if len(curves) == 1 else 6.5
+    return picture_charts(panels, title=title, subtitle=subtitle, width=width, height=4.5)
 
 
-def _draw_curve(axes: style.Axes, curve: Curve) -> None:
+def _curve_panel(curve: Curve) -> Panel:
     points, best = curve.points, curve.best
     shown = [time for point in points for time in (point.time_s, point.lower_s) if time]
     top = max(shown, default=1.0)
     factor, unit = style.time_unit(top)
 
-    def plot(of: Sequence[CurvePoint], name: str, label: str, **look: Any) -> None:
-        """Draw a line by falling groups."""
+    def line(of: Iterable[CurvePoint], time: str, name: str, kind: str, **look: Any) -> Line:
+        """Return a line by falling groups."""
         ordered = sorted(of, key=lambda point: -point.groups)
-        x, y = [point.groups for point in ordered], [getattr(p, name) / factor for p in ordered]
-        axes.plot(x, y, label=label, **look)
+        times = [getattr(point, time) / factor for point in ordered]
+        return Line(name, [point.groups for point in ordered], times, kind, look=look)
 
     contentions = sorted({point.contention for point in points})
     place = np.linspace(0.2, 0.8, len(contentions)) if len(contentions) > 1 else [0.65]
-    for k, (contention, shade) in enumerate(
-        zip(contentions, style.amount_map()(place), strict=True)
-    ):
+    lines = []
+    for k, contention in enumerate(contentions):
         # lines that coincide show all
         width = 1.2 + 4 * (len(contentions) - 1 - k) / max(len(contentions), 3)
-        plot(
-            [p for p in points if p.contention == contention and p.time_s is not None and p.fits],
-            "time_s",
-            f"contention {contention}",
-            zorder=3,
-            color=shade,
-            linewidth=width,
-            marker="o",
-            markersize=3 + width,
-        )
+        own = [p for p in points if p.contention == contention and p.time_s is not None and p.fits]
+        look = {"color": style.amount_map()(place[k]), "linewidth": width, "markersize": 3 + width}
+        name = f"contention {contention}"
+        lines.append(line(own, "time_s", name, "line", marker="o", linestyle="-", zorder=3, **look))
     least: dict[int, CurvePoint] = {}
-    for point in points:
-        if point.groups not in least or point.lower_s < least[point.groups].lower_s:
-            least[point.groups] = point
-    plot(list(least.values()), "lower_s", "bound, least of all", color=style.BOUND, linewidth=1.5)
+    for point in sorted(points, key=lambda point: point.lower_s):
+        least.setdefault(point.groups, point)
+    lines.append(line(least.values(), "lower_s", "bound, least of all", "bound"))
     for name, what, dash in (
         ("serial_most_s", "take turns", (0, (5, 2))),
         ("serial_least_s", "cost nothing", (0, (1.5, 1.5))),
     ):
-        plot(
-            curve.serial,
-            name,
-            f"serial steps, links {what} (estimate)",
-            color=style.QUIET,
-            linewidth=1,
-            linestyle=dash,
-        )
+        text = f"serial steps, links {what} (estimate)"
+        lines.append(line(curve.serial, name, text, "quiet", linestyle=dash))
     if curve.naive_s is not None:
-        axes.axhline(
-            curve.naive_s / factor,
-            label="the naive exchange",
-            color=style.INK,
-            linewidth=1,
-            linestyle="-.",
-        )
+        naive = [curve.naive_s / factor]
+        lines.append(Line("posting everything", (), naive, "plain", look={"linestyle": "-."}))
     time_s = best.predicted_s if best.time_s is None else best.time_s
-    axes.plot(
-        [best.groups],
-        [time_s / factor],
-        marker="o",
-        markersize=10,
-        zorder=4,
-        markerfacecolor="none",
-        markeredgecolor=style.INK,
-        markeredgewidth=1.6,
-    )
+    lines.append(Line("", [best.groups], [time_s / factor], "rings", look={"zorder": 4}))
     groups = sorted({point.groups for point in points}, reverse=True)
-    style.log_axis(axes, "x", "groups of phases between barriers")
     spread = groups[:: -(-len(groups) // TICKS)]
-    axes.set_xlim(max(groups) * 1.25, min(groups) / 1.25)
-    axes.set_xticks(spread, [f"{count:,}" for count in spread], size=8.4)
-    axes.minorticks_off()
-    axes.set(ylabel=f"time {_by(curve.by)} [{unit}]", ylim=(0, top / factor * 1.12))
     least_time = f"least {format_time(time_s)}, contention {best.contention}, {best.sync}"
-    axes.set_title(f"{format_size(curve.size)}: {least_time}")
-    axes.grid(axis="y")
-    axes.tick_params(axis="x", length=0)
+    return Panel(
+        f"{format_size(curve.size)}: {least_time}",
+        "groups of phases between barriers",
+        f"time {_by(curve.by)} [{unit}]",
+        lines,
+        log_x=10,
+        ticks=(spread, [f"{count:,}" for count in spread]),
+        x_limits=(max(groups) * 1.25, min(groups) / 1.25),
+        y_limits=(0, top / factor * 1.12),
+    )
 
 
 # Programs of stages over sizes
@@ -263,8 +229,8 @@ def tradeoff_lines(rows: Sequence[StageRow]) -> list[str]:
     ]
 
 
-Looks = dict[str, tuple[Any, str]]
-"""Program → colour and mark."""
+Looks = dict[str, dict[str, Any]]
+"""Program → how its line is drawn."""
 
 
 def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -> style.Figure:
@@ -275,137 +241,68 @@ def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -
         title: first line.
         subtitle: a second, quieter line.
     """
-    figure = style.new_figure(11.5, 5.4, title, subtitle)
-    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     names = list(dict.fromkeys(row.name for row in rows))
     stages = [name for name in names if name.endswith(("stage", "stages"))]
     shades = style.amount_map()(np.linspace(0.12, 0.88, max(len(stages), 2)))
-    looks: Looks = dict.fromkeys(names, (style.QUIET, ASKED))
-    looks["direct"] = style.INK, "o"
+    asked = {"color": style.QUIET, "marker": ASKED, "linestyle": "--"}
+    looks: Looks = dict.fromkeys(names, asked)
+    looks["direct"] = {"color": style.INK, "marker": "o", "linestyle": "-"}
     for k, name in enumerate(stages):
-        looks[name] = shades[k], MARKERS[k % len(MARKERS)]
-    _draw_times(left, rows, looks)
-    _draw_volumes(right, rows, looks)
-    return figure
+        mark = MARKERS[k % len(MARKERS)]
+        looks[name] = {"color": shades[k], "marker": mark, "linestyle": "-"}
+    panels = _times_panel(rows, looks), _volumes_panel(rows, looks)
+    return picture_charts(panels, title=title, subtitle=subtitle, width=6.5, height=4.6)
 
 
-def _draw_times(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> None:
+def _times_panel(rows: Sequence[StageRow], looks: Looks) -> Panel:
+    lines = []
     for name in dict.fromkeys(row.name for row in rows):
         own = [row for row in rows if row.name == name]
-        colour, marker = looks[name]
-        axes.plot(
-            [row.size for row in own],
-            [row.time_s for row in own],
-            label=name,
-            zorder=3,
-            color=colour,
-            marker=marker,
-            markersize=5,
-            linewidth=1.8,
-            linestyle="--" if marker == ASKED else "-",
-        )
+        times = [row.time_s for row in own]
+        lines.append(Line(name, [row.size for row in own], times, look=looks[name]))
     bound = dict(sorted({row.size: row.bound_s for row in rows}.items()))
-    sizes, limit = list(bound), {"color": style.BOUND, "linewidth": 1.5}
-    axes.plot(sizes, list(bound.values()), label="bound, any stages", **limit)  # type: ignore[arg-type]
-    style.log_axis(axes, "x", "largest message", base=2)
-    style.log_axis(axes, "y", "time")
-    # the last size, and those before it whose names have room
-    room, ticks = np.log2(sizes[-1] / sizes[0]) / 10, [sizes[-1]]
-    for size in reversed(sizes[:-1]):
-        if np.log2(ticks[0] / size) >= room:
-            ticks.insert(0, size)
-    axes.set_xticks(ticks, [format_size(size) for size in ticks])
-    axes.minorticks_off()
-    times = [row.time_s for row in rows]
-    _time_ticks(axes, min(*bound.values(), *times), max(times))
-    axes.set_title("time over size")
-    axes.grid(axis="y")
-    axes.tick_params(length=0)
-    low, high = axes.get_ylim()
-    columns = 4
-    rows_of = -(-(len(looks) + 1) // columns)
-    axes.set_ylim(low, high * (high / low) ** (0.065 * rows_of))  # room for the legend
-    axes.legend(fontsize=8.5, columnspacing=1.2, handlelength=2.2, loc="upper left", ncols=columns)
+    lines.append(Line("bound, any stages", list(bound), list(bound.values()), "bound"))
+    return Panel(
+        "time over size",
+        "largest message",
+        "time",
+        lines,
+        log_x=2,
+        log_y=True,
+        ticks=size_ticks,
+        y_ticks=style.time_ticks,
+    )
 
 
-def _time_ticks(axes: style.Axes, low: float, high: float) -> None:
-    """Set ticks 1, 2, 5, 10, … as times with units, where they are between the ends."""
-    low, high = low / 1.25, high * 1.25
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    ticks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    if len(shown) > 10:
-        shown = [tick for tick in shown if round(np.log10(tick), 9) % 1 == 0]
-    axes.set_ylim(low, high)
-    axes.set_yticks(shown, [format_time(tick) for tick in shown])
-
-
-def _draw_volumes(axes: style.Axes, rows: Sequence[StageRow], looks: Looks) -> None:
-    """Draw volume and time of every program at the smallest size, from direct to most stages."""
+def _volumes_panel(rows: Sequence[StageRow], looks: Looks) -> Panel:
+    """Return volume and time of every program at the smallest size, the longest time first."""
     size = min(row.size for row in rows)
-    own = [row for row in rows if row.size == size]
-    chain = [row for row in own if looks[row.name][1] != ASKED]
-    axes.plot(
-        [r.volume for r in chain],
-        [r.time_s for r in chain],
-        color=style.FAINT,
-        linewidth=1.5,
-        zorder=1,
+    own = sorted((row for row in rows if row.size == size), key=lambda row: -row.time_s)
+    chain = [row for row in rows if row.size == size and looks[row.name]["marker"] != ASKED]
+    path = {"color": style.FAINT, "linestyle": "-", "zorder": 1}
+    volumes, times = [row.volume for row in chain], [row.time_s for row in chain]
+    lines = [
+        Line("", volumes, times, "quiet", look=path),
+        *(
+            Line(
+                f"{row.name}, {row.bundles:,} sent",
+                [row.volume],
+                [row.time_s],
+                look={**looks[row.name], "linestyle": "none", "markersize": 9},
+            )
+            for row in own
+        ),
+        Line("bound", (), [own[0].bound_s], "bound"),
+    ]
+    return Panel(
+        f"latency against volume, {format_size(size)}",
+        "volume: bytes sent over bytes delivered",
+        "time",
+        lines,
+        log_y=True,
+        legend="outside",
+        y_ticks=style.time_ticks,
     )
-    for row in own:
-        colour, marker = looks[row.name]
-        axes.plot(
-            [row.volume],
-            [row.time_s],
-            zorder=3,
-            color=colour,
-            marker=marker,
-            markersize=9,
-            linestyle="none",
-        )
-    bound_s = own[0].bound_s
-    axes.axhline(bound_s, color=style.BOUND, linewidth=1.3)
-    axes.text(
-        0.99,
-        bound_s,
-        "bound",
-        size=8.5,
-        color=style.BOUND,
-        transform=axes.get_yaxis_transform(),
-        ha="right",
-        va="top",
-    )
-    most, times = max(row.volume for row in own), [row.time_s for row in own]
-    room = max(most - 1, 0.5)
-    axes.set_xlim(1 - 0.06 * room, most + 0.85 * room)
-    axes.set_xticks([tick for tick in axes.get_xticks() if 1 <= tick <= most + 0.05 * room])
-    style.log_axis(axes, "y", "time")
-    axes.minorticks_off()
-    _time_ticks(axes, min(bound_s, *times), max(times) * 1.1)
-    axes.set(
-        xlabel="volume: bytes sent over bytes delivered",
-        title=f"latency against volume, {format_size(size)}",
-    )
-    # names in a column, in the order of the times, none on another; thin lines lead to them
-    x = most + 0.14 * room
-    low, high = (float(np.log(end)) for end in axes.get_ylim())
-    ordered, step = sorted(own, key=lambda row: row.time_s), (high - low) / LABELS
-    wanted, steps = np.array([np.log(row.time_s) for row in ordered]), step * np.arange(len(own))
-    place = np.maximum.accumulate(wanted - steps) + steps
-    place -= np.minimum((place - wanted).max() / 2, max(float(place[0]) - low - 2 * step, 0.0))
-    for row, y in zip(ordered, np.exp(place).tolist(), strict=True):
-        axes.plot([row.volume, x], [row.time_s, y], color=style.FAINT, linewidth=0.8, zorder=0)
-        axes.text(
-            x,
-            y,
-            f" {row.name}, {row.bundles:,} sent",
-            size=8.5,
-            va="center",
-            ha="left",
-            color=style.INK,
-        )
-    axes.grid(axis="y")
-    axes.tick_params(length=0)
 
 
 # The map of the best methods
@@ -608,69 +505,33 @@ def picture_latency(curve: LoadCurve, *, title: str, subtitle: str = "") -> styl
     # up to the first load that saturates: beyond, latency is a matter of how long one looks
     holds = np.array([not point.saturated for point in curve.points])
     wall = holds.size if holds.all() else int(np.argmin(holds)) + 1
-    shades: Array = style.colour_map()((0.32, 0.78))
-    upper.plot(
-        load[:wall],
-        mean[:wall],
-        label="mean",
-        color=shades[0],
-        linewidth=1.8,
-        marker="o",
-        markersize=3.6,
-    )
-    upper.plot(
-        load[:wall],
-        p99[:wall],
-        label="99th percentile",
-        color=shades[1],
-        linewidth=1.3,
-        marker="s",
-        markersize=3.0,
-    )
-    upper.axhline(
-        curve.zero_load,
-        label=f"empty network {curve.zero_load:.1f} cycles",
-        color=style.QUIET,
-        linewidth=1.1,
-        linestyle=":",
-    )
-    upper.set(
-        ylim=(0, ROOM * curve.zero_load),
-        ylabel="latency [cycles]",
-        title="from release to delivery",
-    )
-    caption, where = f"a cycle is {format_time(curve.cycle_s)}", upper.transAxes
-    upper.text(1, 1.02, caption, transform=where, ha="right", color=style.QUIET)
-    lower.plot(
-        [0, 1], [0, 1], label="all that is offered", color=style.FAINT, linewidth=1.2, zorder=1
-    )
-    lower.plot(
-        load,
-        accepted,
-        label="carried",
-        color=style.ACCENT,
-        linewidth=1.8,
-        marker="o",
-        markersize=3.6,
-    )
+    ends = [Line(f"bound {curve.bound:.3f}: a link is full", [curve.bound], (), "bound")]
+    if curve.saturation is not None:
+        found = f"saturation {curve.saturation:.3f}"
+        ends.insert(
+            0, Line(found, [curve.saturation], (), "plain", look={"linestyle": (0, (5, 2))})
+        )
+    latencies = [
+        Line("mean", load[:wall], mean[:wall]),
+        Line("99th percentile", load[:wall], p99[:wall]),
+        Line(f"empty network {curve.zero_load:.1f} cycles", (), [curve.zero_load], "quiet"),
+    ]
+    above = f"from release to delivery; a cycle is {format_time(curve.cycle_s)}"
+    limits = 0, ROOM * curve.zero_load
+    Panel(above, "", "latency [cycles]", [*latencies, *ends], y_limits=limits).draw(upper)
+    loads = [
+        Line("all that is offered", [0, 1], [0, 1], "quiet", look={"linestyle": "-"}),
+        Line("carried", load, accepted),
+    ]
     top = max(accepted.max(), min(curve.bound, float(load.max())))
-    right = max(load.max(), min(curve.bound, 1.0)) * 1.02
-    lower.set(ylim=(0, top * 1.15), ylabel="carried load", xlim=(0, right))
-    lower.legend(loc="upper left")
-    lower.set_xlabel("offered load [flits per cycle and sending node]")
-    for axes in (upper, lower):
-        if curve.saturation is not None:
-            axes.axvline(
-                curve.saturation,
-                label=f"saturation {curve.saturation:.3f}",
-                color=style.INK,
-                linewidth=1.2,
-                linestyle=(0, (5, 2)),
-            )
-        full = f"bound {curve.bound:.3f}: a link is full"
-        axes.axvline(curve.bound, color=style.BOUND, linewidth=1.4, label=full)
-        axes.grid(axis="both")
-    upper.legend(loc="upper left")
+    Panel(
+        "",
+        "offered load [flits per cycle and sending node]",
+        "carried load",
+        [*loads, *ends],
+        x_limits=(0, max(load.max(), min(curve.bound, 1.0)) * 1.02),
+        y_limits=(0, top * 1.15),
+    ).draw(lower)
     return figure
 
 

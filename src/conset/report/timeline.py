@@ -42,6 +42,7 @@ from conset.models import (
     usage_of,
 )
 from conset.report import style
+from conset.report.charts import Line, Panel
 from conset.report.facts import computation_facts
 from conset.report.pattern import block_of
 from conset.report.sections import Fact, Part, Section
@@ -67,6 +68,8 @@ MAX_PHASES = 80
 """Most ends of phases that are marked."""
 DIGIT_ROOM = 0.0085
 """Width of a digit of the numbers of phases, over that of the panel."""
+SHARES = (0, 0.5, 1), ("0 %", "50 %", "100 %")
+"""Ticks of an axis of shares."""
 TITLED = 800
 """Most messages that have a title in a vector picture."""
 
@@ -409,17 +412,17 @@ def picture_timeline(view: TimelineView) -> style.Figure:
     top = view.timeline.time_s
     factor, unit = style.time_unit(top)
     draw_ranks(panels[0], view, factor)
-    _draw_under_way(panels[1], view, factor)
+    lower = [_under_way_panel(view, factor)]
     if view.usage is not None and loads:
-        _draw_shares(panels[2], view.usage, factor)
-        _draw_busiest(panels[3], view, view.usage, factor)
+        lower += _usage_panels(view, view.usage, factor)
+    for panel, axes in zip(lower, panels[1:], strict=True):
+        panel.draw(axes)
+        axes.tick_params(axis="y", length=0)
     pad = 16 if _mark_phases(panels, view, factor) else None
-    panels[0].set_title(
-        view.describe_bound(), loc="right", pad=pad, size=8.5, weight="normal", color=style.BOUND
-    )
+    panels[0].set_title(view.describe_bound(), loc="right", pad=pad, **style.REMARK)
     for axes in panels:
         if view.bound is not None and view.bound[0]:
-            axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=6)
+            axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=4.5)
         axes.tick_params(axis="x", length=0 if axes is not panels[-1] else 3)
     label = "; ".join(filter(None, (f"time [{unit}]", marked_phases(view)[1], view.spread)))
     panels[-1].set(xlim=(0, (top or 1.0) / factor * 1.005), xlabel=label)
@@ -561,82 +564,41 @@ def _mark_phases(panels: Sequence[style.Axes], view: TimelineView, factor: float
     return bool(phases)
 
 
-def _draw_under_way(axes: style.Axes, view: TimelineView, factor: float) -> None:
-    edges, total = view.edges_s, np.zeros(BINS)
-    for what in dict.fromkeys(part.what for part in view.parts):
+def _under_way_panel(view: TimelineView, factor: float) -> Panel:
+    """Return messages by what they do, one above the other."""
+    lines, total = [], np.zeros(BINS)
+    for depth, what in enumerate(dict.fromkeys(part.what for part in view.parts)):
         alike = [part for part in view.parts if part.what == what]
-        more = total + sum(under_way(part.begin_s, part.end_s, edges)[0] for part in alike)
-        axes.stairs(
-            more,
-            edges / factor,
-            baseline=total,
-            fill=True,
-            color=alike[0].colour or style.ACCENT,
-            linewidth=0,
-            label=what,
-        )
-        total = more
-    style.whole_ticks(axes.yaxis, 4)
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    most = max(float(total.max(initial=0)), 1e-9)
-    axes.set(title="messages under way", ylabel="messages", ylim=(0, most * 1.08))
-    _finish(axes, 3)
+        total = total + sum(under_way(p.begin_s, p.end_s, view.edges_s)[0] for p in alike)
+        look = {"color": alike[0].colour or style.ACCENT, "zorder": 2 - 0.1 * depth}
+        lines.append(Line(what, view.edges_s / factor, total, "steps", look=look))
+    limits, ticks = (0, max(float(total.max(initial=0)), 1e-9) * 1.08), style.count_ticks
+    title, up = "messages under way", "messages"
+    return Panel(title, "", up, lines, y_limits=limits, legend="above", y_ticks=ticks)
 
 
-def _draw_shares(axes: style.Axes, usage: Usage, factor: float) -> None:
-    what = "links" if usage.of_links else "ports"
-    edges = usage.edges_s / factor
+def _usage_panels(view: TimelineView, usage: Usage, factor: float) -> list[Panel]:
+    """Return the shares that links use, and what the busiest of them has carried.
+
+    Beside that is a line on which it never idles.
+    """
+    what, edges = "links" if usage.of_links else "ports", usage.edges_s / factor
     pale, strong = style.colour_map()((0.72, 0.36))
-    look: Any = {"fill": True, "linewidth": 0}
-    axes.stairs(usage.largest, edges, color=pale, alpha=0.85, label="the one used most", **look)
-    axes.stairs(usage.mean, edges, color=strong, label="mean of all", **look)
+    shares = [
+        Line("the one used most", edges, usage.largest, "steps", look={"color": pale}),
+        Line("mean of all", edges, usage.mean, "steps", look={"color": strong}),
+    ]
     top = max(1.0, float(usage.largest.max(initial=0)))
-    axes.set(title=f"share of their capacity that {what} use", ylim=(0, top * 1.04))
-    axes.set_yticks((0, 0.5, 1), ("0 %", "50 %", "100 %"))
-    _finish(axes, 2)
-
-
-def _draw_busiest(axes: style.Axes, view: TimelineView, usage: Usage, factor: float) -> None:
-    """Draw what the busiest link or port has carried, and a line on which it never idles."""
-    share = usage.carried / (float(usage.carried[-1]) or 1.0)
-    edges = usage.edges_s / factor
-    axes.fill_between(edges, share, color=style.ACCENT, alpha=0.16, linewidth=0)
-    axes.plot(edges, share, color=style.ACCENT, linewidth=1.8, label="carried")
-    axes.plot(
-        (0, usage.work_s / factor),
-        (0, 1),
-        label="never idle",
-        color=style.BOUND,
-        linewidth=1.4,
-        linestyle=(0, (5, 2)),
-    )
-    axes.set(title=f"carried by {view.describe_busiest()}", ylim=(0, 1.06))
-    axes.set_yticks((0, 0.5, 1), ("0 %", "50 %", "100 %"))
-    legend = axes.legend(
-        loc="lower right",
-        ncols=2,
-        handlelength=2.2,
-        frameon=True,
-        framealpha=0.85,
-        edgecolor="none",
-        facecolor=style.PAPER,
-    )
-    legend.set_zorder(8)  # above the line of the bound
-    _finish(axes)
-
-
-def _finish(axes: style.Axes, columns: int = 0) -> None:
-    """Add a grid, and a legend of so many columns beside the title, where nothing is drawn."""
-    axes.grid(axis="y")
-    axes.tick_params(axis="y", length=0)
-    if columns:
-        axes.legend(
-            handlelength=1.1,
-            handleheight=0.8,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 0.98),
-            ncols=columns,
-            borderaxespad=0,
-            borderpad=0.2,
-            columnspacing=1.4,
-        )
+    title = f"share of their capacity that {what} use"
+    carried = usage.carried / (float(usage.carried[-1]) or 1.0)
+    own, dashed = {"color": style.ACCENT, "linewidth": 1.8}, {"linestyle": (0, (5, 2))}
+    area = np.zeros(carried.size), carried
+    busiest = [
+        Line("carried", edges, carried, "curve", look=own, span=area, filled=True),
+        Line("never idle", (0, usage.work_s / factor), (0, 1), "bound", look=dashed),
+    ]
+    carries = f"carried by {view.describe_busiest()}"
+    return [
+        Panel(title, "", "", shares, y_limits=(0, top * 1.04), legend="above", y_ticks=SHARES),
+        Panel(carries, "", "", busiest, y_limits=(0, 1.06), legend="framed", y_ticks=SHARES),
+    ]
