@@ -182,7 +182,7 @@ def summary_cells(summary: FabricSummary) -> dict[str, str]:
         "fabric": summary.fabric,
         "cases": str(summary.cases),
         "right": f"{summary.right} ({100 * summary.share:.0f} %)",
-        "above posting": str(summary.above_naive),
+        "above naive": str(summary.above_naive),
         "largest / best": f"{summary.worst:.2f}",
         "order pays": str(summary.pays),
         "gain": gain(summary.gain, summary.gain_most),
@@ -196,7 +196,7 @@ def summary_cells(summary: FabricSummary) -> dict[str, str]:
 
 
 SUMMARY = _same(
-    *("fabric", "cases", "right", "above posting", "largest / best", "order pays", "gain"),
+    *("fabric", "cases", "right", "above naive", "largest / best", "order pays", "gain"),
     *("gain over MPI", "error, choice", "error, all", "by formula"),
 )
 
@@ -485,7 +485,7 @@ MARKS = {
 }
 ERRORS: dict[str, dict[str, Any]] = {
     "other schedules": {"marker": "o", "markersize": 4, "color": style.PALE},
-    "posting everything": {"marker": "D", "markersize": 5.5, "color": style.BOUND},
+    "the naive exchange": {"marker": "D", "markersize": 5.5, "color": style.BOUND},
     "the choice": {"marker": "o", "markersize": 7, "color": style.ACCENT},
 }
 """How predictions are drawn, by kind of schedule."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.base import Floats, MissingExtraError, format_time, replacing, require_suffix
+from conset.base import Floats, format_time, import_extra, replacing, require_suffix
 
 if TYPE_CHECKING:  # other modules name the types of matplotlib by this one
     from matplotlib.axes import Axes as Axes
@@ -170,10 +170,7 @@ def log_axis(axes: Axes, which: str, label: str, base: float = 10) -> None:
 
 def require_matplotlib() -> None:
     """Raises `MissingExtraError` where matplotlib is not installed."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib", "draw") from None
+    import_extra("matplotlib.figure", "draw")
 
 
 def check_output(path: Path, what: str, *texts: str) -> None:

@@ -165,7 +165,7 @@ def _curve_panel(curve: Curve) -> Panel:
         lines.append(line(curve.serial, name, text, "quiet", linestyle=dash))
     if curve.naive_s is not None:
         naive = [curve.naive_s / factor]
-        lines.append(Line("posting everything", (), naive, "plain", look={"linestyle": "-."}))
+        lines.append(Line("the naive exchange", (), naive, "plain", look={"linestyle": "-."}))
     time_s = best.predicted_s if best.time_s is None else best.time_s
     lines.append(Line("", [best.groups], [time_s / factor], "rings", look={"zorder": 4}))
     groups = sorted({point.groups for point in points}, reverse=True)
