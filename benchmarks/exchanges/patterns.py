@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.partition import Cells, dual_graph, halo_exchange, partition_graph
+from conset.pattern.readers.halo import shared_layout
+from conset.pattern.readers.partition import Cells, dual_graph, partition_graph
 from conset.pattern.spec import parse_pattern
 
 WORD_B = 8
@@ -53,9 +54,8 @@ def make_elements(ranks: int, size: int) -> Pattern:
     elements = Delaunay(np.random.default_rng(0).random((MESH_NODES, 3))).simplices.astype(np.int64)
     count = len(elements)
     cells = Cells(np.arange(0, 4 * count + 1, 4), elements.ravel(), np.full(count, 4, np.int64), 3)
-    halo = halo_exchange(
-        cells, partition_graph(dual_graph(cells), ranks, 0, "mesh"), ranks, WORD_B, "mesh"
-    )
+    part = partition_graph(dual_graph(cells), ranks, 0, "mesh")
+    halo = shared_layout(cells.offsets, cells.nodes, part, ranks, WORD_B).pattern("mesh")
     return Pattern.from_messages(
         halo.source, halo.target, np.full(halo.messages, size), ranks, name="finite elements"
     )

@@ -15,7 +15,7 @@ from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine, with_settings
 from conset.machine.times import synchronization_s
 from conset.pattern.spec import parse_pattern
-from conset.studies import serial_steps, trace_curve
+from conset.studies import serial_steps, trace_curves
 
 SIZE = 15232
 ROWS = [
@@ -72,12 +72,12 @@ def test_serial_steps_are_the_bounds_of_table_1(
 @pytest.mark.parametrize("side", [4, 8, 12, 16])
 def test_the_curve_runs_through_the_texts_pairs_up_to_one_group(side: int) -> None:
     machine = parse_machine(f"paragon:{side}x{side}")
-    curve = trace_curve(
+    curve = trace_curves(
         parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology),
         machine,
         CompileOptions(),
         by="formula",
-    )
+    )[0]
     table = {(n, groups): (lower, upper) for n, _, groups, lower, upper in ROWS}
     met = 0
     for point in curve.serial:
@@ -102,12 +102,12 @@ def test_contention_3_on_12_x_12_which_the_text_could_not_have() -> None:
     Several phases a barrier are better.
     """
     machine = with_settings(parse_machine("paragon:12x12"), "hop=0,in_flight=1")
-    curve = trace_curve(
+    curve = trace_curves(
         parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology),
         machine,
         CompileOptions(),
         by="formula",
-    )
+    )[0]
     at = {(point.node, point.link): point for point in curve.points}
     assert at[1, 2].predicted_s * 1e3 == pytest.approx(305.5, abs=0.05)
     assert at[1, 3].predicted_s * 1e3 == pytest.approx(203.7, abs=0.05)

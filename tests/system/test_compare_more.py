@@ -19,7 +19,7 @@ from conset.machine.spec import parse_machine
 from conset.models import predict
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.studies import chart_regions, parse_policies, trace_curve, trace_curves
+from conset.studies import chart_regions, parse_policies, trace_curves
 from conset.studies.compare.comparison import compare
 from conset.studies.compare.regions import SIZES, degrees_of
 
@@ -41,7 +41,7 @@ def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(
 ) -> None:
     machine = parse_machine(on)
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
-    curve = trace_curve(pattern, machine, CompileOptions(), by=by)
+    curve = trace_curves(pattern, machine, CompileOptions(), by=by)[0]
     assert curve.by == (by or machine.costs.model)
     pairs = [(point.contention, point.every) for point in curve.points]
     assert pairs == sorted(set(pairs))
@@ -78,9 +78,9 @@ def test_serial_steps_are_no_bounds_where_messages_overlap() -> None:
     Overheads and bytes overlap, which steps one after the other do not.
     """
     machine = parse_machine("paragon:8x8")
-    curve = trace_curve(
+    curve = trace_curves(
         parse_pattern("alltoall:size=9KiB", topology=machine.topology), machine, CompileOptions()
-    )
+    )[0]
     assert any(
         point.time_s is not None and point.time_s < point.serial_least_s for point in curve.points
     )
@@ -95,9 +95,9 @@ def test_curves_of_several_sizes_are_those_of_each_size() -> None:
     pattern = parse_pattern("alltoall", topology=machine.topology)
     curves = trace_curves(pattern, machine, CompileOptions(), sizes=(256, 9216))
     assert [curve.size for curve in curves] == [256, 9216]
-    alone = trace_curve(
+    alone = trace_curves(
         parse_pattern("alltoall:size=9216", topology=machine.topology), machine, CompileOptions()
-    )
+    )[0]
     assert curves[1].points == alone.points
     assert curves[1].naive_s == alone.naive_s
 
@@ -108,19 +108,19 @@ def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(
     monkeypatch.setattr("conset.studies.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    curve = trace_curve(pattern, machine, CompileOptions())
+    curve = trace_curves(pattern, machine, CompileOptions())[0]
     assert (curve.by, curve.stands_in) == (
         "formula",
         "the formula is used instead of wormhole above 200 messages, given 240",
     )
     assert [point.time_s for point in curve.points] == [point.predicted_s for point in curve.points]
-    assert trace_curve(pattern, machine, CompileOptions(), by="flow").by == "flow"
+    assert trace_curves(pattern, machine, CompileOptions(), by="flow")[0].by == "flow"
 
 
 def test_points_a_node_has_no_room_for_are_not_the_best() -> None:
     machine = parse_machine("paragon:8x8,blocking=0,outstanding_receives=40")
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
-    curve = trace_curve(pattern, machine, CompileOptions())
+    curve = trace_curves(pattern, machine, CompileOptions())[0]
     assert {point.fits for point in curve.points} == {True, False}
     for point in curve.points:  # the model refuses what the machine has no room for
         assert point.fits == (point.time_s is not None)
@@ -131,12 +131,14 @@ def test_points_a_node_has_no_room_for_are_not_the_best() -> None:
 def test_a_curve_is_of_complete_exchanges() -> None:
     machine = parse_machine("mesh:4x4")
     with pytest.raises(InputError, match="method bounded requires a complete exchange"):
-        trace_curve(parse_pattern("neighbor", topology=machine.topology), machine, CompileOptions())
+        trace_curves(
+            parse_pattern("neighbor", topology=machine.topology), machine, CompileOptions()
+        )[0]
     cube = parse_machine("hypercube:3")
     with pytest.raises(
         InputError, match="method bounded requires a mesh or torus, given a hypercube"
     ):
-        trace_curve(parse_pattern("alltoall", topology=cube.topology), cube, CompileOptions())
+        trace_curves(parse_pattern("alltoall", topology=cube.topology), cube, CompileOptions())[0]
 
 
 def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:

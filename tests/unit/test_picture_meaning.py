@@ -45,7 +45,7 @@ from conset.report.sweeps import (
 )
 from conset.report.timeline import OVERHEAD, WAITING, TimelineView, marked_phases, picture_timeline
 from conset.schedule.schedule import Schedule
-from conset.studies import chart_regions, trace_curve
+from conset.studies import chart_regions, trace_curves
 from conset.studies.compare.comparison import compare_stages
 from conset.studies.compare.regions import Cell, Regions
 from support.vector_pictures import drawn, texts, titles
@@ -104,11 +104,11 @@ def stages() -> Any:
 
 @cache
 def curve() -> Any:
-    return trace_curve(
+    return trace_curves(
         parse_pattern("alltoall:size=1KiB", ranks=16),
         parse_machine("paragon:4x4"),
         CompileOptions(),
-    )
+    )[0]
 
 
 def compared() -> Any:

@@ -15,7 +15,7 @@ from conset.models import Workload
 from conset.models.flow import simulate_flow
 from conset.models.settings import Settings
 from conset.models.table import MODELS, find_model
-from conset.models.timeline import read_timeline, write_timeline
+from conset.models.timeline import read_record, write_timeline
 from conset.models.trace import read_trace
 from support.hand_made_workloads import cycles_machine
 
@@ -89,7 +89,7 @@ def test_a_timeline_survives_its_file(tmp_path: Path, suffix: str, record: bool)
     paths = [tmp_path / f"{name}{suffix}" for name in ("a", "b")]
     for path in paths:
         write_timeline(timeline, path)
-    again = read_timeline(paths[0])
+    again = read_record(paths[0]).timeline
     assert again.end_s.tobytes() == timeline.end_s.tobytes()
     assert (again.time_s, again.mean_latency_s, again.in_flight) == (
         timeline.time_s,
@@ -109,7 +109,7 @@ def test_what_is_no_timeline_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"x\.json: "):
-        read_timeline(path)
+        read_record(path)
 
 
 def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
     write_timeline(simulate_flow(read_trace(trace_file(tmp_path, TRACE), MACHINE), MACHINE), path)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputError, match=r"no \.npz archive, or truncated"):
-        read_timeline(path)
+        read_record(path)
 
 
 def test_a_timeline_of_another_suffix_is_refused(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_the_command_simulates_a_trace(tmp_path: Path, capsys: pytest.CaptureFix
     # 0→3 alone: 5 + 12 + 10 = 27; then 1→2: 5 + 4 + 20; the third stays in its node and waits for
     # both
     assert found["time_s"] == pytest.approx(56e-9)
-    assert read_timeline(tmp_path / "x.npz").end_s * 1e9 == pytest.approx([27, 56, 56])
+    assert read_record(tmp_path / "x.npz").timeline.end_s * 1e9 == pytest.approx([27, 56, 56])
 
 
 def test_the_command_simulates_a_schedule_and_a_what_if(

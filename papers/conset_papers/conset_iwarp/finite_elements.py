@@ -28,7 +28,7 @@ import numpy as np
 import conset
 from conset.base import Floats, Ints, UsageError
 from conset.models import Workload
-from conset.pattern import Cells, Pattern, dual_graph, halo_exchange, partition_graph
+from conset.pattern import Cells, Pattern, dual_graph, partition_graph, shared_layout
 from conset.schedule import Schedule
 from conset_papers.conset_iwarp.columns import ONE_BY_ONE, best_in_flight
 from conset_papers.conset_iwarp.machine import (
@@ -191,7 +191,8 @@ def _bisect(centre: Floats) -> Ints:
 
 def halo(mesh: Mesh, part: Ints, name: str) -> Pattern:
     """What the parts exchange after an iteration, in bytes of 4-byte words."""
-    return halo_exchange(mesh.cells, part, PARTS, WORD_B, name)
+    cells = mesh.cells
+    return shared_layout(cells.offsets, cells.nodes, part, PARTS, WORD_B).pattern(name)
 
 
 def cuts() -> tuple[str, ...]:

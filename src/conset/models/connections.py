@@ -223,11 +223,7 @@ class Ticks:
             unit *= 10
         whole = np.unique(np.rint(times_s / unit).astype(np.int64))
         self._unit, self._step = unit, max(1, gcd(*whole.tolist()) if whole.size else 1)
-
-    @property
-    def tick_s(self) -> float:
-        """One tick [s]."""
-        return self._unit * self._step
+        self.tick_s = self._unit * self._step
 
     def of(self, times_s: Floats) -> Ints:
         """In ticks."""

@@ -391,14 +391,6 @@ def _columns(timeline: Timeline) -> dict[str, Array]:
     return columns
 
 
-def read_timeline(path: str | Path) -> Timeline:
-    """The timeline in a file, with the workload's columns where it has them.
-
-    Raises as `read_record`.
-    """
-    return read_record(path).timeline
-
-
 def read_record(path: str | Path) -> Record:
     """All that a timeline file holds.
 

@@ -8,10 +8,10 @@ from .layout import (
 from .pattern import Pattern as Pattern, find_cycle as find_cycle
 from .readers.columns import columns_of as columns_of
 from .readers.demands import read_bandwidths as read_bandwidths, read_latencies as read_latencies
+from .readers.halo import shared_layout as shared_layout
 from .readers.partition import (
     Cells as Cells,
     dual_graph as dual_graph,
-    halo_exchange as halo_exchange,
     partition_graph as partition_graph,
 )
 from .readers.table import READERS as READERS

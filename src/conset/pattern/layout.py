@@ -121,7 +121,8 @@ class Layout(ValueObject):
     def _check_places(self) -> None:
         """Every item is where it is sent from and where it is received."""
         if not _rise(self.own_offsets, self.own_numbers):
-            raise InputError(f"{self.own_name}_r: numbers must rise")
+            own = "owned" if self.kind == "ghost" else "nodes"
+            raise InputError(f"{own}_r: numbers must rise")
         if self.kind == "ghost":
             self._check_ghosts()
         elif self.ghost_numbers.size:
@@ -205,11 +206,6 @@ class Layout(ValueObject):
     def add(self) -> bool:
         """Whether a receive adds to what is there."""
         return self.kind == "shared"
-
-    @property
-    def own_name(self) -> str:
-        """What files call the rows, or nodes, of a rank."""
-        return "owned" if self.kind == "ghost" else "nodes"
 
     def owned(self, rank: int) -> Ints:
         """The rows of a rank, ascending; raises UsageError where nodes are shared."""

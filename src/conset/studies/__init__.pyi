@@ -49,7 +49,6 @@ from .compare.regions import (
     chart_regions as chart_regions,
     degrees_of as degrees_of,
     serial_steps as serial_steps,
-    trace_curve as trace_curve,
     trace_curves as trace_curves,
 )
 from .contender import NAIVE as NAIVE, Entry as Entry

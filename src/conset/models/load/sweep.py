@@ -295,7 +295,9 @@ class LoadSweep:
 
     def measure_long(self, load: float) -> LoadPoint:
         """The same, looked at longer and more than once."""
-        runs = [self._run_load(load, self.window.longer, self.seed + k) for k in range(RUNS)]
+        usual = self.window
+        longer = Window(5 * usual.warm_up // 2, 5 * usual.measured // 2, usual.drain)
+        runs = [self._run_load(load, longer, self.seed + k) for k in range(RUNS)]
         self.points[load] = self._point(load, runs)
         return self.points[load]
 
@@ -473,11 +475,6 @@ class Window:
     def of(measured: int | None) -> Window:
         """The usual window, or one of so many measured cycles with half before and after."""
         return Window() if measured is None else Window(measured // 2, measured, measured // 2)
-
-    @property
-    def longer(self) -> Window:
-        """For the bisection."""
-        return Window(5 * self.warm_up // 2, 5 * self.measured // 2, self.drain)
 
     @property
     def cycles(self) -> int:

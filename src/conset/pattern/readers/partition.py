@@ -13,7 +13,6 @@ import numpy as np
 
 from conset.base import InputError, Ints, import_extra
 from conset.pattern.layout import Partition
-from conset.pattern.pattern import Pattern
 from conset.pattern.readers.halo import ghost_layout, shared_layout
 
 
@@ -80,14 +79,6 @@ def partition_cells(
     part = partition_graph(dual_graph(cells), parts, seed, where)
     layout = shared_layout(cells.offsets, cells.nodes, part, parts, word, cells.numbers)
     return Partition(layout.pattern(name), layout)
-
-
-def halo_exchange(cells: Cells, part: Ints, parts: int, word: int, name: str) -> Pattern:
-    """What parts that are given exchange: `part[c]` is the part of cell c.
-
-    One word for every node that two have.
-    """
-    return shared_layout(cells.offsets, cells.nodes, part, parts, word).pattern(name)
 
 
 def partition_rows(

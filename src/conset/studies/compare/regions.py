@@ -602,24 +602,6 @@ def serial_steps(
     return barriers + max(least_steps, groups) * message_s, barriers + steps * message_s
 
 
-def trace_curve(
-    pattern: Pattern,
-    machine: Machine,
-    options: CompileOptions,
-    watch: Watch = quiet,
-    *,
-    by: str | None = None,
-) -> Curve:
-    """Return the curve of a complete exchange on a mesh or torus at the pattern's own size.
-
-    See `trace_curves`.
-
-    Raises:
-        InputError: `bounded` does not apply; names what it requires.
-    """
-    return trace_curves(pattern, machine, options, watch, by=by)[0]
-
-
 def trace_curves(
     pattern: Pattern,
     machine: Machine,

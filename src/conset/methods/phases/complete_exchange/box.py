@@ -125,13 +125,6 @@ class Box:
         tie = getattr(_core.Tie, self.tie)
         return _core.Network.box(np.array([self.sides[axis]], np.int32), self.cycles[axis], tie)
 
-    @property
-    def ties_by_line(self) -> bool:
-        """Whether the ties of a line are decided by its own coordinate, or there are none."""
-        return self.tie != "checker" or not any(
-            c and side % 2 == 0 for side, c in zip(self.sides, self.cycles, strict=True)
-        )
-
     def link_load(self, axis: int) -> int:
         """Messages on the busiest link along `axis`.
 
@@ -221,7 +214,10 @@ def symmetry_groups(box: Box, most: int) -> list[Ints]:
 
     The half turn of a mesh, translations along each cycle.
     """
-    if not box.ties_by_line:
+    # ties of a line are decided by its own coordinate, unless there are any of a checker
+    if box.tie == "checker" and any(
+        c and side % 2 == 0 for side, c in zip(box.sides, box.cycles, strict=True)
+    ):
         return []
     if box.is_mesh:
         return (
