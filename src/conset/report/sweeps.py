@@ -300,6 +300,7 @@ def _volumes_panel(rows: Sequence[StageRow], looks: Looks) -> Panel:
         "time",
         lines,
         log_y=True,
+        y_limits=(own[0].bound_s / 1.25, own[0].time_s * 1.25),
         legend="outside",
         y_ticks=style.time_ticks,
     )
