@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +22,8 @@ from conset.base import (
     python_interface,
 )
 from conset.machine import Machine, Topology, machine_of_topology, parse_machine
+from conset.methods import MethodFunction
 from conset.pattern import Layout, Partition, Pattern, parse_partition, parse_pattern
-
-if TYPE_CHECKING:
-    from conset.methods import MethodFunction
 
 PatternLike = Pattern | str | Path | Integers
 """A pattern, a spec such as `random:degree=16,size=4KiB`, the name of a file, or a matrix of bytes.

@@ -187,7 +187,8 @@ def _over_planes(schedule: Schedule) -> Machine | None:
         return None
     offsets, nodes = schedule.route_offsets, schedule.route_nodes
     length = np.diff(offsets)
-    plane = planes.plane_of(nodes[np.minimum(offsets[:-1] + 1, nodes.size - 1)]) * (length > 1)
+    second = np.asarray(nodes[np.minimum(offsets[:-1] + 1, nodes.size - 1)], np.int64)
+    plane = (second // planes.base.nodes - 1) * (length > 1)
     if (plane < 0).any() or (plane >= planes.count).any():
         return None
     tie = schedule.machine.routing.tie

@@ -22,8 +22,6 @@ from conset.schedule import Manifest, sha256_of
 from conset.studies import Calibration, Measurements, read_measurements
 from conset.studies.calibrate.calibrate import calibrate
 
-SCHEMA = "conset/calibrate@1"
-
 
 def command(
     on: Annotated[
@@ -102,7 +100,7 @@ def command(
             write_calibration_page(page, found, line)
     if json:
         digest = sha256_of(found.data.digest_text())
-        print_json(SCHEMA, found.to_object(), Manifest(line, seed, digest))
+        print_json("conset/calibrate@1", found.to_object(), Manifest(line, seed, digest))
     print_sections([calibration_section(found)], json)
 
 

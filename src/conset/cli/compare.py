@@ -59,7 +59,6 @@ from conset.studies import (
     write_table,
 )
 
-SCHEMA = "conset/compare@1"
 ROWS, CURVE, MAP, STAGES = "", "--curve", "--map", "--stages"
 """Kinds of comparison: rows of methods without a word."""
 TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -274,7 +273,7 @@ def command(
     if json:
         manifest = manifest_of("compare", pattern, on, options.seed, given)
         manifest = replace(manifest, command=f"{manifest.command} {kind}".rstrip())
-        print_json(SCHEMA, {"rows": [], "skipped": [], **found.body}, manifest)
+        print_json("conset/compare@1", {"rows": [], "skipped": [], **found.body}, manifest)
 
 
 def _compared_rows(

@@ -64,8 +64,6 @@ from conset.schedule import (
 from conset.studies import with_modelled
 from conset.verification import verify
 
-SCHEMA = "conset/compile@1"
-
 
 @dataclass(frozen=True)
 class _Made:
@@ -85,7 +83,7 @@ class _Made:
     stopped_early: bool
     verified: bool
     what: Schedule | Program | AnyDocument
-    schema: str = SCHEMA
+    schema: str = "conset/compile@1"
 
 
 @expanded()

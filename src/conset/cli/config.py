@@ -18,8 +18,6 @@ from conset.cli.options import JsonOption, opt
 from conset.cli.output import print_json, print_plain
 from conset.schedule import Manifest
 
-SCHEMA = "conset/config@1"
-
 
 def command(
     cflags: Annotated[bool, opt("--cflags", "Options to compile with.")] = False,
@@ -47,7 +45,7 @@ def command(
         "version": library.version,
     }
     if json:
-        print_json(SCHEMA, values, Manifest(command="conset config"))
+        print_json("conset/config@1", values, Manifest(command="conset config"))
         return
     chosen = {
         "cflags": cflags,

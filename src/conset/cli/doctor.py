@@ -18,7 +18,6 @@ from conset.execution import explain_end, find_job, find_launcher, start_job
 from conset.report import checks_text
 from conset.schedule import Manifest
 
-SCHEMA = "conset/doctor@1"
 REQUIRED = ("numpy", "scipy", "pydantic", "typer", "rich", "jinja2")
 EXTRAS = {
     "mpi4py": ("mpi", "conset run"),
@@ -84,7 +83,9 @@ def command(
     if json:
         body = {"ok": ok, "complete": all(check.ok for check in checks), "checks": rows}
         print_json(
-            SCHEMA, body, Manifest(command="conset doctor --deep" if deep else "conset doctor")
+            "conset/doctor@1",
+            body,
+            Manifest(command="conset doctor --deep" if deep else "conset doctor"),
         )
     console(json).print(checks_text(rows))
 

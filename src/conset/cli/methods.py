@@ -16,8 +16,6 @@ from conset.pattern import parse_pattern
 from conset.report import method_object, method_text
 from conset.schedule import Manifest
 
-SCHEMA = "conset/methods@1"
-
 
 def command(
     name: Annotated[
@@ -67,7 +65,7 @@ def command(
             *([] if pattern in (None, "alltoall") else [f"--pattern {pattern}"]),
         ]
     if json:
-        print_json(SCHEMA, {"methods": rows}, Manifest(command=" ".join(words)))
+        print_json("conset/methods@1", {"methods": rows}, Manifest(command=" ".join(words)))
     console(json).print("\n\n".join(method_text(row) for row in rows))
 
 

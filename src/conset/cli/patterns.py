@@ -13,8 +13,6 @@ from conset.pattern import COMMON, GENERATORS, READERS
 from conset.report import generator_object, generators_text
 from conset.schedule import Manifest
 
-SCHEMA = "conset/patterns@1"
-
 
 def command(
     name: Annotated[
@@ -49,5 +47,5 @@ def command(
             "arguments": dict(COMMON),
             **({"files": files} if name is None else {}),
         }
-        print_json(SCHEMA, body, Manifest(command=command))
+        print_json("conset/patterns@1", body, Manifest(command=command))
     console(json).print(generators_text(rows, COMMON, files if name is None else ()), markup=False)

@@ -29,8 +29,6 @@ from conset.report import prediction_section, program_section
 from conset.schedule import Program, read_compiled
 from conset.studies import check_by, time_schedule
 
-SCHEMA = "conset/predict@1"
-
 
 def command(
     file: FileArgument,
@@ -80,5 +78,5 @@ def command(
             timing = time_schedule(whole, sync=sync, machine=machine, by=by)
         body, section, width = timing.to_object(), prediction_section(timing), 8
     if json:
-        print_json(SCHEMA, body, manifest)
+        print_json("conset/predict@1", body, manifest)
     print_outcome(section, width, json)

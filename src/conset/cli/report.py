@@ -13,8 +13,6 @@ from conset.report import check_page_path, files_parts, write_files_page
 from conset.schedule import Manifest, sha256_of
 from conset.studies import examine
 
-SCHEMA = "conset/report@1"
-
 
 def command(
     files: Annotated[
@@ -44,6 +42,8 @@ def command(
     if json:
         digest = sha256_of("".join(each.facts["sha256"] for each in found))
         print_json(
-            SCHEMA, {"files": [dict(each.facts) for each in found]}, Manifest(command, 0, digest)
+            "conset/report@1",
+            {"files": [dict(each.facts) for each in found]},
+            Manifest(command, 0, digest),
         )
     print_parts(files_parts(found), json)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from conset_papers import Item, Row
 
-SCHEMA = "conset/reproduce@1"
 
 PaperArgument = Annotated[
     str | None,
@@ -67,7 +66,7 @@ def command(
     if json:
         command = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
         body = {"items": [made.to_object() for made in items], "stopped_early": stopped}
-        print_json(SCHEMA, body, Manifest(command=command))
+        print_json("conset/reproduce@1", body, Manifest(command=command))
     print_parts(items_parts(items, output), json)
     if stopped:
         raise typer.Exit(STOPPED)

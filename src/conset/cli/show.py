@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-SCHEMA = "conset/show@1"
 Kind = Literal["machine", "pattern", "schedule", "program", "timeline"]
 TAKEN_BY: Mapping[str, tuple[Kind, ...]] = MappingProxyType(
     {
@@ -193,7 +192,7 @@ def command(
         with progress("drawing"):
             shown.draw(output)
     if json:
-        print_json(SCHEMA, {"kind": kind, **shown.body}, shown.manifest)
+        print_json("conset/show@1", {"kind": kind, **shown.body}, shown.manifest)
     out = console(json)
     out.print(shown.text(out.width))
     if shown.warning:

@@ -16,8 +16,6 @@ from conset.schedule import Document, Manifest, read_document, sniff
 from conset.verification import Violation, verify
 from conset.verification.timeline.check import Violation as Impossible, check_timeline
 
-SCHEMA = "conset/verify@1"
-
 
 def command(
     file: FileArgument,
@@ -58,7 +56,7 @@ def command(
         violations, body = verification.violations, verification.to_object()
         manifest = Manifest(**document.manifest)
     if as_json:
-        print_json(SCHEMA, body, manifest)
+        print_json("conset/verify@1", body, manifest)
     print_violations(violations, str(file), as_json)
     if not as_json:
         typer.echo(f"{file}: ok, {line}")

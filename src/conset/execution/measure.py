@@ -438,7 +438,13 @@ def measure_plans(
         for place, k in enumerate(order):
             tell((repetition + place / len(order)) / (stopping.most + 1), "")
             clocks[-1][:, k] = own.time(names[k], variants[names[k]], repetition)
-        if repetition == stopping.most or not stopping.is_fixed:
+        # where every contender is repeated `most` times, nothing depends on times before the end
+        if (
+            repetition == stopping.most
+            or stopping.least < stopping.most
+            or stopping.drop
+            or stopping.time_s < np.inf
+        ):
             took = times_over_ranks(comm, np.stack(clocks, axis=1), own.one_machine, waiter)
             if comm.rank == 0:
                 for number, times in enumerate(took, repetition + 1 - len(clocks)):

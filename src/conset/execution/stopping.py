@@ -102,11 +102,6 @@ class Stopping:
         if not self.time_s > 0:
             raise UsageError(f"time {self.time_s:g} s: must be above 0 s")
 
-    @property
-    def is_fixed(self) -> bool:
-        """Whether every contender is repeated `most` times, whatever times say."""
-        return self.least == self.most and not self.drop and self.time_s == inf
-
 
 @dataclass
 class Race:

@@ -96,11 +96,6 @@ def format_error(error: float | None) -> str:
     return "" if error is None else f"{100 * error:+.0f} %"
 
 
-def _short_time(time_s: float) -> str:
-    """Return a time with three digits."""
-    return format_time(float(f"{time_s:.3g}"))
-
-
 def case_cells(
     result: CaseResult, *, with_machine: bool = False, short: bool = False
 ) -> dict[str, str]:
@@ -109,7 +104,7 @@ def case_cells(
     `short`: times of three digits, `0.62 ±0.03` with half of the interval.
     """
     choice, mpi, best = result.choice, result.best_mpi, result.best
-    form = _short_time if short else format_time
+    form = (lambda time_s: format_time(float(f"{time_s:.3g}"))) if short else format_time
 
     def timed(contest: Contest | None) -> str:
         if contest is None:

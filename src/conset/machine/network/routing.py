@@ -531,10 +531,6 @@ class Planes:
         """The plane of messages without a schedule, by their endpoints."""
         return (source.astype(np.int64) + target) % self.count
 
-    def plane_of(self, node: Ints32) -> Ints:
-        """The plane of each router; -1 for endpoints."""
-        return np.asarray(node, np.int64) // self.base.nodes - 1
-
 
 def base_routing(base: Topology, tie: Tie) -> Routing:
     """The rule inside a plane."""

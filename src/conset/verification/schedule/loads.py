@@ -143,7 +143,7 @@ def _add_block(
     tallies["send"].add(group, source)
     tallies["receive"].add(group, target)
     tallies["channels"].add(group, source)
-    if isinstance(walk, BoxWalk | CubeWalk) and tallies["link"].is_dense:
+    if isinstance(walk, BoxWalk | CubeWalk) and tallies["link"].dense is not None:
         links = walk.tally(tallies["link"].groups, group, source, target)
         tallies["link"].add_counts(links)
         tallies["channels"].add_counts(walk.arrivals(links))
@@ -363,21 +363,16 @@ class Tally:
 
     def __init__(self, groups: int, resources: int, dense: bool) -> None:
         self.groups, self.resources = groups, resources
-        self._dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
+        self.dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
         self._keys: list[Ints] = []
         self._counts: list[Ints] = []
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every (group, resource) has a cell."""
-        return self._dense is not None
 
     def add(self, group: Ints, resource: Ints32 | Ints) -> None:
         """One use of each `resource[k]` in `group[k]`."""
         key = group * self.resources
         key += resource
-        if self._dense is not None:
-            self._dense += np.bincount(key, minlength=self._dense.size)
+        if self.dense is not None:
+            self.dense += np.bincount(key, minlength=self.dense.size)
         else:
             unique, count = np.unique(key, return_counts=True)
             self._keys.append(unique)
@@ -385,13 +380,13 @@ class Tally:
 
     def add_counts(self, counts: Ints) -> None:
         """Uses already counted, for a dense tally."""
-        assert self._dense is not None  # whoever counts whole phases asked for a dense one
-        self._dense += counts.ravel()
+        assert self.dense is not None  # whoever counts whole phases asked for a dense one
+        self.dense += counts.ravel()
 
     def counts(self) -> Counts:
         """What was added so far."""
-        if self._dense is not None:
-            return Counts(self.groups, self.resources, None, self._dense)
+        if self.dense is not None:
+            return Counts(self.groups, self.resources, None, self.dense)
         none = np.zeros(0, np.intp)
         key, count = np.concatenate([none, *self._keys]), np.concatenate([none, *self._counts])
         if len(self._keys) > 1:
