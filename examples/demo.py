@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     start = time.monotonic()
     machine, exchange = folder / "credit.toml", folder / "exchange.json"
     machine.write_text(MACHINE, encoding="utf-8")
-    say("1. A complete exchange on 16 nodes whose links have back-pressure: compiled, verified, reported.")
+    say("1. A complete exchange on 16 nodes with back-pressure: compiled, verified, reported.")
     conset("compile", EXCHANGE, "--on", machine, "-o", exchange)
     conset("verify", exchange)
     report = folder / "report.html"
@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
 EXCHANGE = "alltoall:size=64KiB"
 """Between all nodes; its times on the testbed are far above what a busy machine adds."""
 MACHINE = """\
-# What `conset testbed up --fabric credit --rate 20mbit` builds: 4 x 4 nodes, links with back-pressure.
+# What `conset testbed up --fabric credit --rate 20mbit` builds: 4 x 4 nodes with back-pressure.
 # Words as `conset calibrate` finds them, measured on two busy cores (docs/cost-model.md, \
 docs/testbed.md).
 about = "contended network on one machine, emulated"
