@@ -75,7 +75,7 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     if (own.fine()) own = outcome_of([&] { check(made); });
     const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
     if (const Outcome wrong = shared->agree_to_start(own, row, made.elements); !wrong.fine()) return wrong;
-    if (!options.schedule.empty()) return make_compiled(made, own);
+    if (compiled) return make_compiled(made, *compiled);
     shared->exchange_rows();
     made.times.rows = lap();
     const ScheduledPart scheduled = shared->schedule(machine, own);
@@ -92,17 +92,17 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
 }
 
 template <class Handle>
-Outcome Exchange<Handle>::State::make_compiled(MadeExchange<Handle>& made, Outcome own) {
+Outcome Exchange<Handle>::State::make_compiled(MadeExchange<Handle>& made, const RankPlan& given) {
     const auto began = Clock::now();
-    own = outcome_of([&] {
-        made.summary = {compiled->phases, compiled->sync, compiled->every, compiled->in_flight, "plan", 0};
-        if (!sources_known) learn_receives(made, receives_in(*compiled));
+    Outcome own = outcome_of([&] {
+        made.summary = {given.phases, given.sync, given.every, given.in_flight, "plan", 0};
+        if (!sources_known) learn_receives(made, receives_in(given));
         const RankPlan plan = make_own_plan(
-            collectives.rank(), *compiled, {made.sends, made.rows.sends, made.rows.own_send, made.send_type},
+            collectives.rank(), given, {made.sends, made.rows.sends, made.rows.own_send, made.send_type},
             {made.receives, made.rows.receives, made.rows.own_receive, made.receive_type}, own_by_message);
         prepare(made, plan, RankItems{});
     });
-    own = agree(collectives, own, plan_digest(*compiled), "its plan is not that of rank 0");
+    own = agree(collectives, own, plan_digest(given), "its plan is not that of rank 0");
     if (!own.fine()) drop(made);
     made.times.plan = std::chrono::duration<double>(Clock::now() - began).count();
     return own;

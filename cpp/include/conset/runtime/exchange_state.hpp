@@ -65,7 +65,7 @@ struct Exchange<Handle>::State {
 
 private:
     void check(MadeExchange<Handle>& made) const;
-    Outcome make_compiled(MadeExchange<Handle>& made, Outcome own);
+    Outcome make_compiled(MadeExchange<Handle>& made, const RankPlan& given);
     RankPlan plan(MadeExchange<Handle>& made, const ScheduledPart& scheduled) const;
     void learn_receives(MadeExchange<Handle>& made, const PartOperations& receives) const;
 };
