@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from conset import schedule
 from conset.base import InputError
-from conset.schedule import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -38,7 +38,7 @@ def error_object(message: str, code: int) -> dict[str, Any]:
         "schema": "conset/error@1",
         "message": message,
         "exit": code,
-        "manifest": Manifest().to_object(),
+        "manifest": schedule.Manifest().to_object(),
     }
 
 
@@ -92,7 +92,7 @@ def print_plain(text: str) -> None:
     print(text)  # noqa: T201
 
 
-def print_json(schema: str, body: Mapping[str, Any], manifest: Manifest) -> None:
+def print_json(schema: str, body: Mapping[str, Any], manifest: schedule.Manifest) -> None:
     """One object on stdout: `schema`, the body, `manifest`."""
     print(json.dumps({"schema": schema, **body, "manifest": manifest.to_object()}, indent=1))  # noqa: T201
 
