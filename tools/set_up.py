@@ -9,20 +9,26 @@ both.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
 TOOLS = ("scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.26", "ninja>=1.11")
 """Build tools, kept in the environment: an isolated build would compile everything again."""
-PACKAGES = ("--no-build-isolation", "-e", ".[all,test]", "-e", "./papers")
-"""conset itself, and the reproduction of the papers for `conset reproduce`."""
-COMPILE_S = 150.0
+CORE = ("--no-build-isolation", "--no-deps", "-e", ".")
+"""conset itself: pip compiles the C++ core."""
+PAPERS = ("--no-build-isolation", "--no-deps", "-e", "./papers")
+"""The reproduction of the papers, for `conset reproduce`."""
+EXTRAS = ("all", "test")
+"""Optional dependencies of conset that are installed."""
+COMPILE_S = 240.0
 """CPU time to compile everything, measured on a core of a small server [s]."""
 LIBRARIES_S = 45.0
 """Time to download and install the libraries [s]."""
@@ -33,20 +39,35 @@ REPORT_S = 20.0
 
 
 def main(python: str) -> int:
-    """Run the three installations; return the exit code of the first that fails, else 0."""
+    """Install tools, then libraries beside the core; return the first code not 0, else 0."""
     cores = len(os.sched_getaffinity(0))
-    expected_s = LIBRARIES_S + (0.0 if compiled()[0] else COMPILE_S / cores)
+    work_s = LIBRARIES_S + (0.0 if compiled()[0] else COMPILE_S)
+    expected_s = max(LIBRARIES_S, work_s / cores)
     print(
         f"setting up {Path(python).parents[1].name}: libraries and the C++ core on {cores} cores; "
         f"about {duration(expected_s)}",
         flush=True,
     )
     began = time.monotonic()
-    for arguments in (("--upgrade", "pip"), TOOLS, PACKAGES):
-        code = watch([python, *PIP, *arguments], began)
+    for at_once in ((("--upgrade", "pip"),), (TOOLS,), (CORE, tuple(libraries())), (PAPERS,)):
+        code = watch([[python, *PIP, *arguments] for arguments in at_once], began)
         if code:
             return code
     return 0
+
+
+def libraries() -> list[str]:
+    """Return the requirements of conset and of its EXTRAS, extras of conset among them resolved."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found, wanted = list(project["dependencies"]), list(EXTRAS)
+    while wanted:
+        for requirement in project["optional-dependencies"][wanted.pop()]:
+            own = re.fullmatch(r"conset\[(.*)\]", requirement)
+            if own:
+                wanted += own[1].split(",")
+            else:
+                found.append(requirement)
+    return found
 
 
 def compiled() -> tuple[int, int]:
@@ -62,25 +83,23 @@ def compiled() -> tuple[int, int]:
     return len(objects & set(re.findall(r"\t(\S+\.o)\t", log))), len(objects)
 
 
-def watch(command: list[str], began: float) -> int:
-    """Run a command, show how far the compilation is, and return the exit code."""
+def watch(commands: list[list[str]], began: float) -> int:
+    """Run commands side by side, show how far the compilation is; return the first code not 0."""
     terminal = sys.stderr.isatty()
     shown = time.monotonic()
-    with subprocess.Popen(command, cwd=ROOT) as process:
-        while True:
-            try:
-                code = process.wait(POLL_S)
-                break
-            except subprocess.TimeoutExpired:
-                now = time.monotonic()
-                if terminal:
-                    print(f"\r\x1b[K{progress(now - began)}", end="", file=sys.stderr, flush=True)
-                elif now - shown >= REPORT_S:
-                    shown = now
-                    print(progress(now - began), file=sys.stderr, flush=True)
+    with contextlib.ExitStack() as stack:
+        started = [stack.enter_context(subprocess.Popen(each, cwd=ROOT)) for each in commands]
+        while any(process.poll() is None for process in started):
+            time.sleep(POLL_S)
+            now = time.monotonic()
+            if terminal:
+                print(f"\r\x1b[K{progress(now - began)}", end="", file=sys.stderr, flush=True)
+            elif now - shown >= REPORT_S:
+                shown = now
+                print(progress(now - began), file=sys.stderr, flush=True)
     if terminal:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    return code
+    return next((process.returncode for process in started if process.returncode), 0)
 
 
 def progress(elapsed_s: float) -> str:
