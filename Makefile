@@ -17,6 +17,8 @@ SHARED := -n auto --maxprocesses 8 --dist worksteal
 CORE   := $(shell find cpp -type f)
 STATIC  = $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && \
 	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
+# Tests start thousands of interpreters: bytecode is kept, whatever the environment says (a container's may forbid it).
+export PYTHONDONTWRITEBYTECODE =
 # what clang-format keeps
 SOURCES = $$(git ls-files 'cpp/*.[ch]' 'cpp/*.[ch]pp' 'tests/*.[ch]' 'examples/*.c' 'examples/*.cpp')
 

@@ -292,12 +292,12 @@ def with_times(found: Calibration, series: dict[str, float]) -> Calibration:
     times = {
         name: tuple(factor[name] * time for time in row) for name, row in found.data.times_s.items()
     }
-    return calibrate(load_machine("mesh:4x4"), data=replace(found.data, times_s=times))
+    return calibrate(load_machine("mesh:3x3"), data=replace(found.data, times_s=times))
 
 
 def test_links_are_rated_by_what_fills_them() -> None:
     words = "link=2.4MB/s,port=none,overhead=20us,inject=80us,synchronization=1ms,model=flow"
-    found = emulated("mesh:4x4", words)
+    found = emulated("mesh:3x3", words)
     slower = with_times(found, {"crowd": 1.04, "storm": 1.04})
     assert found.machine.costs.link_Bps == pytest.approx(2.4e6, rel=0.02)
     assert slower.machine.costs.link_Bps == pytest.approx(
@@ -310,7 +310,7 @@ def test_waiting_in_a_queue_is_no_back_pressure() -> None:
     # the message behind a held up one waits for all bytes of the other, and no longer: first come,
     # first served
     found = emulated(
-        "mesh:4x4",
+        "mesh:3x3",
         "link=2.4MB/s,port=none,overhead=20us,inject=80us,synchronization=1ms,model=flow",
     )
     queued = with_times(found, {"pressure": 1.6, "crowd": 1.05})

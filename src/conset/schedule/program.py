@@ -261,12 +261,14 @@ def chained(program: Program, bundles: Pattern | None = None) -> Schedule:
     """
     if program.paths is None and len(program.stages) == 1 and program.stages[0].repeat == 1:
         return program.schedules[0]
+    messages = [program.schedules[stage.schedule].pattern.messages for stage in program.stages]
+    for times, what in ((1, "runs {:,} stages"), (messages, "executes {:,} messages")):
+        total = sum(np.multiply(times, [stage.repeat for stage in program.stages]).tolist())
+        if total > MAX_CHAINED:
+            raise InputError(
+                f"the program {what.format(total)}, as one schedule at most {MAX_CHAINED:,}"
+            )
     runs = _passes(program)
-    executed = sum(program.schedules[k].pattern.messages for k, _ in runs)
-    if executed > MAX_CHAINED:
-        raise InputError(
-            f"the program executes {executed:,} messages, as one schedule at most {MAX_CHAINED:,}"
-        )
     patterns = [program.schedules[k].pattern for k, _ in runs]
     pattern, places = (
         _together(patterns, program.paths) if bundles is None else (bundles, _places(patterns))
@@ -375,11 +377,6 @@ def _demands(
 
 def _passes(program: Program) -> list[tuple[int, bool]]:
     """(schedule, whether it runs backwards) of every repetition."""
-    times = sum(stage.repeat for stage in program.stages)
-    if times > MAX_CHAINED:
-        raise InputError(
-            f"the program runs {times:,} stages, as one schedule at most {MAX_CHAINED:,}"
-        )
     return [
         (stage.schedule, stage.backwards(repetition))
         for stage in program.stages
