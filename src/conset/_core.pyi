@@ -127,6 +127,9 @@ class RoutePaths:
     @property
     def nodes(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
 
+    @property
+    def entered(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]: ...
+
 class SequentialRouter:
     def __init__(self, wiring: Wiring, connections: Connections, limits: RouterLimits, demands: RouterDemands, *, phases: int, weight: int, seed: int) -> None: ...
 

@@ -316,8 +316,8 @@ def test_a_directed_graph_with_numbers_for_names_and_parallel_edges() -> None:
     nodes = {0: {}, 1: {"type": "endpoint"}, np.int64(2): {"type": "router"}}
     edges = [(0, 2, {}), (2, 1, {}), (1, 0, {}), (1, 0, {"width": np.int32(3)})]
     topology = Topology.from_networkx(FakeGraph(nodes, edges, directed=True))
-    assert (topology.labels, topology.links, topology.endpoints) == ((), 3, 2)
-    assert topology.widths().tolist() == [1, 4, 1]
+    assert (topology.labels, topology.links, topology.endpoints) == ((), 4, 2)
+    assert topology.widths().tolist() == [1, 1, 3, 1]
 
 
 @pytest.mark.parametrize(

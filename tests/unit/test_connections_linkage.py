@@ -71,36 +71,12 @@ def test_channels_of_a_node_are_numbered_in_the_order_of_transfers() -> None:
 
 
 def test_a_table_links_incoming_to_outgoing_channels_with_gates_at_the_ends() -> None:
-    rows = linkage(by_hand(TWO), 1).to_rows()
-    assert rows == [
-        {"phase": 0, "node": 1, "channel": 0, "from": 0, "to": 2, "to_channel": 0, "transfer": 0},
-        {
-            "phase": 0,
-            "node": 1,
-            "channel": 1,
-            "from": "gate",
-            "to": 2,
-            "to_channel": 1,
-            "transfer": 1,
-        },
-        {
-            "phase": 0,
-            "node": 1,
-            "channel": 2,
-            "from": 0,
-            "to": "gate",
-            "to_channel": "gate",
-            "transfer": 2,
-        },
-        {
-            "phase": 1,
-            "node": 1,
-            "channel": 0,
-            "from": 2,
-            "to": "gate",
-            "to_channel": "gate",
-            "transfer": 3,
-        },
+    names = ("phase", "node", "channel", "from", "to", "to_channel", "link", "transfer")
+    assert [tuple(row[name] for name in names) for row in linkage(by_hand(TWO), 1).to_rows()] == [
+        (0, 1, 0, 0, 2, 0, 2, 0),
+        (0, 1, 1, "gate", 2, 1, 2, 1),
+        (0, 1, 2, 0, "gate", "gate", "gate", 2),
+        (1, 1, 0, 2, "gate", "gate", "gate", 3),
     ]
     everything = linkage(by_hand(TWO))
     assert everything.phase.size == 13
@@ -130,7 +106,7 @@ def test_followed_through_the_tables_every_connection_arrives() -> None:
     table = linkage(schedule)
     loaded: dict[tuple[int, int, int], tuple[int, int]] = {}
     gates = {}
-    for p, v, c, start, to, then, k in zip(
+    for p, v, c, start, to, then, _, k in zip(
         *(getattr(table, f).tolist() for f in table.__dataclass_fields__), strict=True
     ):
         assert (p, v, c) not in loaded, "a channel is used once in a phase"

@@ -206,9 +206,9 @@ def test_transfers_over_the_same_channels_are_one_connection() -> None:
 def tables() -> tuple[LinkageTable, np.ndarray, np.ndarray]:
     """0 → 1 → 2 and 1 → 2 → 3 on a row."""
     offsets, nodes = np.array([0, 3, 6]), np.array([0, 1, 2, 1, 2, 3], np.int32)
-    table = link_channels(
-        np.zeros(2, np.int32), offsets, nodes, number_channels(np.array([0, 2]), offsets, nodes)
-    )
+    entered = np.array([-1, 0, 2, -1, 2, 4], np.int32)
+    numbers = number_channels(np.array([0, 2]), offsets, nodes)
+    table = link_channels(np.zeros(2, np.int32), offsets, nodes, entered, numbers)
     return table, np.array([0, 1], np.int32), np.array([2, 3], np.int32)
 
 

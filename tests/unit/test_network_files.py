@@ -78,9 +78,13 @@ def test_node_link_json_keeps_names_places_switches_and_rates() -> None:
     assert (topology.endpoints, topology.nodes) == (3, 4)
     assert topology.place is not None
     assert topology.place.tolist() == [[-74.0, 40.7], [-105, 39.7], [-122, 47.6], [-90, 40]]
-    # 1 and 3 are joined twice, once with width 2; 1-2 has no rate and takes the machine's
-    one_way = {(0, 3): (1, 12.5e9), (1, 2): (1, 1e9), (1, 3): (3, 5e9)}
-    assert links(topology) == one_way | {(b, a): link for (a, b), link in one_way.items()}
+    # 1 and 3 are joined twice, the second time with width 2; 1-2 has no rate and takes the machine's
+    assert topology.parallel
+    assert topology.link_source.tolist() == [0, 1, 1, 1, 2, 3, 3, 3]
+    assert topology.link_target.tolist() == [3, 2, 3, 3, 1, 0, 1, 1]
+    assert topology.widths().tolist() == [1, 1, 1, 2, 1, 1, 1, 2]
+    assert topology.link_rate_Bps is not None
+    assert topology.link_rate_Bps[topology.link_source < 3].tolist() == [12.5e9, 1e9, 5e9, 5e9, 1e9]
 
 
 def test_links_of_directed_node_link_json_go_one_way() -> None:

@@ -97,10 +97,15 @@ def test_names_keep_their_order_and_numbers_rise() -> None:
     assert numbers.labels == ("2", "3", "10")
 
 
-def test_parallel_edges_add_up_their_widths() -> None:
-    topology = Topology.of_graph(read_edge_list("0 1\n0 1 width=3\n1 0\n"), 1e9)
-    assert links(topology) == [(0, 1), (1, 0)]
-    assert topology.widths().tolist() == [5, 5]
+def test_parallel_edges_are_links_of_their_own() -> None:
+    """In the order of the lines, each with its width and rate."""
+    text = "0 1 rate=1GB/s\n0 1 width=3 rate=2GB/s\n1 0 rate=3GB/s\n"
+    topology = Topology.of_graph(read_edge_list(text), 1e9)
+    assert links(topology) == [(0, 1)] * 3 + [(1, 0)] * 3
+    assert topology.widths().tolist() == [1, 3, 1, 1, 3, 1]
+    assert topology.link_rate_Bps is not None
+    assert topology.link_rate_Bps.tolist() == [1e9, 2e9, 3e9, 1e9, 2e9, 3e9]
+    assert topology.parallel
 
 
 def test_directed_edges_go_one_way() -> None:
@@ -217,10 +222,6 @@ def test_wrong_graphs(reader: Callable[[str, str], Graph], text: str, line: str)
         (
             "directed\n0 1\n1 0\n0 2\n",
             "x: disconnected: node 2 cannot reach node 0; every endpoint must reach every other",
-        ),
-        (
-            "0 1 rate=1GB/s\n0 1 rate=2GB/s\n",
-            "x:2: parallel links must have one rate, are 1e+09 B/s and 2e+09 B/s",
         ),
     ],
 )

@@ -141,7 +141,8 @@ void bind_connections(nb::module_& module) {
              nb::arg("hop"), nb::arg("flit"));
     nb::class_<RoutePaths>(module, "RoutePaths")
         .def_prop_ro("offsets", &entries<RoutePaths, &RoutePaths::offsets>)
-        .def_prop_ro("nodes", &entries<RoutePaths, &RoutePaths::nodes>);
+        .def_prop_ro("nodes", &entries<RoutePaths, &RoutePaths::nodes>)
+        .def_prop_ro("entered", &entries<RoutePaths, &RoutePaths::entered>);
     nb::class_<OwnedRouter>(module, "SequentialRouter")
         .def(nb::init<const BoundWiring&, const BoundConnections&, const BoundRouterLimits&, const BoundDemands&,
                       std::int32_t, std::int32_t, std::uint64_t>(),

@@ -117,7 +117,7 @@ private:
         for (std::size_t k = 0; k < source.size(); ++k) {
             require(source[k] >= 0 && source[k] < nodes, "link_source", "must be nodes");
             require(target[k] >= 0 && target[k] < nodes, "link_target", "must be nodes");
-            require(k == 0 || std::pair(source[k - 1], target[k - 1]) < std::pair(source[k], target[k]), "link_source",
+            require(k == 0 || std::pair(source[k - 1], target[k - 1]) <= std::pair(source[k], target[k]), "link_source",
                     "and link_target must rise");
         }
         if (file_.has("routing")) return make_choices(endpoints, nodes, std::move(source), std::move(target));

@@ -297,10 +297,9 @@ Array<std::int32_t> Negotiation::slot_of_messages() const {
 
 RoutePaths Negotiation::paths() const {
     RoutePaths paths;
-    paths.offsets.push_back(0);
     for (std::size_t m = 0; m < path_.size(); ++m) {
-        paths.nodes.push_back(items_.source_[m]);
-        for (const std::int32_t at : path_[m]) paths.nodes.push_back(items_.out_target_[at]);
+        paths.stop(items_.source_[m], -1);
+        for (const std::int32_t at : path_[m]) paths.stop(items_.out_target_[at], items_.out_.link[at]);
         paths.offsets.push_back(static_cast<std::int64_t>(paths.nodes.size()));
     }
     return paths;

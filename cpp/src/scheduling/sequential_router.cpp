@@ -101,11 +101,10 @@ std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
 
 RoutePaths SequentialRouter::paths() const {
     RoutePaths paths;
-    paths.offsets.push_back(0);
     for (std::size_t i = 0; i < phase_.size(); ++i) {
         if (phase_[i] >= 0) {
-            paths.nodes.push_back(connections_.source[i]);
-            for (const std::int32_t l : path_[i]) paths.nodes.push_back(wiring_.target[l]);
+            paths.stop(connections_.source[i], -1);
+            for (const std::int32_t l : path_[i]) paths.stop(wiring_.target[l], l);
         }
         paths.offsets.push_back(static_cast<std::int64_t>(paths.nodes.size()));
     }

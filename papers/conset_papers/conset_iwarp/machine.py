@@ -76,7 +76,7 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
     out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
     if out:
         raise NoScheduleError(f"{pattern.name} in {phases} phases: {out} connections find no path")
-    return routed(router)
+    return routed(task, router)
 
 
 def route_as_compiled(

@@ -198,6 +198,7 @@ def compile_by(
         placement=placement,
         route_offsets=phases.route_offsets,
         route_nodes=phases.route_nodes,
+        route_links=phases.route_links,
         channels=phases.channels,
         timetable=phases.timetable,
         sync=default_sync(phases, machine, name),

@@ -234,6 +234,8 @@ def _numbered(
             if route.size < 2:
                 continue
             way = route.tobytes()
+            if schedule.route_links is not None:
+                way += schedule.route_links[offsets[k] : offsets[k + 1]].tobytes()
             key = (context, way, same[way])
             same[way] += 1
             if key not in known:

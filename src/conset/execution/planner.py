@@ -21,7 +21,6 @@ Complexity: O(stages · (parts + transfers) log) time, no loop over parts.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -486,14 +485,10 @@ def _in_calls(schedule: Schedule) -> Schedule:
     if schedule.size.max(initial=0) <= MAX_BYTES:
         return schedule
     transfer, _, size = _parts(schedule.size)
-    return replace(
-        schedule,
+    return schedule.without_routes(
         phase_offsets=np.searchsorted(transfer, schedule.phase_offsets),
         message=schedule.message[transfer],
         parts=size,
-        route_offsets=None,
-        route_nodes=None,
-        channels=None,
         timetable=None if schedule.timetable is None else schedule.timetable[transfer],
     )
 

@@ -32,6 +32,8 @@ from .network.routes import (
     route_hops as route_hops,
     route_links as route_links,
     route_nodes as route_nodes,
+    route_stops as route_stops,
+    stops_of_links as stops_of_links,
 )
 from .network.routing import (
     Planes as Planes,

@@ -29,12 +29,14 @@ class Chains:
         offsets: shape=(connections + 1), int64: where the stops of each begin.
         node: shape=(stops), int32: of each stop, from the source's to the target's.
         channel: shape=(stops), int32.
+        link: shape=(stops), int32: the link that leaves each, `GATE` at the last.
     """
 
     connection: Ints32
     offsets: Ints
     node: Ints32
     channel: Ints32
+    link: Ints32
 
 
 def follow_tables(
@@ -84,7 +86,7 @@ def _distinct(
 ) -> tuple[Ints, Indices]:
     """(keys of the channels in use, rising; a row of each): rows of one channel say the same."""
     rows, at, same = np.unique(key, return_index=True, return_inverse=True)
-    for name in ("from_node", "next_node", "next_channel"):
+    for name in ("from_node", "next_node", "next_channel", "next_link"):
         values = getattr(table, name)
         twice = np.flatnonzero(values != values[at][same])
         if twice.size:
@@ -200,4 +202,4 @@ def _walk(
         np.int64
     )
     row = at[row[order]]
-    return Chains(connection, offsets, table.node[row], table.channel[row])
+    return Chains(connection, offsets, table.node[row], table.channel[row], table.next_link[row])

@@ -70,14 +70,14 @@ from conset.base import (
     UsageError,
     take_rows,
 )
-from conset.machine import Costs, Machine, core_network, link_rates, route_links, synchronization_s
+from conset.machine import Costs, Machine, link_rates, route_links, synchronization_s
 from conset.models.chains import Chains, follow_tables
 from conset.models.nanoseconds import describe_cycle
 from conset.models.needs import check_receives, require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule import link_channels, number_channels, parse_sync
+from conset.schedule import entered_by, link_channels, number_channels, parse_sync
 
 FINEST_S = 1e-15
 MOST_TICKS = 2.0**61
@@ -195,9 +195,7 @@ class Stations:
         if topology.kind == "crossbar":
             server[at] = 2 * topology.nodes + topology.link_slots + at
         else:
-            link[at] = core_network(topology, machine.routing).links_between(
-                node[at].astype(np.int32), node[at + 1].astype(np.int32)
-            )
+            link[stop] = chains.link
             apart = at[link[at] < 0]
             if apart.size:
                 k = int(apart[0])
@@ -426,6 +424,7 @@ class _Run:
             workload.phase_offsets if workload.phases else np.array([0, workload.messages])
         )
         self.route_offsets, self.nodes = self._stops()
+        self.entered = entered_by(self.offsets, self.links, self.nodes)
         self.channels = workload.channels
         if not self.channels.size:
             self.channels = number_channels(self.phase_offsets, self.route_offsets, self.nodes)
@@ -530,6 +529,7 @@ class _Run:
         rows: tuple[Array, ...] = (
             stops,
             self.nodes[at],
+            self.entered[at],
             self.channels[at],
             work.bytes[chosen],
             sender,
@@ -544,7 +544,9 @@ class _Run:
         key = tuple(values.tobytes() for values in rows)
         if key in known:
             return known[key]
-        table = link_channels(np.zeros(chosen.size, np.int32), route_offsets, rows[1], rows[2])
+        table = link_channels(
+            np.zeros(chosen.size, np.int32), route_offsets, rows[1], rows[2], rows[3]
+        )
         chains = follow_tables(
             table, work.source[chosen], work.target[chosen], self.machine.topology, p
         )

@@ -130,8 +130,10 @@ def phase_routes(schedule: Schedule, phase: int) -> PhaseRoutes:
     network = schedule.machine.topology, schedule.machine.routing
     if schedule.route_offsets is not None and schedule.route_nodes is not None:
         bounds = schedule.route_offsets[where.start : where.stop + 1]
-        offsets, nodes = bounds - bounds[0], schedule.route_nodes[bounds[0] : bounds[-1]]
-        link_offsets, hop_link = links_of_nodes(*network, offsets, nodes)
+        stops = slice(bounds[0], bounds[-1])
+        offsets, nodes = bounds - bounds[0], schedule.route_nodes[stops]
+        entered = None if schedule.route_links is None else schedule.route_links[stops]
+        link_offsets, hop_link = links_of_nodes(*network, offsets, nodes, entered)
     else:
         ends = schedule.source_node[where], schedule.target_node[where]
         offsets, nodes = route_nodes(*network, *ends)

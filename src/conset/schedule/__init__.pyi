@@ -21,6 +21,7 @@ from .linkage import (
     Guarantees as Guarantees,
     Ids as Ids,
     LinkageTable as LinkageTable,
+    entered_by as entered_by,
     guarantees as guarantees,
     link_channels as link_channels,
     number_channels as number_channels,
@@ -61,5 +62,7 @@ from .schedule import (
     CompileReport as CompileReport,
     Manifest as Manifest,
     Schedule as Schedule,
+    as_routes as as_routes,
+    routes_of as routes_of,
     sha256_of as sha256_of,
 )

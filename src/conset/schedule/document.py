@@ -61,6 +61,8 @@ class Document:
         figures: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
         manifest: version, seed, command, input_sha256.
         channels: shape as `route_nodes`: the channel of each stop, or None.
+        route_links: in place of `route_nodes` the links of the routes, one after the other; or
+            None.
         in_flight: sends a rank keeps open at once, or `all`; None: not said.
         posting: what the messages of each rank are ordered by inside a phase.
         min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each;
@@ -95,6 +97,7 @@ class Document:
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
     channels: IntArray | None = None
+    route_links: IntArray | None = None
     in_flight: int | str | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
@@ -225,6 +228,12 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
     ranks = schedule.source_node, schedule.target_node
     if schedule.placement is not None:
         ranks = pattern.source[schedule.message], pattern.target[schedule.message]
+    offsets, nodes, links = schedule.route_offsets, schedule.route_nodes, None
+    if offsets is not None and schedule.route_links is not None:
+        first = np.zeros(schedule.route_links.size, bool)
+        first[offsets[:-1]] = True
+        offsets, nodes = offsets - np.arange(offsets.size), None
+        links = schedule.route_links[~first]
     return Document(
         machine=schedule.machine.to_spec(),
         method=schedule.method,
@@ -242,8 +251,9 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         transfer_target=ranks[1],
         transfer_size=schedule.size,
         transfer_message=schedule.message,
-        route_offsets=schedule.route_offsets,
-        route_nodes=schedule.route_nodes,
+        route_offsets=offsets,
+        route_nodes=nodes,
+        route_links=links,
         timetable=schedule.timetable,
         figures=figures,
         manifest=schedule.manifest.to_object(),

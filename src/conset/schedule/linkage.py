@@ -114,6 +114,7 @@ class LinkageTable:
         from_node: where it comes from, or `GATE`.
         next_node: where it goes, or `GATE`.
         next_channel: channel of `next_node`, or `GATE`.
+        next_link: the link it goes over; `GATE` out of the gate, and between ports of a crossbar.
         transfer: index of the transfer it belongs to.
     """
 
@@ -123,6 +124,7 @@ class LinkageTable:
     from_node: Ints32
     next_node: Ints32
     next_channel: Ints32
+    next_link: Ints32
     transfer: Ints32
 
     def to_rows(self) -> list[dict[str, int | str]]:
@@ -139,9 +141,10 @@ class LinkageTable:
                 "from": _gate(start),
                 "to": _gate(end),
                 "to_channel": _gate(then),
+                "link": _gate(link),
                 "transfer": transfer,
             }
-            for phase, node, channel, start, end, then, transfer in columns
+            for phase, node, channel, start, end, then, link, transfer in columns
         ]
 
 
@@ -167,15 +170,26 @@ def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
         channels = number_channels(
             schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes
         )
-    return link_channels(
-        schedule.phase_of, schedule.route_offsets, schedule.route_nodes, channels, node
-    )
+    entered = entered_by(*chosen_links(schedule), schedule.route_nodes)
+    routes = schedule.route_offsets, schedule.route_nodes, entered
+    return link_channels(schedule.phase_of, *routes, channels, node)
+
+
+def entered_by(offsets: Ints, links: Ints32, nodes: Ints32) -> Ints32:
+    """Shape as `nodes`: the link by which each stop of routes is entered, `GATE` at the first.
+
+    And everywhere on a crossbar, which has none.
+    """
+    if not links.size:
+        return np.full(nodes.size, GATE, np.int32)
+    return np.insert(links, offsets[:-1], GATE)
 
 
 def link_channels(
     phase_of: Ints32,
     route_offsets: Ints,
     route_nodes: Ints32,
+    entered: Ints32,
     channels: Ints32,
     node: int | None = None,
 ) -> LinkageTable:
@@ -185,6 +199,7 @@ def link_channels(
         phase_of: shape=(transfers), the phase of each.
         route_offsets: shape=(transfers + 1), where its stops begin.
         route_nodes: the node of each stop.
+        entered: the link by which each stop is entered.
         channels: the channel of each stop; -1 for a message inside its node, which has no row.
         node: whose rows; None: all.
     """
@@ -193,15 +208,17 @@ def link_channels(
     first, last = np.zeros((2, route_nodes.size), bool)
     first[route_offsets[:-1]] = True
     last[route_offsets[1:] - 1] = True
-    before, after, then = (np.full(route_nodes.size, GATE, np.int32) for _ in range(3))
+    before, after, then, over = (np.full(route_nodes.size, GATE, np.int32) for _ in range(4))
     before[1:][~first[1:]] = route_nodes[:-1][~first[1:]]
     after[:-1][~last[:-1]] = route_nodes[1:][~last[:-1]]
     then[:-1][~last[:-1]] = channels[1:][~last[:-1]]
+    over[:-1][~last[:-1]] = entered[1:][~last[:-1]]
     kept = channels >= 0 if node is None else (channels >= 0) & (route_nodes == node)
     phase = phase_of[transfer]
     at = np.flatnonzero(kept)
     at = at[np.lexsort((channels[at], route_nodes[at], phase[at]))]
-    columns = (phase, route_nodes, channels, before, after, then, transfer.astype(np.int32))
+    ways = (before, after, then, over)
+    columns = (phase, route_nodes, channels, *ways, transfer.astype(np.int32))
     return LinkageTable(*(np.ascontiguousarray(column[at]) for column in columns))
 
 

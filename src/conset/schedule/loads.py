@@ -61,7 +61,11 @@ def chosen_links(schedule: Schedule) -> tuple[Ints, Ints32]:
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
     machine = schedule.machine
     return links_of_nodes(
-        machine.topology, machine.routing, schedule.route_offsets, schedule.route_nodes
+        machine.topology,
+        machine.routing,
+        schedule.route_offsets,
+        schedule.route_nodes,
+        schedule.route_links,
     )
 
 

@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import MAX_SIZE_B, Floats, InputError, Ints, Ints32, ValueObject, frozen, take_rows
+from conset.base import MAX_SIZE_B, Floats, InputError, Ints, Ints32, ValueObject, frozen
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
-from conset.machine.network.routes import route_nodes
+from conset.machine.network.routes import route_stops
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import MAX_REPEAT
 from conset.schedule.paths import Paths
-from conset.schedule.schedule import Manifest, Schedule
+from conset.schedule.schedule import Manifest, Schedule, as_routes, routes_of
 
 
 @dataclass(frozen=True)
@@ -500,7 +500,6 @@ def _join(
     parts = None
     if any(s.parts is not None for s in schedules):
         parts = np.concatenate([s.size[o] for s, o in zip(schedules, orders, strict=True)])
-    offsets, nodes, channels = _routes(schedules, orders)
     same = {
         name: len({getattr(s, name) for s in schedules}) == 1
         for name in ("limits", "in_flight", "posting")
@@ -514,42 +513,32 @@ def _join(
         message,
         parts,
         first.placement,
-        offsets,
-        nodes,
-        channels,
+        **_routes(schedules, orders),
         in_flight=first.in_flight if same["in_flight"] else None,
         posting=first.posting if same["posting"] else "schedule",
     )
 
 
-def _routes(
-    schedules: Sequence[Schedule], orders: Sequence[Ints32]
-) -> tuple[Ints | None, Ints32 | None, Ints32 | None]:
-    """(offsets, nodes, channels) of all transfers.
+def _routes(schedules: Sequence[Schedule], orders: Sequence[Ints32]) -> dict[str, Any]:
+    """`ROUTES` of all transfers.
 
     Routes that were not chosen are the machine's own.
 
     Channels where all state them: those of a connection are the same in all phases of its context.
     """
     if all(s.route_offsets is None for s in schedules):
-        return None, None, None
-    stated = all(s.channels is not None for s in schedules)
-    lengths, pieces, channels = [], [], []
+        return {}
+    found = []
     for schedule, order in zip(schedules, orders, strict=True):
-        offsets, nodes = schedule.route_offsets, schedule.route_nodes
-        if offsets is None or nodes is None:
-            machine = schedule.machine
-            offsets, nodes = route_nodes(
-                machine.topology, machine.routing, schedule.source_node, schedule.target_node
-            )
-        taken, stops = take_rows(offsets, order)
-        pieces.append(nodes[stops])
-        lengths.append(np.diff(taken))
-        if stated and schedule.channels is not None:
-            channels.append(schedule.channels[stops])
+        if schedule.route_offsets is None:
+            network = schedule.machine.topology, schedule.machine.routing
+            own = route_stops(*network, schedule.source_node, schedule.target_node)
+            schedule = replace(schedule, **as_routes(*own))
+        found.append(routes_of(schedule, order))
+    lengths = [np.diff(each.pop("route_offsets")) for each in found]
     joined = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return (
-        frozen(joined),
-        frozen(np.concatenate(pieces)),
-        frozen(np.concatenate(channels)) if stated else None,
-    )
+    return {"route_offsets": frozen(joined)} | {
+        name: frozen(np.concatenate([each[name] for each in found]))
+        for name in found[0]
+        if all(each[name] is not None for each in found)
+    }

@@ -128,6 +128,28 @@ class Compiled(Protocol):
         """All that is sent, as one schedule; raises InputError where that is too large."""
 
 
+ROUTES = ("route_offsets", "route_nodes", "route_links", "channels")
+"""What a schedule or a method's phases have of routes that a compiler chose."""
+
+
+def as_routes(
+    offsets: Ints | None, nodes: Ints32 | None, links: Ints32 | None = None
+) -> dict[str, Any]:
+    """`ROUTES` but for channels, as arguments."""
+    return {"route_offsets": offsets, "route_nodes": nodes, "route_links": links}
+
+
+def routes_of(found: Any, transfers: Integers) -> dict[str, Any]:
+    """`ROUTES` of some transfers of a schedule, or of what a method found, in this order."""
+    if found.route_offsets is None or found.route_nodes is None:
+        return {}
+    offsets, stops = take_rows(found.route_offsets, transfers)
+    each = {name: getattr(found, name) for name in ROUTES[1:]}
+    return {"route_offsets": offsets} | {
+        name: None if values is None else values[stops] for name, values in each.items()
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule(ValueObject):
     """Phases of transfers, in compressed sparse rows.
@@ -150,6 +172,8 @@ class Schedule(ValueObject):
         route_offsets: shape=(transfers + 1), int64, or None where the machine's routing is used.
         route_nodes: int32: nodes of the route of transfer k are
             `route_nodes[route_offsets[k] : route_offsets[k + 1]]`, ends included.
+        route_links: int32, shape as `route_nodes`: the link by which each stop of a route is
+            entered, -1 at the first; None where the nodes say it.
         channels: int32, shape as `route_nodes`: the channel of each stop of a route, where
             connections are opened; -1 for a message inside its node.
         timetable: shape=(transfers, 2), float64 [s]: start and end counted from the start of the
@@ -189,6 +213,7 @@ class Schedule(ValueObject):
     posting: str = "schedule"
     min_bandwidth_Bps: Floats | None = None  # noqa: N815
     max_latency_s: Floats | None = None
+    route_links: Ints32 | None = None
     modelled: Mapping[str, Any] | None = field(default=None, compare=False)
     report: CompileReport | None = field(default=None, compare=False)
 
@@ -200,7 +225,8 @@ class Schedule(ValueObject):
         check_range("message", self.message, self.pattern.messages)
         self._check_parts()
         self._check_placement()
-        if not (self.route_offsets is None and self.route_nodes is None and self.channels is None):
+        routes = (self.route_offsets, self.route_nodes, self.route_links, self.channels)
+        if any(each is not None for each in routes):
             self._check_routes()
         if self.in_flight is not None:
             check_in_flight(self.in_flight)
@@ -254,10 +280,11 @@ class Schedule(ValueObject):
     def _check_routes(self) -> None:
         if (self.route_offsets is None) != (self.route_nodes is None):
             raise InputError("route_offsets and route_nodes go together")
-        if self.channels is not None:
-            self._cast(np.int32, "channels")
-            if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
-                raise InputError("channels: one for each node of the routes required")
+        for name in ("route_links", "channels"):
+            if (of_stops := getattr(self, name)) is not None:
+                self._cast(np.int32, name)
+                if self.route_nodes is None or of_stops.shape != self.route_nodes.shape:
+                    raise InputError(f"{name}: one for each node of the routes required")
         if self.route_offsets is None or self.route_nodes is None:
             return
         object.__setattr__(
@@ -280,6 +307,24 @@ class Schedule(ValueObject):
                 "node is required"
             )
         check_range("route_nodes", self.route_nodes, self.machine.topology.nodes)
+        if self.route_links is not None:
+            self._check_links(self.route_offsets, self.route_nodes, self.route_links)
+            if not self.machine.topology.parallel:
+                object.__setattr__(self, "route_links", None)
+
+    def _check_links(self, offsets: Ints, nodes: Ints32, entered: Ints32) -> None:
+        inner = np.ones(nodes.size, bool)
+        inner[offsets[:-1]] = False
+        at = np.flatnonzero(inner)
+        check_range("route_links", entered[at], self.machine.topology.link_slots)
+        source, target = (end[entered[at]] for end in self.machine.topology.ends)
+        gaps = np.flatnonzero((source != nodes[at - 1]) | (target != nodes[at]))
+        if gaps.size:
+            k = at[gaps[0]]
+            raise InputError(
+                f"route_links: {self.machine.topology.link_name(int(entered[k]))} does not lead "
+                f"from node {nodes[k - 1]} to node {nodes[k]}"
+            )
 
     def _check_timetable(self, table: Floats) -> None:
         if table.shape != (self.transfers, 2):
@@ -401,23 +446,18 @@ class Schedule(ValueObject):
             transfers: shape=(chosen): their indices.
             phase_offsets: shape=(phases + 1), up to the number of those chosen.
         """
-        changed = replace(
-            self,
+        changed = self.without_routes(
             phase_offsets=frozen_ints(phase_offsets, np.int64, "phase_offsets"),
             message=self.message[transfers],
             parts=None if self.parts is None else self.parts[transfers],
             timetable=None if self.timetable is None else self.timetable[transfers],
-            route_offsets=None,
-            route_nodes=None,
-            channels=None,
         )
-        if self.route_offsets is None or self.route_nodes is None:
-            return changed
-        offsets, stops = take_rows(self.route_offsets, transfers)
-        channels = None if self.channels is None else self.channels[stops]
-        return replace(
-            changed, route_offsets=offsets, route_nodes=self.route_nodes[stops], channels=channels
-        )
+        return replace(changed, **routes_of(self, transfers))
+
+    def without_routes(self, **changes: Any) -> Schedule:
+        """The same transfers over the machine's own routes, with other fields changed."""
+        none: dict[str, Any] = dict.fromkeys(ROUTES)
+        return replace(self, **none, **changes)
 
     def with_report(self, **changes: Any) -> Schedule:
         """The same schedule with fields of its report changed."""

@@ -121,6 +121,7 @@ def schedule_of(problem: Problem, method: str, phases: Phases) -> Schedule:
         placement=problem.placement,
         route_offsets=phases.route_offsets,
         route_nodes=phases.route_nodes,
+        route_links=phases.route_links,
         timetable=phases.timetable,
         limits_asked=True,
     )

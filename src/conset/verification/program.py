@@ -299,6 +299,7 @@ def _channels(schedule: Document, transfer: int, stops: int) -> tuple[int, ...]:
     if schedule.channels is None or schedule.route_offsets is None:
         return ()
     begin = int(schedule.route_offsets[transfer])
+    begin += transfer if schedule.route_links is not None else 0
     return tuple(schedule.channels[begin : begin + stops].tolist())
 
 
@@ -333,7 +334,8 @@ def _connections(
     traffic, _ = put_on_nodes(schedule, machine)
     ends, slots = machine.topology.ends, link_slots(machine)
     walk: Walk | None = None
-    if schedule.route_offsets is None:
+    offsets = schedule.route_offsets
+    if offsets is None:
         walk = formula_walk(machine, traffic.target)
     for phase in phases:
         same: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
@@ -348,11 +350,14 @@ def _connections(
                 links[position].append(link)
         for i, k in enumerate(ids.tolist()):
             source, target = int(traffic.source[k]), int(traffic.target[k])
-            if schedule.route_offsets is not None and schedule.route_nodes is not None:
-                stops = schedule.route_nodes[
-                    schedule.route_offsets[k] : schedule.route_offsets[k + 1]
-                ].tolist()
+            route = slice(0) if offsets is None else slice(*offsets[k : k + 2])
+            if schedule.route_nodes is not None:
+                stops = schedule.route_nodes[route].tolist()
                 along = sorted(slots[pair] for pair in pairwise(stops)) if slots else []
+            elif schedule.route_links is not None:
+                along = schedule.route_links[route].tolist()
+                stops = [source, *(int(ends[1][link]) for link in along)]
+                along.sort()
             else:
                 stops = (
                     [source, *(int(ends[1][link]) for link in links[i])]
@@ -561,21 +566,23 @@ def _through_tables(
     connections: Sequence[Opened], machine: Machine
 ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """(node of the gate in, node of the gate out, links) of each, through the rows of all."""
-    rows: dict[Place, Place | None] = {}
+    rows: dict[Place, tuple[Place, int | None] | None] = {}
+    starts, ends = machine.topology.ends
     for own in connections:
         places = list(zip(own.stops, own.channels, strict=True))
-        rows.update(zip(places, [*places[1:], None], strict=True))
-    slots = link_slots(machine)
+        over = {(int(starts[link]), int(ends[link])): link for link in own.links}
+        rows[places[-1]] = None
+        for here, then in pairwise(places):  # ports of a crossbar have no link between them
+            rows[here] = then, over.get((here[0], then[0]))
     for own in connections:
         at: Place = own.stops[0], own.channels[0]
         links: list[int] = []
         for _ in rows:  # tables that lead round in a circle reach no gate
-            then = rows[at]
-            if then is None:
+            way = rows[at]
+            if way is None:
                 break
-            link = slots.get((at[0], then[0]))  # ports of a crossbar have none between them
+            at, link = way
             links += [] if link is None else [link]
-            at = then
         yield own.stops[0], at[0], tuple(links)
 
 

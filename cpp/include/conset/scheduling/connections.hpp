@@ -22,10 +22,15 @@ struct Connections {
     std::int32_t apart = 1;
 };
 
-// Nodes of every route, ends included.
+// Nodes of every route, ends included, and the link by which each is entered, -1 at the first.
 struct RoutePaths {
-    Array<std::int64_t> offsets;
-    Array<std::int32_t> nodes;
+    Array<std::int64_t> offsets{0};
+    Array<std::int32_t> nodes, entered;
+
+    void stop(std::int32_t node, std::int32_t link) {
+        nodes.push_back(node);
+        entered.push_back(link);
+    }
 };
 
 // Links by the node they leave, in compressed rows. O(nodes + links).

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints, Ints32
+from conset.base import InputError, Ints, Ints32, check_range
 from conset.machine.network.routing import (
     EQUAL_COST,
     Planes,
@@ -300,25 +300,81 @@ def route_hops(topology: Topology, routing: Routing, source: Ints32, target: Int
 
 
 def links_of_nodes(
-    topology: Topology, routing: Routing, offsets: Ints, nodes: Ints32
+    topology: Topology,
+    routing: Routing,
+    offsets: Ints,
+    nodes: Ints32,
+    entered: Ints32 | None = None,
 ) -> tuple[Ints, Ints32]:
     """(offsets, links) of routes given as nodes, ends included.
 
+    Args:
+        topology: the network.
+        routing: the machine's rule.
+        offsets: shape=(routes + 1), where the stops of each begin.
+        nodes: the node of each stop.
+        entered: shape as `nodes`: the link by which each stop is entered, -1 at the first; None:
+            the link between the nodes.
+
     Raises:
-        InputError: two consecutive nodes of a route are not joined by a link.
+        InputError: two consecutive nodes of a route are joined by no link, or by several.
     """
     if topology.kind == "crossbar":
         return np.zeros(offsets.size, np.int64), np.zeros(0, np.int32)
     inner = np.ones(nodes.size, bool)
     inner[offsets[1:] - 1] = False
     at = np.flatnonzero(inner)
+    if entered is not None:
+        return offsets - np.arange(offsets.size), entered[at + 1]
     links = core_network(topology, routing).links_between(_ints(nodes[at]), _ints(nodes[at + 1]))
     if links.size and links.min() < 0:
         k = int(np.flatnonzero(links < 0)[0])
         raise InputError(
             f"route: nodes {nodes[at[k]]} and {nodes[at[k] + 1]} are not joined by a link"
         )
+    if topology.parallel:
+        source, target = (np.append(end, -1) for end in topology.ends)
+        several = (source[links] == source[links + 1]) & (target[links] == target[links + 1])
+        if several.any():
+            k = int(np.flatnonzero(several)[0])
+            raise InputError(
+                f"route: parallel links lead from node {nodes[at[k]]} to node {nodes[at[k] + 1]}: "
+                "routes must be lists of links"
+            )
     return offsets - np.arange(offsets.size), links
+
+
+def stops_of_links(
+    topology: Topology, offsets: Ints, links: Ints32, source: Ints32
+) -> tuple[Ints, Ints32, Ints32]:
+    """(offsets, nodes, entered) of routes given as links from the nodes `source`.
+
+    As `links_of_nodes` takes them. That each link begins where the one before ends is not looked
+    at.
+
+    Raises:
+        InputError: a link that the network does not have.
+    """
+    check_range("route_links", links, topology.link_slots)
+    wider = offsets + np.arange(offsets.size)
+    entered = np.full(links.size + source.size, -1, np.int32)
+    inner = np.ones(entered.size, bool)
+    inner[wider[:-1]] = False
+    entered[inner] = links
+    nodes = np.empty(entered.size, np.int32)
+    nodes[wider[:-1]] = source
+    nodes[inner] = topology.ends[1][links]
+    return wider, nodes, entered
+
+
+def route_stops(
+    topology: Topology, routing: Routing, source: Ints32, target: Ints32
+) -> tuple[Ints, Ints32, Ints32 | None]:
+    """(offsets, nodes, entered): as `route_nodes` with the links; None on a crossbar."""
+    offsets, nodes = route_nodes(topology, routing, source, target)
+    if topology.kind == "crossbar":
+        return offsets, nodes, None
+    return stops_of_links(topology, *route_links(topology, routing, source, target), source)
 
 
 def _ints(values: Ints32) -> Ints32:

@@ -93,8 +93,9 @@ class Topology(ValueObject):
     - graph: slot k is the k-th of the stored links, sorted by (source, target).
 
     Slots that leave a mesh at its border are no links (`link_exists`). A torus side of 2 has one
-    link each way, as a mesh; a side of 1 has none. Parallel links are one link of greater `width`;
-    limits and rates count per unit of it.
+    link each way, as a mesh; a side of 1 has none. Several links of a graph may lead from one node
+    to another: each is a slot of its own, with its own load and rate. `width` is the number of
+    interchangeable channels of one link; limits and rates count per unit of it.
 
     Attributes:
         kind: the family.
@@ -186,11 +187,9 @@ class Topology(ValueObject):
                     f"{name}[{wrong[0]}] = {ends[wrong[0]]}: must be a node from 0 to "
                     f"{self.nodes - 1}"
                 )
-        unsorted = np.flatnonzero(np.diff(source.astype(np.int64) * self.nodes + target) <= 0)
+        unsorted = np.flatnonzero(np.diff(source.astype(np.int64) * self.nodes + target) < 0)
         if unsorted.size:
-            raise InputError(
-                f"link {unsorted[0] + 1}: links must be sorted by (source, target) and distinct"
-            )
+            raise InputError(f"link {unsorted[0] + 1}: links must be sorted by (source, target)")
         if (own := np.flatnonzero(source == target)).size:
             raise InputError(f"link {own[0]}: joins node {source[own[0]]} to itself")
         if self.link_width is not None:
@@ -263,7 +262,7 @@ class Topology(ValueObject):
     def from_networkx(graph: Any, *, rate_Bps: float = inf) -> Topology:  # noqa: N803
         """The network of a graph of networkx; of its class nothing is imported.
 
-        An undirected edge is two links, one each way; parallel edges add up their widths. Nodes are
+        An undirected edge is two links, one each way; parallel edges are parallel links. Nodes are
         numbered in the order of the graph, endpoints before switches; a node that is no number from
         0 on in this order is kept as a label. What attributes say, as in graph files: `switch`
         (True) or `type` ("switch", "router") of a node that holds no ranks; `label` of a node for
@@ -276,9 +275,9 @@ class Topology(ValueObject):
             rate_Bps: rate of edges without one, where others have one [B/s].
 
         Raises:
-            InputError: no graph, no endpoints, an attribute that does not parse, parallel edges of
-                different rates, an edge without a rate beside edges with one and no `rate_Bps`, or
-                endpoints that do not reach each other.
+            InputError: no graph, no endpoints, an attribute that does not parse, an edge without a
+                rate beside edges with one and no `rate_Bps`, or endpoints that do not reach each
+                other.
         """
         return Topology.of_graph(graph_of_networkx(graph), rate_Bps)
 
@@ -291,8 +290,8 @@ class Topology(ValueObject):
             rate_Bps: rate of links that have none of their own, where others have one [B/s].
 
         Raises:
-            InputError: parallel links of different rates, a link without any rate beside links with
-                one, or an endpoint that cannot reach another.
+            InputError: a link without any rate beside links with one, or an endpoint that cannot
+                reach another.
         """
         edges = graph.edges
         unrated = [edge for edge in edges if isnan(edge.rate_Bps)]
@@ -309,7 +308,6 @@ class Topology(ValueObject):
             np.array([edge.target for edge in edges], np.int64),
             np.array([edge.width for edge in edges], np.int64),
             None if len(unrated) == len(edges) else np.where(np.isnan(rates), rate_Bps, rates),
-            [edge.where for edge in edges],
             labels=graph.labels,
             level=np.array(graph.levels, np.int32) if graph.levels else None,
             group=np.array(graph.groups, np.int32) if graph.groups else None,
@@ -326,12 +324,11 @@ class Topology(ValueObject):
         target: Array,
         width: Array | None = None,
         rate_Bps: Floats | None = None,  # noqa: N803
-        where: Sequence[str] = (),
         **more: Any,
     ) -> Topology:
-        """A graph of links in any order; parallel links become one of their added width.
+        """A graph of links in any order.
 
-        All that makes graphs comes through here: that parallel links are one is decided here alone.
+        Parallel links stay links of their own, in the order in which they come.
 
         Args:
             endpoints: the first nodes, which may hold ranks.
@@ -340,37 +337,19 @@ class Topology(ValueObject):
             target: shape=(links).
             width: shape=(links), or None: 1 each.
             rate_Bps: shape=(links) [B/s], or None: the machine's.
-            where: where each link is stated, for errors.
             **more: other fields of the topology.
-
-        Raises:
-            InputError: parallel links of different rates.
         """
-        key = np.asarray(source, np.int64) * nodes + target
-        order = np.argsort(key, kind="stable")
-        first = np.flatnonzero(np.diff(key[order], prepend=-1))
-        wide = np.ones(key.size, np.int64) if width is None else np.asarray(width)[order]
-        total: Array = np.add.reduceat(wide, first) if first.size else wide
-        rate = None
-        if rate_Bps is not None:
-            sorted_rates = rate_Bps[order]
-            rate = sorted_rates[first]
-            same = np.repeat(rate, np.diff(np.append(first, key.size)))
-            if (mixed := np.flatnonzero(sorted_rates != same)).size:
-                k = mixed[0]
-                raise InputError(
-                    f"{where[order[k]] if where else 'links'}: parallel links must have one rate, "
-                    f"are {same[k]:g} B/s and {sorted_rates[k]:g} B/s"
-                )
+        order = np.lexsort((target, source))
+        wide = None if width is None else np.asarray(width)[order]
         return Topology(
             "graph",
             (),
             endpoints,
             nodes,
-            np.asarray(source)[order][first],
-            np.asarray(target)[order][first],
-            total if total.max(initial=1) > 1 else None,
-            rate,
+            np.asarray(source)[order],
+            np.asarray(target)[order],
+            None if wide is None or wide.max(initial=1) == 1 else wide,
+            None if rate_Bps is None else rate_Bps[order],
             **more,
         )
 
@@ -415,6 +394,12 @@ class Topology(ValueObject):
                     slots[:, k, 0] = at < side - 1
                     slots[:, k, 1] = at > 0
         return frozen(exists)
+
+    @cached_property
+    def parallel(self) -> bool:
+        """Whether several links lead from one node to another, so that nodes say no route."""
+        ends = np.stack([self.link_source, self.link_target])
+        return bool((np.diff(ends) == 0).all(axis=0).any())
 
     @cached_property
     def links(self) -> int:

@@ -59,12 +59,13 @@ from conset.machine import (
     links_of_nodes,
     route_links,
     route_nodes,
+    stops_of_links,
     usable_ends,
     work_of,
 )
 from conset.methods.phases.core import core_arguments
 from conset.methods.phases.problem import Phases, Problem, Routes, refuse_limits, require
-from conset.schedule import number_channels
+from conset.schedule import as_routes, number_channels, routes_of
 
 STEPS = 1_000_000
 """Of annealing, in a sweep of effort."""
@@ -118,7 +119,11 @@ def transfer_work_of(
     routes = (np.zeros(0, np.int64), np.zeros(0, np.int32))
     if phases.route_offsets is not None and phases.route_nodes is not None:
         routes = links_of_nodes(
-            machine.topology, machine.routing, phases.route_offsets, phases.route_nodes
+            machine.topology,
+            machine.routing,
+            phases.route_offsets,
+            phases.route_nodes,
+            phases.route_links,
         )
     return TransferWork(
         costs.half_duplex if serial is None else serial,
@@ -194,11 +199,8 @@ def balance_loads(
         phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True)
     )
     if free and topology.link_slots:
-        nodes = _nodes_of_links(
-            source[phases.message], topology.ends[1], balanced.offsets, balanced.links
-        )
-        offsets = balanced.offsets + np.arange(balanced.offsets.size)
-        result = replace(result, route_offsets=offsets, route_nodes=nodes)
+        stops = stops_of_links(topology, balanced.offsets, balanced.links, source[phases.message])
+        result = replace(result, **as_routes(*stops))
     return regroup(result, balanced.phase)
 
 
@@ -219,12 +221,11 @@ def regroup(phases: Phases, phase: Ints32, start: Floats | None = None) -> Phase
         parts=None if phases.parts is None else phases.parts[order],
         timetable=None if phases.timetable is None else phases.timetable[order],
     )
-    if phases.route_offsets is None or phases.route_nodes is None:
+    result = replace(result, **routes_of(replace(phases, channels=None), order))
+    if phases.channels is None or result.route_offsets is None or result.route_nodes is None:
         return result
-    route_offsets, stops = take_rows(phases.route_offsets, order)
-    nodes = phases.route_nodes[stops]
-    channels = None if phases.channels is None else number_channels(offsets, route_offsets, nodes)
-    return replace(result, route_offsets=route_offsets, route_nodes=nodes, channels=channels)
+    numbers = number_channels(offsets, result.route_offsets, result.route_nodes)
+    return replace(result, channels=numbers)
 
 
 def phase_lengths(problem: Problem, phases: Phases, cost: TransferWork) -> Floats:
@@ -281,22 +282,6 @@ def resource_uses(problem: Problem, phases: Phases, cost: TransferWork) -> Resou
 
 def _phase_of(phases: Phases) -> Ints32:
     return np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
-
-
-def _nodes_of_links(
-    source: Ints32,
-    link_target: Ints32,
-    offsets: Ints,
-    links: Ints32,
-) -> Ints32:
-    """Routes as nodes, ends included, from routes as links."""
-    nodes = np.empty(links.size + source.size, np.int32)
-    starts = offsets[:-1] + np.arange(source.size)
-    inner = np.ones(nodes.size, bool)
-    inner[starts] = False
-    nodes[starts] = source
-    nodes[inner] = link_target[links]
-    return nodes
 
 
 ROUNDS = 20
@@ -466,10 +451,7 @@ def _repeat(phases: Phases, transfer: Indices, part: Ints) -> Phases:
     In which phase is still open.
     """
     result = replace(phases, message=phases.message[transfer], parts=part, timetable=None)
-    if phases.route_offsets is None or phases.route_nodes is None:
-        return result
-    offsets, stops = take_rows(phases.route_offsets, transfer)
-    return replace(result, route_offsets=offsets, route_nodes=phases.route_nodes[stops])
+    return replace(result, **routes_of(phases, transfer))
 
 
 def _limited_uses(

@@ -112,7 +112,13 @@ def time_lines(
     )
     links = (np.zeros(0, np.int64), np.zeros(0, np.int32))
     if phases.route_offsets is not None and phases.route_nodes is not None:
-        links = links_of_nodes(topology, machine.routing, phases.route_offsets, phases.route_nodes)
+        links = links_of_nodes(
+            topology,
+            machine.routing,
+            phases.route_offsets,
+            phases.route_nodes,
+            phases.route_links,
+        )
     size = problem.pattern.size[message] if phases.parts is None else phases.parts
     duration = transfer_s(machine, work_of(machine, costs, "none"), source, target, size, links)
     first, second = order_of_transfers(problem.pattern.before, message)

@@ -75,12 +75,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints, Ints32, take_rows
-from conset.machine import Limits, Topology, core_network, core_widths, route_nodes, usable_ends
+from conset.base import InputError, Ints, Ints32
+from conset.machine import Limits, Topology, core_network, core_widths, route_stops, usable_ends
 from conset.methods.phases.core import core_order
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.pairwise_exchange import applies_lp, schedule_lp
 from conset.methods.phases.problem import Phases, Problem, Routes
+from conset.schedule import as_routes, routes_of
 
 Limit = int | Sequence[int] | Ints32 | None
 """How much a slot may hold: one number for all slots, one for each, or None for no limit."""
@@ -141,6 +142,8 @@ class Assignment:
         route_offsets: free routes, shape=(messages + 1), int64.
         route_nodes: free routes: message `m` visits
             `route_nodes[route_offsets[m] : route_offsets[m + 1]]`.
+        route_links: free routes, shape as `route_nodes`: the link by which each stop is entered, -1
+            at the first.
     """
 
     slot: Ints32
@@ -149,6 +152,7 @@ class Assignment:
     work: int
     route_offsets: Ints | None = None
     route_nodes: Ints32 | None = None
+    route_links: Ints32 | None = None
 
     @property
     def complete(self) -> bool:
@@ -156,15 +160,15 @@ class Assignment:
         return self.excess == 0
 
     @property
-    def routes(self) -> tuple[Ints, Ints32]:
-        """(route_offsets, route_nodes) of free routes.
+    def routes(self) -> tuple[Ints, Ints32, Ints32 | None]:
+        """(route_offsets, route_nodes, route_links) of free routes.
 
         Raises:
             InputError: the routes were fixed.
         """
         if self.route_offsets is None or self.route_nodes is None:
             raise InputError("an assignment over fixed routes has none of its own")
-        return self.route_offsets, self.route_nodes
+        return self.route_offsets, self.route_nodes, self.route_links
 
 
 def items_of(
@@ -233,9 +237,9 @@ def negotiate(
     excess = negotiation.run(pressure.sweeps, pressure.work)
     found = negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work
     if not items.has_free_routes:
-        return Assignment(*found, None, None)
+        return Assignment(*found)
     paths = negotiation.paths()
-    return Assignment(*found, paths.offsets, paths.nodes)
+    return Assignment(*found, paths.offsets, paths.nodes, paths.entered)
 
 
 def _slot_limits(slots: int, **limits: Limit) -> _core.SlotLimits:
@@ -332,15 +336,13 @@ def _free_routes(problem: Problem, fixed: Phases) -> Phases:
         most = most if steep is None else int(steep.slot.max(initial=0)) + 1
         best = search.fewest(search.least + 1, most, gentle) or steep
     if best is None:
-        routes = route_nodes(
-            problem.machine.topology,
-            problem.machine.routing,
-            problem.source_node,
-            problem.target_node,
-        )
-        found = _with_routes(fixed, *routes)
+        network = problem.machine.topology, problem.machine.routing
+        routes = route_stops(*network, problem.source_node, problem.target_node)
+        found = fixed
     else:
-        found = _with_routes(Phases.of(best.slot), *best.routes)
+        found, routes = Phases.of(best.slot), best.routes
+    chosen = replace(found, **as_routes(*routes))
+    found = replace(found, **routes_of(chosen, found.message))
     return replace(found, stopped_early=_core.should_stop(True))
 
 
@@ -373,12 +375,6 @@ class _Search:
         if cells * most > CELLS:
             return None
         return fewest_slots(least, most, attempt, pressure.sweeps)
-
-
-def _with_routes(phases: Phases, offsets: Ints, nodes: Ints32) -> Phases:
-    """`phases` with the routes of messages put in the order of transfers."""
-    begin, stops = take_rows(offsets, phases.message)
-    return replace(phases, route_offsets=begin, route_nodes=nodes[stops])
 
 
 def limits_half_duplex(topology: Topology) -> Limits:

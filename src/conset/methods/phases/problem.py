@@ -104,6 +104,8 @@ class Phases(ValueObject):
         parts: shape=(transfers), int64 [B], where messages are split.
         route_offsets: shape=(transfers + 1), int64, where the method chose routes.
         route_nodes: int32 node ids, ends included.
+        route_links: int32, the link by which each stop of `route_nodes` is entered, -1 at the
+            first; None where the nodes say it.
         timetable: shape=(transfers, 2), float64 [s].
         channels: int32, the channel each route takes in each node of `route_nodes`, where
             connections are opened.
@@ -119,6 +121,7 @@ class Phases(ValueObject):
     route_nodes: Ints32 | None = None
     timetable: Floats | None = None
     channels: Ints32 | None = None
+    route_links: Ints32 | None = None
     stopped_early: bool = False
     note: str = ""
 

@@ -892,14 +892,7 @@ def retarget(schedule: Schedule, machine: Machine) -> Schedule:
         )
     if _same_network(schedule.machine.topology, machine.topology):
         return replace(schedule, machine=machine)
-    return replace(
-        schedule,
-        machine=machine,
-        route_offsets=None,
-        route_nodes=None,
-        channels=None,
-        timetable=None,
-    )
+    return schedule.without_routes(machine=machine, timetable=None)
 
 
 def _same_network(one: Topology, other: Topology) -> bool:

@@ -27,6 +27,7 @@ from conset.base import (
 )
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routes import stops_of_links
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import (
     AnyDocument,
@@ -46,7 +47,7 @@ from conset.schedule.loads import chosen_links, figures
 from conset.schedule.paths import MAX_STAGES, Bundles, Paths
 from conset.schedule.policy import check_in_flight
 from conset.schedule.program import Program, Stage
-from conset.schedule.schedule import Manifest, Schedule
+from conset.schedule.schedule import Manifest, Schedule, as_routes
 
 
 def to_schedule(document: Document) -> Schedule:
@@ -76,8 +77,7 @@ def to_schedule(document: Document) -> Schedule:
         frozen_ints(message, np.int32, "message"),
         parts=None if whole else frozen_ints(document.transfer_size, np.int64, "transfer_size"),
         placement=_whole(document.placement, np.int32, "placement"),
-        route_offsets=_whole(document.route_offsets, np.int64, "route_offsets"),
-        route_nodes=_whole(document.route_nodes, np.int32, "route_nodes"),
+        **_routes(document, machine),
         channels=_whole(document.channels, np.int32, "channels"),
         timetable=document.timetable,
         sync=document.sync,
@@ -89,6 +89,18 @@ def to_schedule(document: Document) -> Schedule:
         max_latency_s=_demands(document, "max_latency_s", "times", index),
         modelled=document.modelled,
     )
+
+
+def _routes(document: Document, machine: Machine) -> dict[str, Any]:
+    """What a schedule has of the routes in a file, which gives their nodes or their links."""
+    offsets = _whole(document.route_offsets, np.int64, "route_offsets")
+    links = _whole(document.route_links, np.int32, "route_links")
+    if offsets is None or links is None:
+        return as_routes(offsets, _whole(document.route_nodes, np.int32, "route_nodes"))
+    source = frozen_ints(document.transfer_source, np.int32, "transfer_source")
+    if document.placement is not None:
+        source = frozen_ints(document.placement[source], np.int32, "placement")
+    return as_routes(*stops_of_links(machine.topology, offsets, links, source))
 
 
 def _demands(document: Document, name: str, what: str, index: Ints32 | None) -> Floats | None:

@@ -8,8 +8,11 @@ JSON: one phase to the line, messages a few to the line, written block by block.
 `.npz`: `header` is a text of the object without its long lists; `source`, `target` and `size` are
 the messages' columns, `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1`
 the transfers of phase p. `before`, `packed` (the messages that are put together from several
-pieces), `placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are there
-only where the JSON form is not null.
+pieces), `placement`, `route_offsets` with `route_nodes` or `route_links` (and `channels`), and
+`timetable` are there only where the JSON form is not null.
+
+Routes are lists of nodes (`routes`), or, where several links lead from one node to another, lists
+of links (`route_links`); channels belong to stops, one more than there are links.
 
 A program file is JSON: a stage holds its schedule as in a file of its own, and its bundles where it
 forwards. A schedule is in the stage that runs it first; a later stage names that one by its
@@ -98,6 +101,7 @@ _SOMETIMES = (
     "placement",
     "route_offsets",
     "route_nodes",
+    "route_links",
     "channels",
     "timetable",
 )
@@ -123,12 +127,15 @@ def iter_json(d: Document) -> Iterator[str]:
         d, (d.transfer_source, d.transfer_target, d.transfer_size, d.transfer_message)
     )
     yield '],\n"routes": '
-    yield from (
-        ["null"] if d.route_offsets is None or d.route_nodes is None else _routes(d, d.route_nodes)
-    )
-    if d.route_offsets is not None and d.channels is not None:
+    offsets, nodes, links = d.route_offsets, d.route_nodes, d.route_links
+    yield from ["null"] if offsets is None or nodes is None else _routes(d, offsets, nodes)
+    if offsets is not None and links is not None:
+        yield ',\n"route_links": '
+        yield from _routes(d, offsets, links)
+        offsets = offsets + np.arange(offsets.size)
+    if offsets is not None and d.channels is not None:
         yield ',\n"channels": '
-        yield from _routes(d, d.channels)
+        yield from _routes(d, offsets, d.channels)
     yield ',\n"timetable": '
     table = d.timetable
     yield from (
@@ -177,17 +184,16 @@ def _phases(d: Document, columns: tuple[Array, ...]) -> Iterator[str]:
     yield "\n" if len(bounds) > 1 else ""
 
 
-def _routes(d: Document, values: Array) -> Iterator[str]:
-    """What every stop of a route has, one phase to the line."""
-    assert d.route_offsets is not None  # the caller looked
+def _routes(d: Document, offsets: Array, values: Array) -> Iterator[str]:
+    """What every stop or link of a route has, one phase to the line."""
     bounds = d.phase_offsets.tolist()
     yield "["
     for p, (low, high) in enumerate(pairwise(bounds)):
         yield ",\n[" if p else "\n["
         for begin in range(low, high, _BLOCK):
-            cut = d.route_offsets[begin : min(begin + _BLOCK, high) + 1]
-            nodes, offsets = values[cut[0] : cut[-1]].tolist(), (cut - cut[0]).tolist()
-            routes = [nodes[a:b] for a, b in pairwise(offsets)]
+            cut = offsets[begin : min(begin + _BLOCK, high) + 1]
+            nodes, starts = values[cut[0] : cut[-1]].tolist(), (cut - cut[0]).tolist()
+            routes = [nodes[a:b] for a, b in pairwise(starts)]
             yield ", " if begin > low else ""
             yield json.dumps(routes, separators=(",", ":"))[1:-1].replace("],[", "], [")
         yield "]"
@@ -217,11 +223,19 @@ def document_of_object(found: Any) -> Document:
     pattern = head.pattern
     messages = arrays.int_rows(pattern.messages, 3, "pattern.messages")
     offsets, transfers = arrays.phase_rows(head.phases, 4, "phases")
-    routes = None if head.routes is None else arrays.route_lists(head.routes, offsets, "routes")
-    channels = (
-        None if head.channels is None else arrays.route_lists(head.channels, offsets, "channels")
+    routes, links, channels = (
+        None if given is None else arrays.route_lists(given, offsets, name)
+        for name, given in (
+            ("routes", head.routes),
+            ("route_links", head.route_links),
+            ("channels", head.channels),
+        )
     )
-    if channels is not None and (routes is None or not np.array_equal(channels[0], routes[0])):
+    if routes is not None and links is not None:
+        raise InputError("routes, route_links: at most one of both")
+    stops = None if routes is None else routes[0]
+    stops = stops if links is None else links[0] + np.arange(links[0].size)
+    if channels is not None and (stops is None or not np.array_equal(channels[0], stops)):
         raise InputError("channels: one for each node of `routes` required")
     return Document(
         machine=head.machine,
@@ -242,8 +256,9 @@ def document_of_object(found: Any) -> Document:
         transfer_target=transfers[:, 1],
         transfer_size=transfers[:, 2],
         transfer_message=transfers[:, 3],
-        route_offsets=None if routes is None else routes[0],
+        route_offsets=None if (chosen := routes or links) is None else chosen[0],
         route_nodes=None if routes is None else routes[1],
+        route_links=None if links is None else links[1],
         timetable=None
         if head.timetable is None
         else arrays.time_rows(head.timetable, offsets, "timetable"),
@@ -313,17 +328,23 @@ def _check_sizes(entries: ScheduleEntries) -> None:
     for name in ("transfer_target", "transfer_size", "transfer_message", "timetable"):
         check_length(name, getattr(entries, name), transfers)
     check_rising("phase_offsets", entries.phase_offsets, transfers)
-    if (entries.route_offsets is None) != (entries.route_nodes is None):
+    offsets, nodes, links = entries.route_offsets, entries.route_nodes, entries.route_links
+    if (offsets is None) != (nodes is None and links is None):
         raise InputError("entries 'route_offsets' and 'route_nodes' go together")
-    if entries.route_offsets is not None:
-        check_length("route_offsets", entries.route_offsets, transfers + 1)
-        check_rising("route_offsets", entries.route_offsets, entries.route_nodes.size)
-    if entries.channels is not None and entries.route_nodes is None:
+    if nodes is not None and links is not None:
+        raise InputError("entries 'route_nodes' and 'route_links': at most one of both")
+    stops = 0
+    if offsets is not None:
+        along = nodes if links is None else links
+        check_length("route_offsets", offsets, transfers + 1)
+        check_rising("route_offsets", offsets, along.size)
+        stops = along.size + (0 if links is None else transfers)
+    if entries.channels is not None and offsets is None:
         raise InputError(
             "entry 'channels': one value for each of 'route_nodes' required, which is missing"
         )
     if entries.channels is not None:
-        check_length("channels", entries.channels, entries.route_nodes.size)
+        check_length("channels", entries.channels, stops)
 
 
 def check_suffix(path: Path, program: bool) -> None:

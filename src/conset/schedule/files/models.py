@@ -419,6 +419,7 @@ class ScheduleFile(ScheduleHead):
     placement: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))]
     phases: Annotated[Any, WithJsonSchema(_lists(_rows(*["integer"] * 4)))]
     routes: Annotated[Any, WithJsonSchema(_or_null(_lists(_lists(_INTEGERS))))]
+    route_links: Annotated[Any, WithJsonSchema(_or_null(_lists(_lists(_INTEGERS))))] = None
     channels: Annotated[Any, WithJsonSchema(_or_null(_lists(_lists(_INTEGERS))))] = None
     timetable: Annotated[Any, WithJsonSchema(_or_null(_lists(_rows("number", "number"))))]
 
@@ -457,6 +458,7 @@ class ScheduleEntries(Table):
     placement: StoredInts = None
     route_offsets: StoredInts = None
     route_nodes: StoredInts = None
+    route_links: StoredInts = None
     channels: StoredInts = None
     timetable: StoredTimes = None
 

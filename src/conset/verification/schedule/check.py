@@ -122,9 +122,8 @@ def _measure(
 def _walk(traffic: Traffic, machine: Machine) -> Walk:
     """How transfers go: along stated routes, else as the machine's routing says."""
     document, topology = traffic.document, machine.topology
-    if document.route_offsets is not None and document.route_nodes is not None:
-        offsets = document.route_offsets.astype(np.intp, copy=False)
-        return ChosenWalk(topology, machine.routing, offsets, document.route_nodes)
+    if document.route_offsets is not None:
+        return ChosenWalk(topology, machine.routing, document, traffic.source)
     return formula_walk(machine, traffic.target)
 
 

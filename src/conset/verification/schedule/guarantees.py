@@ -47,6 +47,7 @@ class Tables:
     Attributes:
         phase: shape=(rows): the phase of each.
         node: shape=(rows): whose table it is in.
+        link: shape=(rows): the link over which it does, where the file says it; else None.
         following: shape=(rows): the row that it leads to, or `GATE`.
         transfer: shape=(connections): the transfers that enter at a gate.
         entry: shape=(connections): the row where each does.
@@ -54,6 +55,7 @@ class Tables:
 
     phase: Ints
     node: Ints
+    link: Ints | None
     following: Ints
     transfer: Ints
     entry: Ints
@@ -141,7 +143,9 @@ class StatedChannels:
         following = np.where(then == GATE, GATE, np.searchsorted(row, then))
         phase = np.searchsorted(traffic.offsets, self.transfer[latest], side="right") - 1
         entry = np.searchsorted(row, key[walk.offsets[ids]])
-        return Tables(phase, walk.nodes[latest].astype(np.intp), following, ids, entry)
+        node = walk.nodes[latest].astype(np.intp)
+        link = None if walk.links is None else np.append(walk.links, -1)[latest + 1]
+        return Tables(phase, node, link, following, ids, entry)
 
 
 def check_linkage(channels: StatedChannels) -> list[Violation]:
@@ -328,7 +332,8 @@ def _through_tables(
         nodes,
     )
     inner = np.flatnonzero(following != GATE)
-    link = walk.link_between(tables.node[inner], tables.node[following[inner]])
+    stated = None if tables.link is None else tables.link[inner]
+    link = walk.link_between(tables.node[inner], tables.node[following[inner]], stated)
     inner, link = inner[link >= 0], link[link >= 0]  # ports of a crossbar have none between them
     share[inner] = links[link] / _users(tables.phase[inner], link, links.size)
     hop[inner] = float(costs.hop.at(costs.flit_B))

@@ -32,6 +32,7 @@ import numpy as np
 from conset.base import Array, Bools, Ints, Ints32, take_rows
 from conset.machine.network.routing import Routing, require_planes
 from conset.machine.network.topology import Topology
+from conset.schedule.document import Document
 from conset.verification.schedule.traffic import Traffic
 from conset.verification.verification import Violation
 
@@ -221,39 +222,61 @@ _SHOWN = 12
 
 
 class ChosenWalk(Walk):
-    """A walk along stated routes.
+    """A walk along stated routes, given as nodes or as links.
 
     Hops that are no link are left out (and reported by `check_routes`).
 
     Links that close cycles are none under `no-wrap`: they stay idle.
+
+    Args:
+        topology: the network.
+        routing: the machine's rule.
+        document: what the file says, with routes.
+        source: shape=(transfers), where each begins.
     """
 
     def __init__(
-        self,
-        topology: Topology,
-        routing: Routing,
-        offsets: Ints,
-        nodes: Ints | Ints32,
+        self, topology: Topology, routing: Routing, document: Document, source: Nodes
     ) -> None:
         self.topology = topology
-        self.offsets, self.nodes = offsets, nodes
-        self.longest = max(1, int(np.diff(offsets).max(initial=0)))
-        source, target = topology.ends
+        assert document.route_offsets is not None  # there are routes
+        self.offsets = document.route_offsets.astype(np.intp, copy=False)
+        starts, target = topology.ends
         exists = topology.link_exists
         if routing.rule == "no-wrap":
-            steps = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(
+            steps = np.abs(topology.coordinates[starts] - topology.coordinates[target]).max(
                 axis=1, initial=0
             )
             exists = exists & (steps <= 1)
+        self.exists = exists
         slots = np.flatnonzero(exists)
-        key = source[slots].astype(np.intp) * topology.nodes + target[slots]
+        key = starts[slots].astype(np.intp) * topology.nodes + target[slots]
         order = np.argsort(key, kind="stable")
         self._key, self._slot = key[order], slots[order]
+        self.links: Ints | None = None
+        if document.route_nodes is not None:
+            self.nodes = document.route_nodes
+        elif document.route_links is not None:
+            self._follow(document.route_links.astype(np.intp, copy=False), source)
+        self.longest = max(1, int(np.diff(self.offsets).max(initial=0)))
+
+    def _follow(self, links: Ints, source: Nodes) -> None:
+        """The stops of routes given as links; where one is no link, the node is -1."""
+        self.offsets = self.offsets + np.arange(self.offsets.size)
+        first = np.zeros(links.size + source.size, bool)
+        first[self.offsets[:-1]] = True
+        known = (links >= 0) & (links < self.exists.size)
+        if self.exists.size:
+            known &= self.exists[np.where(known, links, 0)]
+        nodes, entered = np.full((2, first.size), -1, np.intp)
+        nodes[first], entered[~first] = source, links
+        nodes[np.flatnonzero(~first)[known]] = self.topology.ends[1][links[known]]
+        self.nodes, self.links = nodes, entered
 
     def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
         """(position, link) of every hop."""
-        position, start, stop = self.steps(ids)
-        link = self.link_between(start, stop)
+        position, start, stop, stated = self.steps(ids)
+        link = self.link_between(start, stop, stated)
         return position[link >= 0], link[link >= 0]
 
     def visits(self, ids: Ints) -> tuple[Ints, Ints]:
@@ -262,25 +285,42 @@ class ChosenWalk(Walk):
         position = np.repeat(np.arange(ids.size), np.diff(offsets))
         return position, self.nodes[along].astype(np.intp)
 
-    def steps(self, ids: Ints) -> tuple[Ints, Ints, Ints]:
-        """(position in `ids`, from, to) of every hop."""
+    def steps(self, ids: Ints) -> tuple[Ints, Ints, Ints, Ints | None]:
+        """(position in `ids`, from, to, the link that is stated if any) of every hop."""
         position, node = self.visits(ids)
+        _, along = take_rows(self.offsets, ids)
         same = position[1:] == position[:-1]
-        return position[1:][same], node[:-1][same], node[1:][same]
+        stated = None if self.links is None else self.links[along][1:][same]
+        return position[1:][same], node[:-1][same], node[1:][same], stated
 
-    def link_between(self, start: Ints, stop: Ints) -> Ints:
-        """The link from each node to each other, -1 where there is none."""
+    def link_between(self, start: Ints, stop: Ints, stated: Ints | None = None) -> Ints:
+        """The link from each node to each other, -1 where there is none.
+
+        Where one is `stated`, that one, or -1 where it does not lead there; else there must be no
+        other beside it.
+        """
         if not self._key.size:
             return np.full(start.size, -1, np.intp)
-        key = start * self.topology.nodes + stop
-        at = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
         inside = (
             (start >= 0)
             & (start < self.topology.nodes)
             & (stop >= 0)
             & (stop < self.topology.nodes)
         )
-        return np.where(inside & (self._key[at] == key), self._slot[at], -1)
+        if stated is not None:
+            sound = inside & (stated >= 0) & (stated < self.exists.size)
+            link = np.where(sound, stated, 0)
+            sound &= (self.topology.ends[0][link] == start) & (self.topology.ends[1][link] == stop)
+            return np.where(sound & self.exists[link], stated, -1)
+        key = start * self.topology.nodes + stop
+        at = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
+        after = np.minimum(at + 1, self._key.size - 1)
+        alone = (after == at) | (self._key[after] != key)
+        return np.where(inside & (self._key[at] == key) & alone, self._slot[at], -1)
+
+    def ambiguous(self, start: int, stop: int) -> bool:
+        """Whether several links lead from one node to the other."""
+        return int((self._key == start * self.topology.nodes + stop).sum()) > 1
 
 
 def check_routes(traffic: Traffic, walk: ChosenWalk) -> Iterator[Violation]:
@@ -297,6 +337,8 @@ def check_routes(traffic: Traffic, walk: ChosenWalk) -> Iterator[Violation]:
 
 def _shown(walk: ChosenWalk, k: int) -> str:
     nodes = walk.nodes[walk.offsets[k] : walk.offsets[k + 1]].tolist()
+    if walk.links is not None:
+        nodes = walk.links[walk.offsets[k] + 1 : walk.offsets[k + 1]].tolist()
     return "[" + ", ".join(map(str, nodes[:_SHOWN])) + (", …]" if len(nodes) > _SHOWN else "]")
 
 
@@ -305,8 +347,12 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
     topology = walk.topology
     position, node = walk.visits(ids)
     outside = (node < 0) | (node >= topology.nodes)
+    _, along = take_rows(walk.offsets, ids)
     for k, i in _firsts(ids, position, np.flatnonzero(outside)):
-        yield "route-node", k, f"visits node {node[i]}, nodes are 0 to {topology.nodes - 1}"
+        what = f"visits node {node[i]}, nodes are 0 to {topology.nodes - 1}"
+        if walk.links is not None:
+            what = f"takes link {walk.links[along[i]]}, which the network does not have"
+        yield "route-node", k, what
     length = walk.offsets[ids + 1] - walk.offsets[ids]
     for k in ids[length < 1].tolist():
         yield "route-node", k, "is empty"
@@ -317,22 +363,24 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
         wrong &= traffic.placed[some]
     for k in some[wrong].tolist():
         yield "route-ends", k, f"does not join node {traffic.source[k]} to node {traffic.target[k]}"
-    hop, start, stop = walk.steps(ids)
+    hop, start, stop, stated = walk.steps(ids)
     if topology.kind == "crossbar":
         missing = length[hop] > 2
     else:
-        missing = walk.link_between(start, stop) < 0
+        missing = walk.link_between(start, stop, stated) < 0
         # a node visited twice in a row is no missing link but a route that is not simple; one
         # outside is reported
         missing &= start != stop
         missing &= (np.minimum(start, stop) >= 0) & (np.maximum(start, stop) < topology.nodes)
     for k, i in _firsts(ids, hop, np.flatnonzero(missing)):
         names = topology.node_name(int(start[i])), topology.node_name(int(stop[i]))
-        why = (
-            "a crossbar joins ports directly"
-            if topology.kind == "crossbar"
-            else f"no link joins {names[0]} to {names[1]}"
-        )
+        why = f"no link joins {names[0]} to {names[1]}"
+        if topology.kind == "crossbar":
+            why = "a crossbar joins ports directly"
+        elif stated is not None:
+            why = f"link {stated[i]} does not lead from {names[0]} to {names[1]}"
+        elif walk.ambiguous(int(start[i]), int(stop[i])):
+            why = f"parallel links join {names[0]} to {names[1]}, the route must name one"
         yield "route-link", k, f"does not exist: {why}"
     key = np.lexsort((node, position))
     again = (position[key][1:] == position[key][:-1]) & (node[key][1:] == node[key][:-1])

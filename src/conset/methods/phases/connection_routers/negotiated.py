@@ -28,7 +28,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import InputError, Ints32
-from conset.machine import core_network, core_widths, route_nodes
+from conset.machine import core_network, core_widths, route_stops
 from conset.methods.phases.connection_routers.task import Routed, Task
 from conset.methods.phases.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
 
@@ -83,10 +83,12 @@ def _items(task: Task) -> _core.NegotiatedItems:
 
 
 def _routed(task: Task, slot: Ints32, found: Assignment | None) -> Routed:
-    if found is not None and found.route_offsets is not None and found.route_nodes is not None:
-        return Routed("negotiated", slot, found.route_offsets, found.route_nodes)
-    routes = route_nodes(task.topology, task.problem.machine.routing, task.source, task.target)
-    return Routed("negotiated", slot, *routes)
+    if found is not None and found.route_offsets is not None:
+        offsets, nodes, entered = found.routes
+    else:
+        network = task.topology, task.problem.machine.routing
+        offsets, nodes, entered = route_stops(*network, task.source, task.target)
+    return Routed("negotiated", slot, offsets, nodes, links=entered)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import InputError, Ints, Ints32, NoScheduleError, count_of, unknown_name
-from conset.machine import Limits, Routing, route_nodes
+from conset.machine import Limits, Routing, route_stops
 from conset.methods.phases.bounded import applies_bounded, schedule_bounded
 from conset.methods.phases.connection_routers.demands import link_rates
 from conset.methods.phases.connection_routers.negotiated import route_negotiated
@@ -91,9 +91,10 @@ def route_closed_form(task: Task) -> Routed:
     slot[phases.message] = np.repeat(
         np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets)
     )
-    offsets, nodes = route_nodes(task.topology, machine.routing, task.source, task.target)
+    ends = task.source, task.target
+    offsets, nodes, entered = route_stops(task.topology, machine.routing, *ends)
     phase = _group(task, slot, offsets, nodes)
-    return Routed("closed-form", phase[slot], offsets, nodes, slot)
+    return Routed("closed-form", phase[slot], offsets, nodes, slot, links=entered)
 
 
 def _group(task: Task, slot: Ints32, offsets: Ints, nodes: Ints32) -> Ints32:
@@ -151,7 +152,7 @@ def route_sequential(task: Task) -> Routed:
             if 0 < out <= HOPELESS * task.source.size:
                 out = router.rip_up(rounds, SHARE)
             if out == 0:
-                return routed(router, stopped_early=_core.stop_asked())
+                return routed(task, router, stopped_early=_core.stop_asked())
             fewest = min(fewest, out)
         if asked is not None:
             raise NoScheduleError(
@@ -205,12 +206,12 @@ def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:
     )
 
 
-def routed(router: _core.SequentialRouter, *, stopped_early: bool = False) -> Routed:
+def routed(task: Task, router: _core.SequentialRouter, *, stopped_early: bool = False) -> Routed:
     """Phases and routes of all connections, where none stays out."""
     paths = router.paths()
-    return Routed(
-        "sequential", router.phase(), paths.offsets, paths.nodes, stopped_early=stopped_early
-    )
+    found = Routed("sequential", router.phase(), paths.offsets, paths.nodes)
+    links = paths.entered if task.topology.kind != "crossbar" else None
+    return replace(found, stopped_early=stopped_early, links=links)
 
 
 def _demands(task: Task) -> _core.RouterDemands:

@@ -267,6 +267,8 @@ class Routed:
         nodes: int32, ends included; one node for a message inside a node.
         order: shape=(messages), int32: rank inside a phase, lower is posted first; None: by index.
         stopped_early: the search was interrupted.
+        links: shape as `nodes`: the link by which each stop is entered, -1 at the first; None where
+            the nodes say it.
     """
 
     router: str
@@ -275,6 +277,7 @@ class Routed:
     nodes: Ints32
     order: Ints32 | None = None
     stopped_early: bool = False
+    links: Ints32 | None = None
 
     @property
     def phases(self) -> int:
@@ -303,6 +306,7 @@ def assemble(routed: Routed, before: Ints32 | None = None) -> Phases:
         phases.message,
         route_offsets=offsets,
         route_nodes=nodes,
+        route_links=None if routed.links is None else routed.links[stops],
         channels=number_channels(phases.offsets, offsets, nodes),
         stopped_early=routed.stopped_early,
     )
@@ -322,6 +326,7 @@ def schedule_of(task: Task, phases: Phases) -> Schedule:
         placement=problem.placement,
         route_offsets=phases.route_offsets,
         route_nodes=phases.route_nodes,
+        route_links=phases.route_links,
     )
 
 
