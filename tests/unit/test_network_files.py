@@ -78,7 +78,7 @@ def test_node_link_json_keeps_names_places_switches_and_rates() -> None:
     assert (topology.endpoints, topology.nodes) == (3, 4)
     assert topology.place is not None
     assert topology.place.tolist() == [[-74.0, 40.7], [-105, 39.7], [-122, 47.6], [-90, 40]]
-    # 1 and 3 are joined twice, the second time with width 2; 1-2 has no rate and takes the machine's
+    # 1 and 3 are joined twice, once with width 2; 1-2 has no rate and takes the machine's
     assert topology.parallel
     assert topology.link_source.tolist() == [0, 1, 1, 1, 2, 3, 3, 3]
     assert topology.link_target.tolist() == [3, 2, 3, 3, 1, 0, 1, 1]

@@ -28,6 +28,7 @@ Machines of the texts leave `sizes` out: theirs are all sides of their network.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from math import inf, nan
@@ -126,6 +127,9 @@ class NetworkTable(Table):
         group: one number per node: which pod, group or host it belongs to; -1: none.
         place: one pair per node: where a map has it, x to the right and y upwards.
         routes: paths of node ids; a pair that has none takes the shortest path.
+        route_links: the same as paths of links, numbered by the node they leave, the node they
+            enter, and their order in `links`.
+        link_labels: one name per link, in that order: the port at which it begins.
     """
 
     kind: Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"] | None = None
@@ -149,6 +153,8 @@ class NetworkTable(Table):
     group: list[Annotated[StrictInt, Field(ge=-1, lt=2**31)]] | None = None
     place: list[tuple[Place, Place]] | None = None
     routes: list[list[NodeId]] | None = None
+    route_links: list[list[NodeId]] | None = None
+    link_labels: list[str] | None = None
 
 
 class LimitsTable(Table):
@@ -385,7 +391,7 @@ def with_own_ports(costs: Costs, topology: Topology) -> Costs:
     )
 
 
-_ROUTING = ("routing", "hash", "tie", "routes")
+_ROUTING = ("routing", "hash", "tie", "routes", "route_links")
 """Keys of `[network]` that stand beside a family or a graph."""
 
 
@@ -395,8 +401,13 @@ def _network(
     is_graph = table.links is not None or (table.kind == "graph" and table.family is None)
     if graph is not None or is_graph:
         topology = Topology.of_graph(_graph(table, where) if graph is None else graph, rate)
+        if table.link_labels is not None:
+            topology = replace(topology, link_labels=tuple(table.link_labels))
         if table.routes is not None:
             return topology, route_table(topology, table.routes, f"{where}.routes")
+        if table.route_links is not None:
+            place = f"{where}.route_links"
+            return topology, route_table(topology, table.route_links, place, of_links=True)
     else:
         member = member_of_table(table, where)
         try:

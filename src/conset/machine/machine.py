@@ -382,7 +382,8 @@ def _network_of(topology: Topology, routing: Routing, link_Bps: float) -> dict[s
     if routing.rule in HASHED:
         rule["hash"] = routing.seed
     if routing.rule == "table":
-        return {**_graph_of(topology), "routes": _routes_of(topology, routing)}
+        routes = _routes_of(topology, routing)
+        return {**_graph_of(topology), "route_links" if topology.parallel else "routes": routes}
     if _is_of_family(topology, link_Bps):
         return {"family": str(topology.family), **rule}
     return {**_graph_of(topology), **rule}
@@ -412,8 +413,9 @@ def _graph_of(topology: Topology) -> dict[str, Any]:
     }
     if topology.link_rate_Bps is not None:
         table["rates"] = [_in_unit(rate, "B/s") for rate in topology.link_rate_Bps.tolist()]
-    if topology.labels:
-        table["labels"] = list(topology.labels)
+    for word, names in (("labels", topology.labels), ("link_labels", topology.link_labels)):
+        if names:
+            table[word] = list(names)
     for word, numbers in (
         ("widths", topology.link_width),
         ("level", topology.level),
@@ -428,12 +430,13 @@ def _graph_of(topology: Topology) -> dict[str, Any]:
 def _routes_of(topology: Topology, routing: Routing) -> list[list[int]]:
     """Paths of all pairs whose stored route is not the shortest path taken without one.
 
-    As node ids.
+    As node ids; as links where some are parallel.
     """
     routes = []
     for pair, (own, usual) in enumerate(
         zip(routing.stored(), route_table(topology, ()).stored(), strict=True)
     ):
         if own.size and own.tolist() != usual.tolist():
-            routes.append([pair // topology.endpoints, *topology.link_target[own].tolist()])
+            start, stops = pair // topology.endpoints, topology.link_target[own].tolist()
+            routes.append(own.tolist() if topology.parallel else [start, *stops])
     return routes

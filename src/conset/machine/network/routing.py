@@ -40,7 +40,8 @@ of a node to all others may pass them at once: ports limit an endpoint, not thes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -332,49 +333,83 @@ def next_hops(topology: Topology, target: int) -> Ints32:
 
 
 def route_table(
-    topology: Topology, routes: Sequence[Sequence[int]], where: str = "routes"
+    topology: Topology,
+    routes: Sequence[Sequence[int]],
+    where: str = "routes",
+    *,
+    of_links: bool = False,
 ) -> Routing:
     """A routing of stored paths: `routes[k]` is the path from its first to its last node.
 
     Pairs not listed take the shortest path.
 
+    Args:
+        topology: a graph.
+        routes: the nodes of each path, ends included; or its links.
+        where: where they are stated, for errors.
+        of_links: whether paths are lists of links, as they must be along parallel links.
+
     Raises:
         InputError: a path that is too short, leaves the endpoints at its ends, visits a node twice,
-            uses a link that does not exist, or joins a pair a second time.
+            uses a link that does not exist, does not say which of several, or joins a pair a second
+            time.
     """
-    links = {
-        pair: k
-        for k, pair in enumerate(
-            zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
-        )
-    }
+    links: dict[tuple[int, int], list[int]] = defaultdict(list)
+    ends = list(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
+    for link, pair in enumerate(ends):
+        links[pair].append(link)
     given: dict[tuple[int, int], list[int]] = {}
-    for k, path in enumerate(routes):
-        given_links = _links_of(topology, links, path, f"{where}[{k}]")
+    for k, stated in enumerate(routes):
+        at = f"{where}[{k}]"
+        path = _nodes_of(topology, ends, stated, at) if of_links else stated
+        _check_path(topology, links, path, at)
+        ways = [links[pair] for pair in pairwise(path)]
+        several = [way for way in ways if len(way) > 1]
+        if several and not of_links:
+            a, b = ends[several[0][0]]
+            raise InputError(
+                f"{at}: {len(several[0])} parallel links lead from {a} to {b}; a route along them "
+                "must be a list of links (route_links)"
+            )
         if (path[0], path[-1]) in given:
-            raise InputError(f"{where}[{k}]: a second route from {path[0]} to {path[-1]}")
-        given[path[0], path[-1]] = given_links
+            raise InputError(f"{at}: a second route from {path[0]} to {path[-1]}")
+        given[path[0], path[-1]] = list(stated) if of_links else [way[0] for way in ways]
     count = topology.endpoints
     flat: list[list[int]] = [[]] * (count * count)
     for target in range(count):
         hop = next_hops(topology, target).tolist()
         for source in range(count):
-            path = list(given.get((source, target), ()))
-            at = target if path else source
-            while at != target:
-                path.append(links[at, hop[at]])
-                at = hop[at]
-            flat[source * count + target] = path
+            found = list(given.get((source, target), ()))
+            node = target if found else source
+            while node != target:
+                found.append(links[node, hop[node]][0])
+                node = hop[node]
+            flat[source * count + target] = found
     offsets = np.concatenate([[0], np.cumsum([len(path) for path in flat])]).astype(np.int64)
     return Routing(
         "table", "parity", offsets, np.array([link for path in flat for link in path], np.int32)
     )
 
 
-def _links_of(
-    topology: Topology, links: dict[tuple[int, int], int], path: Sequence[int], where: str
+def _nodes_of(
+    topology: Topology, ends: Sequence[tuple[int, int]], path: Sequence[int], where: str
 ) -> list[int]:
-    """The link ids of a path of nodes, checked."""
+    """The nodes of a path of links, each of which must begin where the one before ends."""
+    if wrong := [link for link in path if not 0 <= link < len(ends)]:
+        raise InputError(f"{where}: link {wrong[0]}: must be from 0 to {len(ends) - 1}")
+    for before, after in pairwise(path):
+        if ends[before][1] != ends[after][0]:
+            names = topology.link_name(before), topology.link_name(after)
+            raise InputError(f"{where}: {names[0]} does not lead to {names[1]}")
+    return [ends[path[0]][0], *(ends[link][1] for link in path)] if path else []
+
+
+def _check_path(
+    topology: Topology,
+    links: Mapping[tuple[int, int], list[int]],
+    path: Sequence[int],
+    where: str,
+) -> None:
     if len(path) < 2 or path[0] == path[-1]:
         raise InputError(f"{where} = {list(path)}: must join two different nodes")
     for end in (path[0], path[-1]):
@@ -388,7 +423,6 @@ def _links_of(
     for source, target in pairwise(path):
         if (source, target) not in links:
             raise InputError(f"{where}: no link from {source} to {target}")
-    return [links[pair] for pair in pairwise(path)]
 
 
 @dataclass(frozen=True)

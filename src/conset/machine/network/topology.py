@@ -111,6 +111,8 @@ class Topology(ValueObject):
             machine's rate.
         width: width of every link of a regular network.
         labels: graph only: names of the nodes for people, or ().
+        link_labels: graph only: names of the links for people, or (): the port at which each
+            begins, such as `leafA:14`.
         family: the family and the values of its parameters; None where it is no family's. That of
             a regular network follows from its kind, sides and width. Not compared: nodes and links
             are what a network is.
@@ -136,6 +138,7 @@ class Topology(ValueObject):
     level: Ints32 | None = None
     group: Ints32 | None = None
     place: Floats | None = None
+    link_labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -211,10 +214,13 @@ class Topology(ValueObject):
                     f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: must be from "
                     f"{MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
                 )
-        if self.labels and len(self.labels) != self.nodes:
-            raise InputError(
-                f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}"
-            )
+        for names, number, what in (
+            ("labels", self.nodes, "node"),
+            ("link_labels", source.size, "link"),
+        ):
+            given = len(getattr(self, names))
+            if given not in (0, number):
+                raise InputError(f"{names}: {count_of(given, 'name')} for {count_of(number, what)}")
         for name in ("level", "group"):
             if (numbers := getattr(self, name)) is not None:
                 object.__setattr__(self, name, frozen_ints(numbers, np.int32, name))
@@ -324,6 +330,7 @@ class Topology(ValueObject):
         target: Array,
         width: Array | None = None,
         rate_Bps: Floats | None = None,  # noqa: N803
+        link_labels: Sequence[str] = (),
         **more: Any,
     ) -> Topology:
         """A graph of links in any order.
@@ -337,6 +344,7 @@ class Topology(ValueObject):
             target: shape=(links).
             width: shape=(links), or None: 1 each.
             rate_Bps: shape=(links) [B/s], or None: the machine's.
+            link_labels: one for each link, or none.
             **more: other fields of the topology.
         """
         order = np.lexsort((target, source))
@@ -350,6 +358,7 @@ class Topology(ValueObject):
             np.asarray(target)[order],
             None if wide is None or wide.max(initial=1) == 1 else wide,
             None if rate_Bps is None else rate_Bps[order],
+            link_labels=tuple(link_labels[k] for k in order.tolist() if link_labels),
             **more,
         )
 
@@ -453,9 +462,27 @@ class Topology(ValueObject):
         return f"node {node}"
 
     def link_name(self, link: int) -> str:
-        """`link 12 (1, 4) → 13 (1, 5)`: a link as text."""
+        """`link 12 (1, 4) → 13 (1, 5)`: a link as text.
+
+        `link leafA:14 → spineP:20` where links have labels; else a parallel link is numbered.
+        """
         source, target = (int(end[link]) for end in self.ends)
-        return f"link {self.node_name(source)[5:]} → {self.node_name(target)[5:]}"
+        text = f"link {self.node_name(source)[5:]} → {self.node_name(target)[5:]}"
+        if not self.parallel and not self.link_labels:
+            return text
+        both = (self._between(source, target), self._between(target, source))
+        number = link - both[0].start
+        if not self.link_labels:
+            same = len(both[0])
+            return f"{text} ({number + 1} of {same})" if same > 1 else text
+        back = self.link_labels[both[1][number]] if number < len(both[1]) else ""
+        return f"link {self.link_labels[link]} → {back or self.node_name(target)[5:]}"
+
+    def _between(self, source: int, target: int) -> range:
+        """The links of a graph from one node to another."""
+        key = self.link_source.astype(np.int64) * self.nodes + self.link_target
+        wanted = source * self.nodes + target
+        return range(*(int(np.searchsorted(key, wanted, side)) for side in ("left", "right")))
 
     def __repr__(self) -> str:
         shape = "x".join(str(s) for s in self.sides) or f"{self.endpoints} of {self.nodes} nodes"
@@ -562,6 +589,9 @@ def without(
         ),
         level=None if topology.level is None else topology.level[alive],
         group=None if topology.group is None else topology.group[alive],
+        link_labels=tuple(topology.link_labels[k] for k in np.flatnonzero(keep))
+        if topology.link_labels
+        else (),
     )
     gone = [*(str(node) for node in dead), *(f"{u}-{v}" for u, v in links)]
     require_connected(survivors, f"dead = {';'.join(gone)}")
