@@ -258,7 +258,7 @@ def interface_text() -> str:
 
 def write_schemas(folder: Path) -> None:
     """JSON Schemas of conset's own files and of machine files."""
-    from conset.schedule.files.models import FORMS, json_schema
+    from conset.schedule.files.keys import FORMS, json_schema
 
     for form in FORMS:
         text = json.dumps(json_schema(form), indent=1)

@@ -19,7 +19,7 @@ import pytest
 
 from conset.base.toml import parse_toml
 from conset.cli.main import run
-from conset.schedule.files.models import json_schema
+from conset.schedule.files.keys import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -29,7 +29,7 @@ from conset.models.timeline import read_record, write_timeline
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document
-from conset.schedule.files.models import (
+from conset.schedule.files.keys import (
     ProgramFile,
     ScheduleEntries,
     ScheduleFile,

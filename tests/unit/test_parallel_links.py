@@ -62,7 +62,7 @@ def test_links_keep_their_order_and_are_named_by_both_ends() -> None:
     assert plain.link_name(0) == f"link 0 → {HOSTS}"
 
 
-@pytest.mark.parametrize("rule", ["minimal", "dmodk", "smodk"])
+@pytest.mark.parametrize("rule", ["shortest-path", "minimal", "dmodk", "smodk"])
 def test_rules_that_number_spread_over_all_cables(rule: str) -> None:
     """Three targets behind a leaf, or three sources before one: a cable each."""
     topology = two_leaves()
@@ -99,11 +99,13 @@ def test_expected_loads_are_those_of_a_link_as_wide(rule: str) -> None:
     assert np.allclose(*loads)
 
 
-def test_shortest_paths_take_the_first_cable() -> None:
+def test_shortest_paths_take_the_cable_that_the_target_numbers() -> None:
     topology = two_leaves()
-    _, links = route_links(topology, Routing("shortest-path"), np.array([0, 1]), np.array([3, 4]))
-    assert links_between(topology, HOSTS, HOSTS + 1)[0] in links.tolist()
-    assert not set(links_between(topology, HOSTS, HOSTS + 1)[1:]) & set(links.tolist())
+    source, target = np.zeros(3, np.int32), np.array([3, 4, 5], np.int32)
+    _, links = route_links(topology, Routing("shortest-path"), source, target)
+    assert links.reshape(3, 3)[:, 1].tolist() == links_between(topology, HOSTS, HOSTS + 1)
+    stored = route_table(topology, [])
+    assert np.array_equal(route_links(topology, stored, source, target)[1], links)
 
 
 def negotiated() -> Schedule:

@@ -24,7 +24,7 @@ from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, read_compiled, to_schedule, write_compiled
 from conset.schedule.files.documents import read_document
-from conset.schedule.files.models import json_schema
+from conset.schedule.files.keys import json_schema
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 from conset.verification.timeline.check import check_timeline

@@ -28,7 +28,7 @@ from conset.pattern.spec import parse_pattern
 from conset.schedule.document import BundlesDocument
 from conset.schedule.files.compiled import document_of, read_compiled, to_program, write_compiled
 from conset.schedule.files.documents import read_document
-from conset.schedule.files.models import json_schema
+from conset.schedule.files.keys import json_schema
 from conset.schedule.paths import Paths
 from conset.schedule.program import Program, chained
 from conset.schedule.schedule import Manifest

@@ -123,7 +123,7 @@ def expanded(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for every field of the dataclasses among its parameters.
 
-    A field declares what its option needs (`conset.compilation.options.option`).
+    A field declares what its option needs (`conset.base.options.option`).
 
     Args:
         only: by parameter, the names of the fields that are options; without it all.

@@ -1,9 +1,8 @@
 """Schedules and programs: the result of a compile, and what follows from it.
 
-`schedule` and `program` hold the value types, `paths` what stages forward, `policy` the
-synchronization, `loads` and `linkage` what links and connections carry, `document` the contents
-of a file before anything in it is believed, `manifest` how it was made; `files` reads and
-writes.
+`schedule` (with how it was made) and `program` hold the value types, `paths` what stages forward,
+`policy` the synchronization, `loads` and `linkage` what links and connections carry, `document`
+the contents of a file before anything in it is believed; `files` reads and writes.
 """
 
 import lazy_loader

@@ -186,7 +186,8 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:
 
     The first link from each node towards each endpoint, on a shortest path.
 
-    Among neighbours equally near the one with the lowest index is taken, or as `routing` says.
+    Among neighbours equally near the one with the lowest index is taken, of the links to it number
+    (endpoint mod their count), or as `routing` says.
 
     Raises:
         InputError: an endpoint cannot be reached from another one, names both; or the table is
@@ -202,6 +203,11 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:
         result: Ints32 = _core.Network.shortest_links(
             endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target)
         ).reshape(endpoints, nodes)
+        if topology.parallel:
+            alike = np.diff([topology.link_source, topology.link_target], prepend=-1).any(axis=0)
+            runs = np.diff(np.append(np.flatnonzero(alike), alike.size))
+            number = np.arange(endpoints)[:, None] % np.repeat(runs, runs)[result]
+            result = np.where(result < 0, result, result + number).astype(np.int32)
     else:
         result = _numbered_links(topology, routing)
     lost = result[:, :endpoints] < 0

@@ -139,7 +139,7 @@ class Routing(ValueObject):
     - `e-cube` (hypercube): differing bits from the least significant up.
     - `direct` (crossbar): no links.
     - `shortest-path` (graph): fewest links; among equals the neighbour with the lowest index, node
-      by node.
+      by node; of c parallel links to it number (target mod c).
     - `minimal` (graph): fewest links, where one between two groups counts three if most are full
       meshes (`link_costs`: a route of a dragonfly takes one global link, as its source has it, and
       never two that are shorter); among the c equal next links of a node, by neighbour, number
@@ -382,7 +382,8 @@ def route_table(
             found = list(given.get((source, target), ()))
             node = target if found else source
             while node != target:
-                found.append(links[node, hop[node]][0])
+                way = links[node, hop[node]]
+                found.append(way[target % len(way)])
                 node = hop[node]
             flat[source * count + target] = found
     offsets = np.concatenate([[0], np.cumsum([len(path) for path in flat])]).astype(np.int64)

@@ -59,7 +59,7 @@ from conset.schedule.files.arrays import check_length, check_rising
 from conset.schedule.files.sniff import PROGRAM, SCHEDULE, require_form, sniff
 
 if TYPE_CHECKING:
-    from conset.schedule.files.models import MessagesTable, ScheduleEntries
+    from conset.schedule.files.keys import MessagesTable, ScheduleEntries
 
 
 def named(error: ConsetError, path: str | Path) -> InputError:
@@ -217,7 +217,7 @@ def optional_keys(document: Document) -> dict[str, Any]:
 
 def document_of_object(found: Any) -> Document:
     """What a parsed object says; names the place of what is wrong."""
-    from conset.schedule.files.models import ScheduleFile, checked
+    from conset.schedule.files.keys import ScheduleFile, checked
 
     head = checked(ScheduleFile, found)
     pattern = head.pattern
@@ -302,7 +302,7 @@ def read_npz(path: Path) -> Document:
     Raises:
         InputError: no archive, a truncated one, or not of this structure; names the entry.
     """
-    from conset.schedule.files.models import ScheduleEntries, ScheduleHeader, checked
+    from conset.schedule.files.keys import ScheduleEntries, ScheduleHeader, checked
 
     def require_known(name: str, shape: tuple[int, ...]) -> None:
         known = ScheduleEntries.model_fields
@@ -428,7 +428,7 @@ def _bundle_lines(b: BundlesDocument) -> Iterator[str]:
 
 
 def _document(found: Any) -> ProgramDocument:
-    from conset.schedule.files.models import ProgramFile, checked
+    from conset.schedule.files.keys import ProgramFile, checked
 
     head = checked(ProgramFile, found)
     stages: list[StageDocument] = []
