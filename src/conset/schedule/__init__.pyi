@@ -8,7 +8,7 @@ from .files.compiled import (
     write_compiled as write_compiled,
 )
 from .files.documents import named as named, read_document as read_document
-from .files.models import TimelineFile as TimelineFile, checked as checked
+from .files.keys import TimelineFile as TimelineFile, checked as checked
 from .files.sniff import (
     SCHEDULE as SCHEDULE,
     TIMELINE as TIMELINE,
