@@ -12,6 +12,7 @@ import pytest
 
 import conset
 from conset.base import InputError
+from conset.cli.main import run
 from conset.inputs import load_machine
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
@@ -264,3 +265,16 @@ def test_half_the_hosts_of_a_fabric_need_the_load_of_the_busiest_cable(
     assert bound.phases == busiest
     assert schedule.phases == busiest
     assert conset.verify(schedule).ok
+
+
+def test_a_picture_has_a_line_for_every_cable(tmp_path: Path) -> None:
+    """Three lines between the leaves, side by side; six to the hosts."""
+    (tmp_path / "net.edges").write_text(
+        "endpoints 6\n0 6\n1 6\n2 6\n3 7\n4 7\n5 7\n" + "6 7\n" * CABLES
+    )
+    assert run(["show", str(tmp_path / "net.edges"), "-o", str(tmp_path / "net.svg")]) == 0
+    text = (tmp_path / "net.svg").read_text()
+    lines = re.findall(
+        r'<path d="([^"]*)"', text.partition('id="conset-links"')[2].partition("</g>")[0]
+    )
+    assert len(lines) == len(set(lines)) == HOSTS + CABLES

@@ -209,6 +209,7 @@ TEST(SequentialRouter, TakesTheQuickPathWhereTheCheapOneIsTooSlow) {
     ASSERT_EQ(router.route(indices(2)), 0);
     const RoutePaths paths = router.paths();
     EXPECT_EQ(paths.nodes, (Array<std::int32_t>{0, 2, 4, 3, 0, 1, 3}));
+    EXPECT_EQ(paths.entered, (Array<std::int32_t>{-1, 2, 3, 4, -1, 0, 1}));
     const Array<double> less{0.2, infinite};
     const RouterDemands too_little{none, less, node, node, node, rate, 0, 1};
     SequentialRouter refuses({5, source, target}, {from, to, {}, {}}, {}, too_little, 3, 1, 0);

@@ -99,10 +99,11 @@ def draw_loads(
     if topology.kind == "graph":
         plan = plan_of(topology)
         _frame_plan(axes, plan)
-        style.add_lines(axes, plan.lines[_once(plan)], **pale)
+        once, step = _once(plan), min(0.085, 0.05 / plan_scale(axes))
+        style.add_lines(axes, _lane(plan.lines[once], step * _cable(plan.topology, once)), **pale)
         links, at = _on_plan(plan, links, width_pt)
         thin = 1 if links.size <= 400 else 0.6 if links.size <= 1500 else 0.35
-        points = _lane(plan.lines[links], min(0.085, 0.05 / plan_scale(axes)))
+        points = _lane(plan.lines[links], step * (1 + _cable(plan.topology, links)))
         width_pt, heads = width_pt * thin, np.full(links.size, links.size <= 600)
     else:
         place = positions(topology)
@@ -339,7 +340,9 @@ def _draw_plan(axes: style.Axes, plan: Plan, link_Bps: float) -> None:  # noqa: 
     if once.size:
         style.add_lines(
             axes,
-            plan.lines[once],
+            _lane(
+                plan.lines[once], min(0.085, 0.05 / plan_scale(axes)) * _cable(plan.topology, once)
+            ),
             gid="conset-links",
             titles=[_link_title(plan, int(link), link_Bps) for link in once],
             colors=colour,
@@ -508,11 +511,18 @@ def _key(rate: Floats, width: Floats, measure: str) -> Key:
     return handles, [format_rate(float(v)) if np.isfinite(v) else "no limit" for v in values]
 
 
-def _lane(lines: Floats, lane: float) -> Floats:
-    """Return polylines moved to the right of their direction."""
+def _cable(topology: Topology, links: Array) -> Array:
+    """Return the number of each of `links` (ids or a mask) among those that lead the same way."""
+    new = np.diff([topology.link_source, topology.link_target], prepend=-1).any(axis=0)
+    every = np.arange(new.size)
+    return np.asarray(every - np.maximum.accumulate(np.where(new, every, 0)))[links]
+
+
+def _lane(lines: Floats, lane: Array) -> Floats:
+    """Return polylines moved so far to the right of their direction each."""
     along = np.gradient(lines, axis=1)
     length = np.maximum(np.hypot(along[..., 0], along[..., 1]), 1e-9)[..., None]
-    return lines + lane * np.stack([along[..., 1], -along[..., 0]], axis=-1) / length
+    return lines + lane[:, None, None] * np.stack([along[..., 1], -along[..., 0]], axis=-1) / length
 
 
 def _on_plan(plan: Plan, links: Ints, width: Floats) -> tuple[Ints, Ints]:
