@@ -225,8 +225,8 @@ class Schedule(ValueObject):
         check_range("message", self.message, self.pattern.messages)
         self._check_parts()
         self._check_placement()
-        routes = (self.route_offsets, self.route_nodes, self.route_links, self.channels)
-        if any(each is not None for each in routes):
+        none = self.route_offsets is None and self.route_nodes is None
+        if not (none and self.route_links is None and self.channels is None):
             self._check_routes()
         if self.in_flight is not None:
             check_in_flight(self.in_flight)
