@@ -34,8 +34,8 @@ check: $(LINT) ## format, lint, types, contracts and the tests that start neithe
 	$(STATIC)
 	$(BIN)/python -m pytest $(SHARED) tests/unit
 
-test: $(READY) ## tests of the Python side and of the bindings, without whole tables of the texts and the behaviour corpus
-	$(BIN)/python -m pytest $(SHARED) -m "not texts and not behaviour"
+test: $(READY) ## tests of the Python side and of the bindings, without the slowest files, whole tables and the corpus
+	$(BIN)/python -m pytest $(SHARED) -m "not texts and not behaviour and not slow"
 
 test-all: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest $(SHARED)

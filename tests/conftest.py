@@ -25,6 +25,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SLOW = (
+    "mpi/test_cli_examples.py",
+    "mpi/test_policies.py",
+    "mpi/test_run_programs.py",
+    "mpi/test_three_blocks.py",
+    "properties/test_malformed_arguments.py",
+    "properties/test_release.py",
+    "system/test_calibration.py",
+    "system/test_compare_more.py",
+    "system/test_guide.py",
+    "system/test_report_command.py",
+)
+"""Files that take a third of the time of all tests together."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of `SLOW`."""
+    for item in items:
+        if item.path.as_posix().endswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real inputs made by others, which lie beside the checkout and are not part of the project."""
