@@ -70,14 +70,21 @@ from conset.base import (
     UsageError,
     take_rows,
 )
-from conset.machine import Costs, Machine, link_rates, route_links, synchronization_s
+from conset.machine import (
+    Costs,
+    Machine,
+    link_rates,
+    route_links,
+    stops_of_links,
+    synchronization_s,
+)
 from conset.models.chains import Chains, follow_tables
 from conset.models.nanoseconds import describe_cycle
 from conset.models.needs import check_receives, require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline, mean_latency, phase_ends
 from conset.models.workload import Workload
-from conset.schedule import entered_by, link_channels, number_channels, parse_sync
+from conset.schedule import GATE, link_channels, number_channels, parse_sync
 
 FINEST_S = 1e-15
 MOST_TICKS = 2.0**61
@@ -423,8 +430,7 @@ class _Run:
         self.phase_offsets = (
             workload.phase_offsets if workload.phases else np.array([0, workload.messages])
         )
-        self.route_offsets, self.nodes = self._stops()
-        self.entered = entered_by(self.offsets, self.links, self.nodes)
+        self.route_offsets, self.nodes, self.entered = self._stops()
         self.channels = workload.channels
         if not self.channels.size:
             self.channels = number_channels(self.phase_offsets, self.route_offsets, self.nodes)
@@ -441,20 +447,18 @@ class _Run:
         self.after_s = costs.eject.of(size) + (np.zeros(size.size) if before else receive + copies)
         self.copy_s = np.where(workload.crosses, 0.0, size / costs.copy_Bps)
 
-    def _stops(self) -> tuple[Ints, Ints32]:
-        """(offsets, node) of the stops of every message; a message inside its node has one."""
+    def _stops(self) -> tuple[Ints, Ints32, Ints32]:
+        """(offsets, node, link it is entered by) of the stops of every message.
+
+        A message inside its node has one.
+        """
         work, topology = self.work, self.machine.topology
         if topology.kind == "crossbar":
             offsets = np.concatenate([[0], np.cumsum(1 + work.crosses)]).astype(np.int64)
             nodes = np.repeat(work.source, np.diff(offsets))
             nodes[offsets[1:] - 1] = work.target
-            return offsets, nodes
-        offsets = self.offsets + np.arange(work.messages + 1)
-        nodes = np.empty(int(offsets[-1]), np.int32)
-        first = np.zeros(nodes.size, bool)
-        first[offsets[:-1]] = True
-        nodes[first], nodes[~first] = work.source, topology.ends[1][self.links]
-        return offsets, nodes
+            return offsets, nodes, np.full(nodes.size, GATE, np.int32)
+        return stops_of_links(topology, self.offsets, self.links, work.source)
 
     def timeline(self) -> Timeline:
         """All phases, one after the other."""

@@ -99,11 +99,11 @@ def draw_loads(
     if topology.kind == "graph":
         plan = plan_of(topology)
         _frame_plan(axes, plan)
-        once, step = _once(plan), min(0.085, 0.05 / plan_scale(axes))
-        style.add_lines(axes, _lane(plan.lines[once], step * _cable(plan.topology, once)), **pale)
+        once = _once(plan)
+        style.add_lines(axes, _lane(plan.lines[once], _lanes(axes, plan)[once]), **pale)
         links, at = _on_plan(plan, links, width_pt)
         thin = 1 if links.size <= 400 else 0.6 if links.size <= 1500 else 0.35
-        points = _lane(plan.lines[links], step * (1 + _cable(plan.topology, links)))
+        points = _lane(plan.lines[links], _lanes(axes, plan, 1)[links])
         width_pt, heads = width_pt * thin, np.full(links.size, links.size <= 600)
     else:
         place = positions(topology)
@@ -340,9 +340,7 @@ def _draw_plan(axes: style.Axes, plan: Plan, link_Bps: float) -> None:  # noqa: 
     if once.size:
         style.add_lines(
             axes,
-            _lane(
-                plan.lines[once], min(0.085, 0.05 / plan_scale(axes)) * _cable(plan.topology, once)
-            ),
+            _lane(plan.lines[once], _lanes(axes, plan)[once]),
             gid="conset-links",
             titles=[_link_title(plan, int(link), link_Bps) for link in once],
             colors=colour,
@@ -511,11 +509,18 @@ def _key(rate: Floats, width: Floats, measure: str) -> Key:
     return handles, [format_rate(float(v)) if np.isfinite(v) else "no limit" for v in values]
 
 
-def _cable(topology: Topology, links: Array) -> Array:
-    """Return the number of each of `links` (ids or a mask) among those that lead the same way."""
-    new = np.diff([topology.link_source, topology.link_target], prepend=-1).any(axis=0)
-    every = np.arange(new.size)
-    return np.asarray(every - np.maximum.accumulate(np.where(new, every, 0)))[links]
+def _lanes(axes: style.Axes, plan: Plan, first: int = 0) -> Array:
+    """Return how far the links of a plan are moved; each of those that lead the same way further.
+
+    Args:
+        axes: where.
+        plan: the drawing.
+        first: the lane of the first.
+    """
+    ends = plan.topology.link_source, plan.topology.link_target
+    new, every = np.diff(ends, prepend=-1).any(axis=0), np.arange(plan.topology.link_slots)
+    number = every - np.maximum.accumulate(np.where(new, every, 0))
+    return np.asarray(min(0.085, 0.05 / plan_scale(axes)) * (first + number))
 
 
 def _lane(lines: Floats, lane: Array) -> Floats:

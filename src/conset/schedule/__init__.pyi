@@ -21,7 +21,6 @@ from .linkage import (
     Guarantees as Guarantees,
     Ids as Ids,
     LinkageTable as LinkageTable,
-    entered_by as entered_by,
     guarantees as guarantees,
     link_channels as link_channels,
     number_channels as number_channels,

@@ -230,10 +230,8 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         ranks = pattern.source[schedule.message], pattern.target[schedule.message]
     offsets, nodes, links = schedule.route_offsets, schedule.route_nodes, None
     if offsets is not None and schedule.route_links is not None:
-        first = np.zeros(schedule.route_links.size, bool)
-        first[offsets[:-1]] = True
+        links = np.delete(schedule.route_links, offsets[:-1])
         offsets, nodes = offsets - np.arange(offsets.size), None
-        links = schedule.route_links[~first]
     return Document(
         machine=schedule.machine.to_spec(),
         method=schedule.method,

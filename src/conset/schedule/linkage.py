@@ -170,19 +170,12 @@ def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
         channels = number_channels(
             schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes
         )
-    entered = entered_by(*chosen_links(schedule), schedule.route_nodes)
+    offsets, links = chosen_links(schedule)
+    entered = np.full(schedule.route_nodes.size, GATE, np.int32)
+    if links.size:  # ports of a crossbar have no link between them
+        entered = np.insert(links, offsets[:-1], GATE)
     routes = schedule.route_offsets, schedule.route_nodes, entered
     return link_channels(schedule.phase_of, *routes, channels, node)
-
-
-def entered_by(offsets: Ints, links: Ints32, nodes: Ints32) -> Ints32:
-    """Shape as `nodes`: the link by which each stop of routes is entered, `GATE` at the first.
-
-    And everywhere on a crossbar, which has none.
-    """
-    if not links.size:
-        return np.full(nodes.size, GATE, np.int32)
-    return np.insert(links, offsets[:-1], GATE)
 
 
 def link_channels(

@@ -362,15 +362,8 @@ def stops_of_links(
         InputError: a link that the network does not have.
     """
     check_range("route_links", links, topology.link_slots)
-    wider = offsets + np.arange(offsets.size)
-    entered = np.full(links.size + source.size, -1, np.int32)
-    inner = np.ones(entered.size, bool)
-    inner[wider[:-1]] = False
-    entered[inner] = links
-    nodes = np.empty(entered.size, np.int32)
-    nodes[wider[:-1]] = source
-    nodes[inner] = topology.ends[1][links]
-    return wider, nodes, entered
+    nodes = np.insert(topology.ends[1][links], offsets[:-1], source)
+    return offsets + np.arange(offsets.size), nodes, np.insert(links, offsets[:-1], -1)
 
 
 def route_stops(

@@ -71,9 +71,11 @@ class GraphWalk:
         self._from = topology.link_source[self._first]
         self._run = np.diff(np.append(self._first, topology.link_source.size))
         self._source = topology.link_source
-        key = self._source.astype(np.int64) * topology.nodes + self.link_target
-        _, at, count = np.unique(key, return_inverse=True, return_counts=True)
-        self._alike = count[at]
+        self._alike: Ints | None = None
+        if topology.parallel and self._divisor is None:
+            key = self._source.astype(np.int64) * topology.nodes + self.link_target
+            _, at, count = np.unique(key, return_inverse=True, return_counts=True)
+            self._alike = count[at]
         self.longest = 1
         for low in range(0, targets.size, _COLUMNS):
             self._fill(low, targets[low : low + _COLUMNS])
@@ -119,7 +121,7 @@ class GraphWalk:
             nearer = self._numbered(nearer, targets, self._divisor)
         link = np.where(nearer, np.arange(self.link_target.size, dtype=np.int32)[:, None], far)
         best = np.minimum.reduceat(link, self._first, axis=0)
-        if self._divisor is None:  # of those to the same neighbour, the one that the target numbers
+        if self._alike is not None:  # of links to the same neighbour the target numbers one
             same = np.where(best == far, 1, self._alike[np.where(best == far, 0, best)])
             best = np.where(best == far, far, best + targets % same)
         self.next[self._from, low : low + columns] = np.where(best == far, _NOWHERE, best)

@@ -251,8 +251,9 @@ class ChosenWalk(Walk):
         self.exists = exists
         slots = np.flatnonzero(exists)
         key = starts[slots].astype(np.intp) * topology.nodes + target[slots]
-        order = np.argsort(key, kind="stable")
-        self._key, self._slot = key[order], slots[order]
+        key, at, count = np.unique(key, return_index=True, return_counts=True)
+        self._several, alone = key[count > 1], count == 1
+        self._key, self._slot = key[alone], slots[at[alone]]
         self.links: Ints | None = None
         if document.route_nodes is not None:
             self.nodes = document.route_nodes
@@ -285,12 +286,16 @@ class ChosenWalk(Walk):
         position = np.repeat(np.arange(ids.size), np.diff(offsets))
         return position, self.nodes[along].astype(np.intp)
 
+    def stated(self, ids: Ints) -> Ints | None:
+        """The link by which each stop of their routes is entered, where the file gives links."""
+        return None if self.links is None else self.links[take_rows(self.offsets, ids)[1]]
+
     def steps(self, ids: Ints) -> tuple[Ints, Ints, Ints, Ints | None]:
         """(position in `ids`, from, to, the link that is stated if any) of every hop."""
         position, node = self.visits(ids)
-        _, along = take_rows(self.offsets, ids)
+        stated = self.stated(ids)
         same = position[1:] == position[:-1]
-        stated = None if self.links is None else self.links[along][1:][same]
+        stated = None if stated is None else stated[1:][same]
         return position[1:][same], node[:-1][same], node[1:][same], stated
 
     def link_between(self, start: Ints, stop: Ints, stated: Ints | None = None) -> Ints:
@@ -299,7 +304,8 @@ class ChosenWalk(Walk):
         Where one is `stated`, that one, or -1 where it does not lead there; else there must be no
         other beside it.
         """
-        if not self._key.size:
+        known = (self._key if stated is None else self.exists).size
+        if not known:
             return np.full(start.size, -1, np.intp)
         inside = (
             (start >= 0)
@@ -308,19 +314,17 @@ class ChosenWalk(Walk):
             & (stop < self.topology.nodes)
         )
         if stated is not None:
-            sound = inside & (stated >= 0) & (stated < self.exists.size)
+            sound = inside & (stated >= 0) & (stated < known)
             link = np.where(sound, stated, 0)
             sound &= (self.topology.ends[0][link] == start) & (self.topology.ends[1][link] == stop)
             return np.where(sound & self.exists[link], stated, -1)
         key = start * self.topology.nodes + stop
-        at = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
-        after = np.minimum(at + 1, self._key.size - 1)
-        alone = (after == at) | (self._key[after] != key)
-        return np.where(inside & (self._key[at] == key) & alone, self._slot[at], -1)
+        at = np.minimum(np.searchsorted(self._key, key), known - 1)
+        return np.where(inside & (self._key[at] == key), self._slot[at], -1)
 
     def ambiguous(self, start: int, stop: int) -> bool:
         """Whether several links lead from one node to the other."""
-        return int((self._key == start * self.topology.nodes + stop).sum()) > 1
+        return bool((self._several == start * self.topology.nodes + stop).any())
 
 
 def check_routes(traffic: Traffic, walk: ChosenWalk) -> Iterator[Violation]:
@@ -347,11 +351,11 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
     topology = walk.topology
     position, node = walk.visits(ids)
     outside = (node < 0) | (node >= topology.nodes)
-    _, along = take_rows(walk.offsets, ids)
+    stated = walk.stated(ids)
     for k, i in _firsts(ids, position, np.flatnonzero(outside)):
         what = f"visits node {node[i]}, nodes are 0 to {topology.nodes - 1}"
-        if walk.links is not None:
-            what = f"takes link {walk.links[along[i]]}, which the network does not have"
+        if stated is not None:
+            what = f"takes link {stated[i]}, which the network does not have"
         yield "route-node", k, what
     length = walk.offsets[ids + 1] - walk.offsets[ids]
     for k in ids[length < 1].tolist():
