@@ -11,8 +11,8 @@ namespace {
 
 void bind_limits(nb::module_& module) {
     nb::class_<Limits>(module, "Limits")
-        .def(nb::init<std::int32_t, std::int32_t, std::int32_t, std::int32_t, bool>(), nb::arg("send"),
-             nb::arg("receive"), nb::arg("link"), nb::arg("channels"), nb::arg("exchange"));
+        .def(nb::init<std::int32_t, std::int32_t, std::int32_t, std::int32_t, bool, std::int32_t>(), nb::arg("send"),
+             nb::arg("receive"), nb::arg("link"), nb::arg("channels"), nb::arg("exchange"), nb::arg("planes") = 1);
 }
 
 void bind_resources(nb::module_& module) {

@@ -48,10 +48,13 @@ std::int32_t least(const NegotiatedItems& items, const BoundSlotLimits& limits) 
 }
 
 void make_negotiation(Negotiation* self, const NegotiatedItems& items, std::int32_t slots,
-                      const BoundSlotLimits& limits, const Pressure& pressure, std::uint64_t seed) {
+                      const BoundSlotLimits& limits, const Pressure& pressure, std::uint64_t seed,
+                      std::int32_t planes) {
     nb::gil_scoped_release released;
-    check_count("slots", slots, 1, std::numeric_limits<std::int32_t>::max());
-    new (self) Negotiation(items, slots, limits.of(static_cast<std::size_t>(slots)), pressure, seed);
+    check_count("planes", planes, 1, std::numeric_limits<std::int32_t>::max());
+    check_count("slots", slots, planes, std::numeric_limits<std::int32_t>::max());
+    if (slots % planes != 0) throw std::invalid_argument("slots: must be a multiple of planes");
+    new (self) Negotiation(items, slots, limits.of(static_cast<std::size_t>(slots)), pressure, seed, planes);
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ void bind_negotiated(nb::module_& module) {
         .def("least_slots", &least, nb::arg("limits"));
     nb::class_<Negotiation>(module, "Negotiation")
         .def("__init__", &make_negotiation, nb::arg("items"), nb::arg("slots"), nb::arg("limits"), nb::arg("pressure"),
-             nb::arg("seed"), nb::keep_alive<1, 2>())
+             nb::arg("seed"), nb::arg("planes") = 1, nb::keep_alive<1, 2>())
         .def("run", &Negotiation::run, nb::arg("sweeps"), nb::arg("work"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("sweeps", &Negotiation::sweeps)
         .def_prop_ro("work", &Negotiation::work)

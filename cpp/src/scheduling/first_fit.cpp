@@ -45,7 +45,9 @@ public:
         const Array<std::int32_t> load = resources.loads();
         for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
             const std::int32_t capacity = load[resource] == 0 ? 0 : resources.capacity(resource);
-            if (load[resource] > capacity) row_of_[resource] = occupancy_.add_row(capacity);
+            if (load[resource] <= capacity) continue;
+            const std::int32_t slots = resources.is_port(resource) ? resources.limits().planes : 1;
+            row_of_[resource] = occupancy_.add_row(capacity, slots);
         }
         if (resources.limits().exchange) add_exchange_rows();
     }

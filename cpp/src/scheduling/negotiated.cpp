@@ -23,9 +23,10 @@ constexpr std::int64_t kPatience = 10, kHopeless = 500;
 }  // namespace
 
 Negotiation::Negotiation(const NegotiatedItems& items, std::int32_t slots, const SlotLimits& limits,
-                         const Pressure& pressure, std::uint64_t seed)
+                         const Pressure& pressure, std::uint64_t seed, std::int32_t planes)
     : items_(items),
       slots_(slots),
+      planes_(planes),
       pressure_(pressure),
       random_(seed),
       slot_(items.items(), kNowhere),
@@ -217,7 +218,8 @@ void Negotiation::collect() {
 
 void Negotiation::replace(std::size_t item) {
     if (slot_[item] != kNowhere)
-        for (const std::int32_t row : rows_of(item)) ledger_->give_back(cell(row, slot_[item]));
+        for (const std::int32_t row : rows_of(item))
+            each_cell(row, slot_[item], [&](std::size_t at) { ledger_->give_back(at); });
     const float* order = order_prices(item);
     if (!items_.free_) {
         slot_[item] = cheapest_slot(item, order);
@@ -229,7 +231,8 @@ void Negotiation::replace(std::size_t item) {
     } else {
         slot_[item] = order == nullptr ? 0 : static_cast<std::int32_t>(std::min_element(order, order + slots_) - order);
     }
-    for (const std::int32_t row : rows_of(item)) ledger_->take(cell(row, slot_[item]));
+    for (const std::int32_t row : rows_of(item))
+        each_cell(row, slot_[item], [&](std::size_t at) { ledger_->take(at); });
 }
 
 // What of a path is limited.

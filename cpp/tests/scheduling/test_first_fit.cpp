@@ -56,6 +56,43 @@ TEST(Occupancy, CountsToAnyCapacity) {
     }
 }
 
+TEST(Occupancy, PhasesOfAGroupShareARow) {
+    for (const std::int32_t capacity : {1, 2}) {
+        for (const std::int32_t group : {2, 3, 5}) {
+            Occupancy occupancy;
+            const std::int32_t shared = occupancy.add_row(capacity, group), own = occupancy.add_row(1);
+            const Ints rows{shared, own}, alone{shared};
+            for (std::int32_t k = 0; k < 40 * capacity; ++k) {
+                const std::int32_t phase = occupancy.find(rows, 0);
+                EXPECT_EQ(phase, k / capacity * group + k % capacity);
+                for (const std::int32_t row : rows) occupancy.take(row, phase);
+            }
+            const std::int32_t middle =
+                20 * group + group - 1;  // of a full group, with words between its phases or not
+            occupancy.release(shared, middle);
+            EXPECT_EQ(occupancy.find(alone, 0), 20 * group);
+            occupancy.take(shared, middle);
+            EXPECT_EQ(occupancy.find(alone, 0), 40 * group);
+        }
+    }
+}
+
+TEST(FirstFit, SlotsOfAPhaseShareItsPorts) {
+    const Network line = Network::box({6}, false, Tie::parity);
+    const Pattern pattern = testing_::all_to_all(6);
+    for (const std::int32_t planes : {2, 3}) {
+        Limits limits{1, 1, 1, 0, false};
+        limits.planes = planes;
+        const Resources resources = resources_of(line, pattern, limits);
+        EXPECT_EQ(resources.least_phases(), (9 - 1) / planes + 1 > 5 ? (9 - 1) / planes + 1 : 5);
+        const Ints slot = first_fit(resources, order_longest_first(resources, {}), {}, {});
+        Ints phase = slot;
+        for (std::int32_t& each : phase) each /= planes;
+        testing_::expect_within_limits(resources_of(line, pattern, {1, 1, 0, 0, false}), phase);
+        testing_::expect_within_limits(resources_of(line, pattern, {0, 0, 1, 0, false}), slot);
+    }
+}
+
 TEST(FirstFit, OrdersByRouteSizeAndLoad) {
     const Network line = Network::box({4}, false, Tie::parity);
     const Pattern pattern{{0, 1, 2, 0, 1}, {1, 2, 3, 3, 3}};  // hops 1, 1, 1, 3, 2

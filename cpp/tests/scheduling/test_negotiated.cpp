@@ -135,6 +135,24 @@ TEST(Negotiation, KeepsLimitsOverFixedRoutes) {
     }
 }
 
+TEST(Negotiation, SlotsOfAPhaseShareItsPorts) {
+    const Network cube = Network::hypercube(4);
+    const Pattern pattern = testing_::random_pattern(16, 200, 3);
+    const NegotiatedItems items(cube, {pattern.source, pattern.target, none, none}, one, false);
+    for (std::int32_t phases = items.least_slots({one, one, none, none}); phases < 200; ++phases) {
+        Negotiation negotiation(items, 2 * phases, {one, one, one, none}, fixed_pressure, 7, 2);
+        if (negotiation.run(2000, 1 << 28) > 0) continue;
+        const Ints slot = negotiation.slot_of_messages();
+        Ints phase = slot;
+        for (std::int32_t& each : phase) each /= 2;
+        const Routes routes{cube, pattern.source, pattern.target, {}, {}};
+        testing_::expect_within_limits(Resources(routes, one, {1, 1, 0, 0, false}), phase);
+        testing_::expect_within_limits(Resources(routes, one, {0, 0, 1, 0, false}), slot);
+        return;
+    }
+    FAIL() << "no assignment";
+}
+
 TEST(Negotiation, PairsMessagesThatGoBothWays) {
     const Network cube = Network::hypercube(4);
     const Pattern pattern = testing_::random_pattern(16, 150, 5);

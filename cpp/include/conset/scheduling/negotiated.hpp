@@ -92,9 +92,9 @@ class PathSearch;
 // One try at a number of slots. The same arguments give the same assignment.
 class Negotiation {
 public:
-    // `items` must outlive it.
+    // `items` must outlive it. Of `slots`, a multiple of `planes`, so many in a row share the limits of ports.
     Negotiation(const NegotiatedItems& items, std::int32_t slots, const SlotLimits& limits, const Pressure& pressure,
-                std::uint64_t seed);
+                std::uint64_t seed, std::int32_t planes = 1);
     ~Negotiation();
     Negotiation(Negotiation&&) noexcept;
     Negotiation& operator=(Negotiation&&) = delete;
@@ -114,6 +114,13 @@ private:
     std::size_t cell(std::int32_t row, std::int32_t slot) const {
         return static_cast<std::size_t>(row) * row_step_ + static_cast<std::size_t>(slot) * slot_step_;
     }
+    // Calls visit(cell) for all that an item in `slot` takes of a row: a port counts in all slots that share it.
+    template <class Visit>
+    void each_cell(std::int32_t row, std::int32_t slot, Visit&& visit) {
+        const bool shared = planes_ > 1 && (items_.free_ ? row : old_row_[row]) < 2 * items_.nodes_;
+        if (!shared) return visit(cell(row, slot));
+        for (std::int32_t k = 0; k < planes_; ++k) visit(cell(row, slot - slot % planes_ + k));
+    }
     View<const std::int32_t> rows_of(std::size_t item) const;
     float first_weight() const;
     float step() const;
@@ -132,7 +139,7 @@ private:
     std::int32_t cheapest_slot(std::size_t item, const float* order);
 
     const NegotiatedItems& items_;
-    std::int32_t slots_;
+    std::int32_t slots_, planes_;
     Pressure pressure_;
     Random random_;
     std::size_t row_step_ = 0, slot_step_ = 0;

@@ -15,9 +15,11 @@ class Occupancy {
 public:
     std::int32_t rows() const { return static_cast<std::int32_t>(capacity_.size()); }
 
-    // A resource that `capacity` messages of a phase may take. Rows are cheaper before the first message.
-    std::int32_t add_row(std::int32_t capacity) {
+    // A resource that `capacity` messages of a phase may take, or of `group` phases in a row together, from a multiple
+    // of `group` on. Rows are cheaper before the first message.
+    std::int32_t add_row(std::int32_t capacity, std::int32_t group = 1) {
         capacity_.push_back(capacity);
+        group_.push_back(group);
         first_open_.push_back(0);
         counter_.push_back(capacity > 1 ? counters_++ : kNoCounter);
         if (capacity > 1) widen(static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(capacity))));
@@ -52,15 +54,18 @@ public:
 
     // One more message takes `row` in `phase`, in which it must not be full.
     void take(std::int32_t row, std::int32_t phase) {
-        if (capacity_[row] == 1 || count(row, phase)) mark(row, phase);
+        const std::int32_t group = group_[row], first = group == 1 ? phase : phase - phase % group;
+        if (capacity_[row] > 1 && !count(row, first)) return;
+        for (std::int32_t k = 0; k < group; ++k) mark(row, first + k);
     }
 
     // One message less takes `row` in `phase`, in which it was taken.
     void release(std::int32_t row, std::int32_t phase) {
-        const std::size_t word = word_of(phase);
-        if (capacity_[row] > 1) uncount(row, phase);
-        full_[cell(row, stride(), word)] &= ~bit_of(phase);
-        first_open_[row] = std::min(first_open_[row], static_cast<std::int32_t>(word));
+        const std::int32_t group = group_[row], first = group == 1 ? phase : phase - phase % group;
+        if (capacity_[row] > 1) uncount(row, first);
+        for (std::int32_t k = first; k < first + group && word_of(k) < words_; ++k)
+            full_[cell(row, stride(), word_of(k))] &= ~bit_of(k);
+        first_open_[row] = std::min(first_open_[row], static_cast<std::int32_t>(word_of(first)));
     }
 
     // From now on `row` is full in `phase`.
@@ -133,7 +138,7 @@ private:
         full_ = std::move(full);
     }
 
-    Array<std::int32_t> capacity_, counter_, first_open_;
+    Array<std::int32_t> capacity_, group_, counter_, first_open_;
     Array<std::uint64_t> full_, used_;
     std::size_t words_ = 0, planes_ = 0;
     std::int32_t counters_ = 0;

@@ -13,6 +13,8 @@ namespace conset {
 struct Limits {
     std::int32_t send = 0, receive = 0, link = 0, channels = 0;
     bool exchange = false;  // a node that sends and receives in one phase does so with one partner
+    // Slots of a phase: `link` holds in each of them, ports are shared by all. Only for first fit, with no more limits.
+    std::int32_t planes = 1;
 };
 
 class Resources {
@@ -45,6 +47,9 @@ public:
         return static_cast<std::int32_t>(std::min(most, limits_.link * width));
     }
 
+    // Whether all slots of a phase share it.
+    bool is_port(std::int32_t resource) const { return resource < 2 * nodes_; }
+
     // How many transfers take each resource in all.
     Array<std::int32_t> loads() const {
         Array<std::int32_t> load(static_cast<std::size_t>(count()), 0);
@@ -57,11 +62,16 @@ public:
         const Array<std::int32_t> load = loads();
         std::int32_t least = routes_.size() > 0 ? 1 : 0;
         for (std::int32_t resource = 0; resource < count(); ++resource)
-            if (load[resource] > 0) least = std::max(least, (load[resource] - 1) / capacity(resource) + 1);
+            if (load[resource] > 0)
+                least = std::max(least, static_cast<std::int32_t>((load[resource] - 1) / in_phase(resource)) + 1);
         return least;
     }
 
 private:
+    std::int64_t in_phase(std::int32_t resource) const {
+        return std::int64_t{capacity(resource)} * (is_port(resource) ? 1 : limits_.planes);
+    }
+
     Routes routes_;
     View<const std::int32_t> width_;
     Limits limits_;
