@@ -14,11 +14,11 @@ import pytest
 
 import conset
 from conset.machine.network.graph_files import read_edge_list
-from conset.machine.network.routing import Routing, build_planes, exchange_loads, unused_paths
+from conset.machine.network.routing import Routing, exchange_loads, unused_paths
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.report.machine import picture_machine
-from conset.report.network_layout import ENDPOINTS, Plan, plan_of
+from conset.report.network_layout import ENDPOINTS, Plan, plan_of, positions
 from conset.report.schedule import picture_phase
 from conset.report.style import svg_text
 from support.vector_pictures import texts, titles
@@ -98,13 +98,15 @@ def test_a_tree_stands_in_levels_with_its_pods_as_bands() -> None:
     ]
 
 
-def test_planes_stand_side_by_side_with_the_numbers_of_their_endpoints() -> None:
-    topology = build_planes(Topology.mesh(2, 3), 2)
+def test_planes_have_the_places_of_their_network_and_its_closing_links_are_bent() -> None:
+    topology = Topology.torus(3, 4).of_planes(2)
     plan = plan_of(topology)
-    assert plan.shown.tolist() == [False] * 6 + [True] * 12
-    assert plan.text[6:12] == plan.text[12:] == ("0", "1", "2", "3", "4", "5")
-    assert plan.place[6:12, 0].max() < plan.place[12:, 0].min()
-    assert plan.drawn.sum() == 2 * 14
+    assert (plan.place == positions(topology.base)).all()
+    far = np.hypot(*(plan.place[topology.link_source] - plan.place[topology.link_target]).T) > 1.5
+    straight = (plan.lines[:, 0] + plan.lines[:, -1]) / 2
+    bent = np.abs(plan.lines[:, plan.lines.shape[1] // 2] - straight).max(axis=1) > 0.1
+    assert far.sum() == 2 * 2 * (3 + 4)
+    assert (bent == far).all()
 
 
 @pytest.mark.parametrize("words", LARGE)

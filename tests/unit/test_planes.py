@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,7 @@ from conset.base.errors import ConsetError, InputError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.machine.network.routes import route_nodes
-from conset.machine.network.routing import build_planes, planes_of
+from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_record, parse_machine, with_settings
 from conset.pattern.pattern import Pattern
@@ -28,63 +28,55 @@ from conset.verification.schedule.check import formula_walk
 from support.hand_made import same_machine
 
 
-def test_two_meshes_have_every_link_twice_and_a_way_up_and_down() -> None:
-    topology = build_planes(Topology.mesh(2, 3), 2)
-    assert (topology.endpoints, topology.nodes, topology.links) == (6, 18, 2 * 14 + 4 * 6)
+def test_two_meshes_have_every_link_twice() -> None:
+    topology = Topology.mesh(2, 3).of_planes(2)
+    assert (topology.endpoints, topology.nodes, topology.links) == (6, 6, 2 * 14)
     assert str(topology.family) == "mesh:2x3,planes=2"
-    assert topology.level is not None
-    assert topology.group is not None
-    assert (topology.level.tolist(), topology.group.tolist()) == (
-        [0] * 6 + [1] * 12,
-        [-1] * 6 + [0] * 6 + [1] * 6,
-    )
-    assert (topology.labels[5], topology.labels[17]) == ("(1, 2)", "(1, 2) in plane 1")
-    wide = dict(
-        zip(
-            zip(topology.link_source, topology.link_target, strict=True),
-            topology.widths(),
-            strict=True,
-        )
-    )
-    assert (wide[0, 6], wide[12, 0], wide[6, 7]) == (5, 5, 1)
+    assert topology.base == Topology.mesh(2, 3)
+    assert topology.parallel
+    assert topology.link_name(3) == "link 0 (0, 0) → 3 (1, 0) in plane 1"
+    other = replace(topology, link_width=np.arange(1, 29))
+    assert other.base is other
+
+
+def test_a_crossbar_of_planes_has_a_cable_to_each_of_them() -> None:
+    machine = parse_machine("crossbar:4,planes=3")
+    assert (machine.topology.nodes, machine.topology.links) == (5, 3 * 8)
+    schedule = conset.compile("alltoall", machine, method="first-fit", limits="send=3,receive=3")
+    assert conset.verify(schedule).ok
+    assert schedule.phases == 1  # each plane bears a permutation of the four
 
 
 def test_the_rule_takes_the_plane_of_source_plus_target() -> None:
     machine = parse_machine("mesh:3x3,planes=2")
     pairs = np.array([0, 0, 8], np.int32), np.array([4, 5, 8], np.int32)
-    offsets, nodes = route_nodes(machine.topology, machine.routing, *pairs)
-    routes = [nodes[a:b].tolist() for a, b in pairwise(offsets)]
-    # plane 0 has routers 9 … 17, plane 1 those from 18 on; columns first
-    assert routes == [[0, 9, 10, 13, 4], [0, 18, 19, 20, 23, 5], [8]]
+    offsets, links = route_links(machine.topology, machine.routing, *pairs)
+    ends = np.stack(machine.topology.ends, axis=1)[links]
+    routes = [ends[a:b].tolist() for a, b in pairwise(offsets)]
+    assert routes == [[[0, 1], [1, 4]], [[0, 1], [1, 2], [2, 5]], []]
+    assert (links % 2).tolist() == [0, 0, 1, 1, 1]
 
 
 @settings(max_examples=20)
 @given(
-    st.sampled_from(["mesh:3x4", "torus:4x4", "torus:4x4,tie=plus", "ring:5", "hypercube:3"]),
+    st.sampled_from(
+        ["mesh:3x4", "torus:4x4", "torus:4x4,tie=plus", "ring:5", "hypercube:3", "crossbar:5"]
+    ),
     st.integers(2, 4),
 )
 def test_the_verifier_expands_the_same_routes(network: str, count: int) -> None:
     machine = parse_machine(f"{network},planes={count}")
     ends = machine.topology.endpoints
     source, target = (each.astype(np.int32) for each in np.divmod(np.arange(ends * ends), ends))
-    offsets, nodes = route_nodes(machine.topology, machine.routing, source, target)
+    offsets, links = route_links(machine.topology, machine.routing, source, target)
     position, link = formula_walk(machine, target).hops(np.arange(source.size), source, target)
-    start, stop = (end[link].tolist() for end in machine.topology.ends)
-    walked = set(zip(position.tolist(), start, stop, strict=True))
-    steps = [
-        (k, *pair)
-        for k in range(source.size)
-        for pair in _steps(nodes[offsets[k] : offsets[k + 1]].tolist())
-    ]
-    assert walked == set(steps)
-    assert len(steps) == position.size
+    walked = set(zip(position.tolist(), link.tolist(), strict=True))
+    owner = np.repeat(np.arange(source.size), np.diff(offsets))
+    assert walked == set(zip(owner.tolist(), links.tolist(), strict=True))
+    assert links.size == position.size
 
 
-def _steps(route: list[int]) -> list[tuple[int, int]]:
-    return list(pairwise(route))
-
-
-def compiled(network: str, method: str, pattern: str = "alltoall", **options: int) -> Schedule:
+def compiled(network: str, method: str, pattern: str = "alltoall", **options: Any) -> Schedule:
     schedule = conset.compile(pattern, network, method=method, **options)
     assert conset.verify(schedule).ok
     return schedule
@@ -103,18 +95,20 @@ def test_bounded_contention_takes_half_the_phases_on_two_meshes() -> None:
     assert bounds.phases_class.endswith("the network's routes in any plane")
     for model in ("flow", "wormhole"):
         assert bounds.time_s <= conset.simulate(schedule, model=model).time_s
-    # all in plane 0 is a choice of planes too, of the same class; a route that leaves its plane is
-    # of none
-    nodes = schedule.route_nodes
-    assert nodes is not None
-    moved = np.where(nodes >= 128, nodes - 64, nodes).astype(np.int32)
-    assert bound_schedule(replace(schedule, route_nodes=moved)).phases == 64
-    detour = schedule.route_offsets, nodes.copy()
-    first = slice(int(detour[0][0]), int(detour[0][1]))  # type: ignore[index]
-    detour[1][first] = detour[1][first][::-1]
-    assert "any routes" in bound_schedule(replace(schedule, route_nodes=detour[1])).phases_class
-    used = np.unique(schedule.route_nodes // planes_of(schedule.machine.topology).base.nodes - 1)  # type: ignore[union-attr,operator]
-    assert used.tolist() == [-1, 0, 1]
+    # all in plane 0 is a choice of planes too, of the same class; a detour is of none
+    entered = schedule.route_links
+    assert entered is not None
+    assert set(np.unique(entered[entered >= 0] % 2)) == {0, 1}
+    moved = np.where(entered < 0, entered, entered - entered % 2)
+    assert bound_schedule(replace(schedule, route_links=moved)).phases == 64
+    other = np.where(entered < 0, entered, entered ^ (np.arange(entered.size) % 2)).astype(np.int32)
+    assert "any routes" in bound_schedule(replace(schedule, route_links=other)).phases_class
+
+
+def test_the_search_over_slots_comes_near_the_bound_where_no_construction_does() -> None:
+    schedule = compiled("mesh:9x9,planes=2", "bounded")
+    assert bound_schedule(schedule).phases == 90
+    assert schedule.phases <= 95
 
 
 @pytest.mark.parametrize(
@@ -152,13 +146,22 @@ def _ordered(source: np.ndarray, target: np.ndarray) -> list[tuple[int, int]]:
     ]
 
 
+@pytest.mark.parametrize("options", [{}, {"routes": "free"}, {"contention": 2}])
+@pytest.mark.parametrize("network", ["torus:4x4,planes=3", "crossbar:6,planes=2"])
+def test_negotiation_over_slots_keeps_a_route_in_its_plane(
+    network: str, options: dict[str, Any]
+) -> None:
+    schedule = compiled(network, "negotiated", "random:degree=3,seed=4", **options)
+    assert schedule.phases == bound_schedule(schedule).phases
+
+
 def test_a_message_on_a_wrong_plane_is_found() -> None:
     schedule = compiled("mesh:4x4,planes=2", "bounded")
-    assert schedule.route_nodes is not None
-    moved = schedule.route_nodes.copy()
-    moved[moved >= 32] -= 16  # all into plane 0
-    broken = replace(schedule, route_nodes=moved)
-    assert {each.rule for each in conset.verify(broken).violations} == {"link"}
+    entered = schedule.route_links
+    assert entered is not None
+    moved = np.where(entered < 0, entered, entered - entered % 2)  # all into plane 0
+    rules = {each.rule for each in conset.verify(replace(schedule, route_links=moved)).violations}
+    assert rules == {"link"}
 
 
 def test_a_record_says_planes_and_no_link() -> None:
@@ -178,7 +181,7 @@ def test_a_record_says_planes_and_no_link() -> None:
     [
         ("mesh:4x4,planes=0", "must be from 1 to 64"),
         ("mesh:4x4,planes=x", "planes=x: must be a whole number"),
-        ("crossbar:4,planes=2", "a crossbar has none, mesh, torus, ring, hypercube have"),
+        ("crossbar:4,planes=65", "must be from 1 to 64"),
         ("mesh:4x4,planes=2,dead=3", "nodes and links of planes cannot be taken out"),
         ("mesh:4x4,planes=2,routing=plane", "did you mean 'planes'?"),
     ],

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import conset
 from conset.base.errors import InputError, UsageError
 from conset.machine.costs import Costs, Limits
 from conset.machine.machine import Machine
@@ -328,6 +329,18 @@ def test_a_route_changed_in_one_place(nodes: list[int], rule: str | None) -> Non
     given = document(MESH, MESSAGES, PHASES, Limits(), routes=routes_with(0, 1, nodes), figures={})
     expected = [] if rule is None else [(rule, 0, 1)]
     assert places(verify(given, machine=MESH)) == expected
+
+
+def test_a_route_that_changes_its_plane() -> None:
+    schedule = conset.compile("alltoall", "mesh:4x4,planes=2", method="bounded")
+    offsets, entered = schedule.route_offsets, schedule.route_links
+    assert offsets is not None
+    assert entered is not None
+    longest = int(np.argmax(np.diff(offsets)))
+    moved = entered.copy()
+    moved[offsets[longest + 1] - 1] ^= 1  # the last link in the other plane
+    found = conset.verify(replace(schedule, route_links=moved))
+    assert ("route-plane", 0, longest) in places(found)
 
 
 def test_a_lengthened_route_conflicts() -> None:

@@ -44,7 +44,7 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.machine import Limits, Machine, base_routing, plane_routes, planes_of
+from conset.machine import Limits, Machine, plane_routes
 from conset.pattern import Pattern
 from conset.schedule import Schedule, parse_sync
 
@@ -177,26 +177,26 @@ def _over_planes(schedule: Schedule) -> Machine | None:
     Whatever plane a message takes, it passes the same links of the network, and its planes have so
     many of each.
     """
-    planes = planes_of(schedule.machine.topology)
-    if (
-        planes is None
-        or schedule.route_offsets is None
-        or schedule.route_nodes is None
-        or not schedule.transfers
-    ):
+    machine, topology = schedule.machine, schedule.machine.topology
+    offsets, entered = schedule.route_offsets, schedule.route_links
+    if topology.base is topology or offsets is None or entered is None or not schedule.transfers:
         return None
-    offsets, nodes = schedule.route_offsets, schedule.route_nodes
-    length = np.diff(offsets)
-    second = np.asarray(nodes[np.minimum(offsets[:-1] + 1, nodes.size - 1)], np.int64)
-    plane = (second // planes.base.nodes - 1) * (length > 1)
-    if (plane < 0).any() or (plane >= planes.count).any():
+    links = entered[entered >= 0]
+    hops = np.diff(offsets) - 1
+    plane = np.zeros(hops.size, np.int64)
+    plane[hops > 0] = links[(np.cumsum(hops) - hops)[hops > 0]] % topology.planes
+    ends = schedule.source_node, schedule.target_node
+    usual = plane_routes(topology, machine.routing.tie, *ends, plane)
+    if not (np.array_equal(np.diff(usual[0]), hops) and np.array_equal(usual[1], links)):
         return None
-    tie = schedule.machine.routing.tie
-    usual = plane_routes(planes, tie, schedule.source_node, schedule.target_node, plane)
-    if not (np.array_equal(usual[0], offsets) and np.array_equal(usual[1], nodes)):
-        return None
-    base = replace(planes.base, width=planes.base.width * planes.count)
-    return replace(schedule.machine, topology=base, routing=base_routing(base, tie))
+    rule = machine.routing.in_one_plane(topology)
+    base, count = topology.base, topology.planes
+    wide = (
+        replace(base, link_width=np.full(base.links, count))
+        if base.kind == "graph"
+        else replace(base, width=base.width * count)
+    )
+    return replace(machine, topology=wide, routing=rule)
 
 
 def bound_any(
@@ -251,13 +251,10 @@ def bound_schedule(schedule: Schedule) -> Bounds:
         slots = None
     wide = _over_planes(schedule)
     fixed = schedule.route_offsets is None or wide is not None
-    limits = (
-        schedule.limits if wide is None else replace(schedule.limits, channels=None)
-    )  # by router, of each plane
     return bound(
         schedule.pattern,
         wide or schedule.machine,
-        limits,
+        schedule.limits,
         placement=schedule.placement,
         sync=schedule.sync,
         routes="fixed" if fixed else "free",

@@ -27,6 +27,7 @@ from .network.family import SWITCHED as SWITCHED, read_sizes as read_sizes
 from .network.routes import (
     core_network as core_network,
     core_widths as core_widths,
+    links_in_plane as links_in_plane,
     links_of_nodes as links_of_nodes,
     plane_routes as plane_routes,
     route_hops as route_hops,
@@ -36,12 +37,9 @@ from .network.routes import (
     stops_of_links as stops_of_links,
 )
 from .network.routing import (
-    Planes as Planes,
     Routing as Routing,
-    base_routing as base_routing,
     in_full_mesh as in_full_mesh,
     is_tree as is_tree,
-    planes_of as planes_of,
     usable_ends as usable_ends,
 )
 from .network.topology import Topology as Topology

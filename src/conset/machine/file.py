@@ -368,8 +368,7 @@ def with_own_ports(costs: Costs, topology: Topology) -> Costs:
     """
     said = [costs.provenance.get(word) for word in ("port", "port_out", "port_in")]
     if (
-        topology.planes > 1  # whose endpoints' links are no limit
-        or not topology.link_slots
+        not topology.link_slots
         or costs.link_Bps == inf
         or any(each and each.tag != "default" for each in said)
     ):

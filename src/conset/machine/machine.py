@@ -43,7 +43,6 @@ from conset.machine.network.routing import (
     RULES,
     TYING,
     Routing,
-    require_planes,
     route_table,
     unused_paths,
 )
@@ -116,8 +115,8 @@ class Machine(ValueObject):
             raise InputError(
                 "routing 'dmodk': requires levels of nodes, as in a tree; minimal works here"
             )
-        if self.routing.rule == "planes":
-            require_planes(self.topology)
+        if self.routing.rule == "planes" and self.topology.base is self.topology:
+            raise InputError("routing 'planes': needs a network of planes, as mesh:8x8,planes=2 is")
         self._check_table()
         if refusal := self.why_not_kept(self.limits):
             raise InputError(refusal)

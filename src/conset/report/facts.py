@@ -22,7 +22,6 @@ from conset.machine import (
     group_of,
     listed,
     plain,
-    planes_of,
 )
 from conset.pattern import Pattern
 from conset.report.sections import Fact, Part, Section, Table
@@ -694,9 +693,12 @@ def machine_facts(machine: Machine) -> list[Fact]:
 
 def describe_network(topology: Topology) -> str:
     """Return `8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports` or the like."""
-    planes = planes_of(topology)
-    if planes is not None:
-        return f"{count_of(planes.count, 'plane')}, each: {describe_network(planes.base)}"
+    if topology.base is not topology:
+        base = topology.base
+        each = describe_network(base)
+        if base.kind == "graph":
+            each = f"a switch of {count_of(base.endpoints, 'port')}"
+        return f"{count_of(topology.planes, 'plane')}, each: {each}"
     if topology.kind == "hypercube":
         return f"hypercube of {count_of(topology.dimensions, 'dimension')}"
     if len(topology.sides) == 1:

@@ -27,7 +27,6 @@ from conset.machine import (
     Topology,
     family_names,
     find_family,
-    planes_of,
     preset,
 )
 from conset.methods import Method
@@ -115,7 +114,6 @@ def machine_remarks(machine: Machine) -> list[Fact]:
 
 def draw_topology(topology: Topology) -> list[str]:
     """Draw the network in characters; where it is too large for a screen, a part or a sentence."""
-    planes = planes_of(topology)
     if topology.kind == "crossbar":
         ports = [str(node) for node in range(min(topology.nodes, TEXT_WIDTH))]
         return [_wrapped("  ports ", ports), "  every port reaches every port"]
@@ -125,9 +123,9 @@ def draw_topology(topology: Topology) -> list[str]:
             low = islice((node for node in range(topology.nodes) if not node >> bit & 1), 64)
             lines.append(_wrapped(f"  bit {bit}  ", [f"{node}─{node | 1 << bit}" for node in low]))
         return lines or ["  0"]
-    if planes is not None:
-        remark = "every node represents an endpoint and its router in each plane"
-        return [*draw_topology(planes.base), f"  {count_of(planes.count, 'plane')} of it; {remark}"]
+    if topology.base is not topology:
+        remark = f"  {count_of(topology.planes, 'plane')} of it: every link is there once in each"
+        return [*draw_topology(topology.base), remark]
     if topology.kind == "graph":
         small = topology.family is None and topology.nodes <= ROWS
         return _adjacency(topology) if topology.level is None or small else _by_levels(topology)

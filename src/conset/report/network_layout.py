@@ -8,7 +8,7 @@ majorization: Gansner, Koren, North 2004, doi 10.1007/978-3-540-31843-9_25).
 Graphs of families are drawn by a plan of what their topology contains (`family`, `level`,
 `group`): trees stand in levels with pods as bands, dragonflies by groups on a circle, rails as
 hosts × rails with tracks, slim flies as two blocks of columns, HyperX and express meshes on their
-coordinates, planes side by side; what has places is drawn on its map.
+coordinates, planes with a lane each; what has places is drawn on its map.
 
 A drawing of thousands of nodes shows none of them. Above `ENDPOINTS` endpoints only switches are
 drawn, with how many endpoints hang on each; above `SWITCHES` of these a part of the network (a
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from conset.base import Array, Bools, Floats, Ints, count_of
-from conset.machine import Planes, Topology, find_family, is_tree, planes_of
+from conset.machine import Topology, find_family, is_tree
 
 ENDPOINTS = 150
 """Most endpoints that are drawn one by one."""
@@ -285,9 +285,8 @@ class Plan:
 @lru_cache(maxsize=4)
 def plan_of(topology: Topology) -> Plan:
     """Return the plan of a graph; the last few are kept."""
-    planes = planes_of(topology)
-    if planes is not None:
-        return _planes_plan(topology, planes)
+    if topology.base.kind != "graph":
+        return _planes_plan(topology)
     switches = topology.nodes - topology.endpoints
     if switches > SWITCHES and topology.group is not None:
         return _plan_of_parts(topology)
@@ -688,37 +687,18 @@ def _map_plan(topology: Topology) -> Plan:
     return _straight(topology, separated(place, 0.45, 60) if topology.nodes <= MAPPED else place)
 
 
-def _planes_plan(topology: Topology, planes: Planes) -> Plan:
-    """Every plane as the network alone, side by side; a router bears the number of its endpoint."""
-    base = planes.base
-    one = positions(base)
-    step = float(np.ptp(one[:, 0])) + 2.6
-    place = np.zeros((topology.nodes, 2))
-    bands = []
-    for plane in range(planes.count):
-        own = one + np.array([plane * step, 0.0])
-        place[(plane + 1) * base.nodes :][: base.nodes] = own
-        corners = own.min(axis=0) - 0.9, own.max(axis=0) + 0.9
-        bands.append(Band(*corners, f"plane {plane}", above=True))
-    shown = np.arange(topology.nodes) >= base.nodes
+def _planes_plan(topology: Topology) -> Plan:
+    """The network once, with a lane for each plane; links that close cycles are bent."""
+    base = topology.base
+    place = positions(base)
     plan = _straight(topology, place)
-    drawn = shown[topology.link_source] & shown[topology.link_target]
+    along = place[topology.link_target] - place[topology.link_source]
     bend = np.zeros((topology.links, 2))
-    if base.is_box and base.wraps and base.nodes > 2:
-        along = place[topology.link_target] - place[topology.link_source]
-        long = drawn & (np.hypot(*along.T) > 1.5)
-        bend[long & (np.abs(along[:, 0]) >= np.abs(along[:, 1])), 1] = 0.42
-        bend[long & (np.abs(along[:, 0]) < np.abs(along[:, 1])), 0] = 0.42
-    text = tuple(str(node % base.nodes) for node in range(topology.nodes))
-    caption = (
-        f"every one of {count_of(base.nodes, 'endpoint')} is joined to the router of its number "
-        "in each plane"
-    )
-    bent = _bent(plan, bend) if bend.any() else plan
-    plan = _sized(
-        replace(bent, shown=shown, drawn=drawn, text=text, bands=tuple(bands), caption=caption)
-    )
-    return replace(plan, size=np.minimum(plan.size, 0.28))
+    if base.wraps:
+        level = np.abs(along[:, 0]) >= np.abs(along[:, 1])
+        bend[np.hypot(*along.T) > 1.5] = 0.42
+        bend[np.arange(level.size), np.where(level, 0, 1)] = 0
+    return _sized(_bent(plan, bend) if bend.any() else plan)
 
 
 def _plan_of_parts(topology: Topology) -> Plan:

@@ -23,7 +23,6 @@ import numpy as np
 
 from conset.base import Array, Floats, Ints32, UsageError, count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
-from conset.machine import planes_of
 from conset.models import PARTS, Switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
@@ -346,9 +345,7 @@ def rank_places(program: Program) -> Floats:
     ranks = program.ranks
     nodes = np.arange(ranks) if placement is None else placement.astype(np.int64)
     if topology.nodes <= LABELLED and np.unique(nodes).size == ranks:
-        # endpoints of planes where their routers stand in one, those of graphs by their plan
-        planes = planes_of(topology)
-        place = positions(topology if planes is None else planes.base)
+        place = positions(topology)
         flat = topology.kind == "graph" and np.ptp(place[nodes], axis=0).min() == 0
         if not flat or ranks <= IN_A_ROW:
             return place[nodes]

@@ -26,6 +26,7 @@ RULES: dict[str, str] = {
     "route-node": "a route visits nodes of the network and has at least one",
     "route-ends": "a route joins the nodes of its transfer",
     "route-link": "consecutive nodes of a route are joined by a link",
+    "route-plane": "a route stays in one plane",
     "route-simple": "a route visits a node once",
     "send": "messages leaving a node in a phase",
     "receive": "messages entering a node in a phase",

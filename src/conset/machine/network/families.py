@@ -5,7 +5,7 @@ has its default, so that `fat-tree` alone is a network. Regular networks (mesh, 
 ring, crossbar) write their size without a name, and have
 
 - `width=2`: parallel links in place of each link;
-- `planes=2`: that many of it side by side (`conset.machine.network.routing`);
+- `planes=2`: every link so many times, once in each plane (`Topology.of_planes`);
 - `dead=3;7;40-41`: nodes, and links both ways, that are taken out (`without`).
 
 All others have
@@ -32,7 +32,7 @@ from types import MappingProxyType
 from conset.base import InputError, UsageError, unknown_name
 from conset.machine.network.direct import DRAGONFLY, EXPRESS_MESH, HYPERX, SLIM_FLY
 from conset.machine.network.family import REGULAR, Family, Parameter, Parts, read_dead
-from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule, build_planes
+from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, without
 from conset.machine.network.trees import FAT_TREE, LEAF_SPINE, RAILS
 
@@ -255,7 +255,7 @@ def _build(member: FamilyMember, link_Bps: float) -> Topology:  # noqa: N803
         if "width" in values:
             made = replace(made, width=int(str(values["width"])))
         if "planes" in values:
-            made = build_planes(made, int(str(values["planes"])))
+            made = made.of_planes(int(str(values["planes"])))
         if "dead" in values:
             if made.planes > 1:
                 raise UsageError(

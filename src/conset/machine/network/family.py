@@ -28,8 +28,8 @@ from conset.base import (
     unknown_name,
     whole_number,
 )
-from conset.machine.network.routing import MAX_PLANES, Rule
-from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, Value
+from conset.machine.network.routing import Rule
+from conset.machine.network.topology import MAX_NODES, MAX_PLANES, FamilyMember, Topology, Value
 
 MAX_WIRES = 2**25
 """Largest number of wires of a network, checked before links are made of them."""

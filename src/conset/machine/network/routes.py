@@ -10,16 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints, Ints32, check_range
+from conset.base import InputError, Integers, Ints, Ints32, check_range
 from conset.machine.network.routing import (
     EQUAL_COST,
-    Planes,
     Routing,
     Rule,
     Tie,
-    base_routing,
     link_costs,
-    require_planes,
     up_strides,
 )
 from conset.machine.network.topology import Topology
@@ -94,7 +91,7 @@ def stored_routes(topology: Topology, routing: Routing) -> tuple[Ints, Ints32] |
     A table's, or those over planes; else None.
     """
     if routing.rule == "planes":
-        return _plane_table(topology, routing)
+        return _plane_table(topology, routing.tie)
     if routing.table_offsets is not None and routing.table_links is not None:
         return routing.table_offsets, routing.table_links
     return None
@@ -132,53 +129,40 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
 
 
 def plane_routes(
-    planes: Planes,
-    tie: Tie,
-    source: Ints32,
-    target: Ints32,
-    plane: Ints,
+    topology: Topology, tie: Tie, source: Ints32, target: Ints32, plane: Integers | None = None
 ) -> tuple[Ints, Ints32]:
-    """(offsets, nodes) of routes in given planes, endpoints included.
-
-    One node where both are one.
-    """
-    base = planes.base
-    offsets, nodes = route_nodes(base, base_routing(base, tie), source, target)
-    length = np.diff(offsets)
-    routers = nodes.astype(np.int64) + np.repeat((1 + plane) * base.nodes, length)
-    longer = np.where(length > 1, length + 2, 1)
-    bounds = np.concatenate([[0], np.cumsum(longer)]).astype(np.int64)
-    result = np.repeat(source, longer).astype(np.int32)
-    inner = np.ones(result.size, bool)
-    inner[bounds[:-1]] = False
-    inner[bounds[1:] - 1] = False
-    result[inner] = routers[np.repeat(length > 1, length)]
-    result[bounds[1:] - 1] = target
-    return bounds, result
+    """(offsets, links) of routes in given planes of a topology; None: by the rule `planes`."""
+    base, rule = topology.base, Routing("planes", tie)
+    if plane is None:
+        plane = (source.astype(np.int64) + target) % topology.planes
+    offsets, links = route_links(base, rule.in_one_plane(topology), source, target)
+    return offsets, links_in_plane(topology, links, np.repeat(plane, np.diff(offsets)))
 
 
-def _plane_table(topology: Topology, routing: Routing) -> tuple[Ints, Ints32]:
+def links_in_plane(topology: Topology, links: Ints32, plane: Integers) -> Ints32:
+    """The links of `topology` that are `links` of its base in a plane each."""
+    source, target = topology.base.ends
+    number = np.empty(source.size, np.int64)
+    order = np.lexsort((target, source))
+    number[order] = np.cumsum(topology.base.link_exists[order]) - 1
+    return (number[links] * topology.planes + plane).astype(np.int32)
+
+
+def _plane_table(topology: Topology, tie: Tie) -> tuple[Ints, Ints32]:
     """(offsets, links) of all pairs of endpoints under the rule `planes`.
 
     Raises:
-        InputError: no planes, or routes beyond memory.
+        InputError: routes beyond memory.
     """
-    planes = require_planes(topology)
-    base, count = planes.base, topology.endpoints
-    nodes = np.arange(count, dtype=np.int32)
-    source, target = np.repeat(nodes, count), np.tile(nodes, count)
-    inside = route_hops(base, base_routing(base, routing.tie), source, target)
-    if (total := int(inside.sum(dtype=np.int64)) + 2 * count**2) > MAX_HOPS:
+    nodes = np.arange(topology.endpoints, dtype=np.int32)
+    source, target = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
+    inside = Routing("planes", tie).in_one_plane(topology)
+    total = int(route_hops(topology.base, inside, source, target).sum(dtype=np.int64))
+    if total > MAX_HOPS:
         raise InputError(
             f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made"
         )
-    offsets, route = plane_routes(planes, routing.tie, source, target, planes.rule(source, target))
-    last = np.zeros(route.size, bool)
-    last[offsets[1:] - 1] = True
-    at = np.flatnonzero(~last)
-    key = topology.link_source.astype(np.int64) * topology.nodes + topology.link_target
-    links = np.searchsorted(key, route[at].astype(np.int64) * topology.nodes + route[at + 1])
-    return offsets - np.arange(offsets.size), links.astype(np.int32)
+    return plane_routes(topology, tie, source, target)
 
 
 def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:

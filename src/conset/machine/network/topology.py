@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from math import inf, isnan, prod
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -44,6 +44,8 @@ Some time and memory of every compile grow with nodes, however few messages ther
 
 Value = int | tuple[int, ...] | str | None
 """A value of a parameter: a whole number, sides, a text; None: it follows from the others."""
+MAX_PLANES = 64
+MAX_PLANE_LINKS = 2**26
 MAX_SIDES = 32
 """Dimensions of a mesh, torus or hypercube."""
 _SIZES = {"mesh": "sides", "torus": "sides", "hypercube": "dimensions"}
@@ -362,10 +364,43 @@ class Topology(ValueObject):
             **more,
         )
 
+    def of_planes(self, count: int) -> Topology:
+        """`count` planes of this regular network, side by side: every link once in each.
+
+        A graph of its nodes and parallel links: link k is in plane k mod `count`. A crossbar is one
+        switch there, joined to every endpoint. A route stays in one plane.
+
+        Raises:
+            InputError: not a regular network, or a count out of range.
+        """
+        if self.kind == "graph":
+            raise InputError(f"planes={count}: a graph has none, regular networks have")
+        if not 2 <= count <= MAX_PLANES:
+            raise InputError(f"planes={count}: must be from 2 to {MAX_PLANES}")
+        if self.links * count > MAX_PLANE_LINKS:
+            raise InputError(
+                f"planes={count}: {self.links * count} links, at most {MAX_PLANE_LINKS}"
+            )
+        assert self.family is not None  # it is regular
+        parameters = (*self.family.parameters, ("planes", count))
+        return _of_planes(self, count, replace(self.family, parameters=parameters))
+
     @property
     def planes(self) -> int:
-        """How many planes it is made of (`conset.machine.network.routing`); 1 where it is none."""
+        """How many planes it is made of (`of_planes`); 1 where it is none."""
         return int(str(1 if self.family is None else self.family.values.get("planes", 1)))
+
+    @cached_property
+    def base(self) -> Topology:
+        """One of its planes; itself where it has none, or its links are no longer theirs."""
+        if self.family is None or self.planes == 1:
+            return self
+        name, values = self.family.name, dict(self.family.values)
+        count, width = (int(str(values.pop(word, 1))) for word in ("planes", "width"))
+        size: Any = values.popitem()[1]
+        sides = (2,) * size if name == "hypercube" else size if isinstance(size, tuple) else (size,)
+        one = Topology(cast("Kind", name), sides or (1,), prod(sides), prod(sides), width=width)
+        return _one_plane(one) if one.of_planes(count) == self else self
 
     @property
     def dimensions(self) -> int:
@@ -455,6 +490,8 @@ class Topology(ValueObject):
 
     def node_name(self, node: int) -> str:
         """`node 12 (1, 4)` on a box, `node 3 'Denver'` where nodes have labels."""
+        if self.base is not self:
+            return self.base.node_name(node)
         if self.labels:
             return f"node {node} '{self.labels[node]}'"
         if len(self.sides) > 1 and self.is_box:
@@ -468,6 +505,8 @@ class Topology(ValueObject):
         """
         source, target = (int(end[link]) for end in self.ends)
         text = f"link {self.node_name(source)[5:]} → {self.node_name(target)[5:]}"
+        if self.planes > 1:
+            return f"{text} in plane {link % self.planes}"
         if not self.parallel and not self.link_labels:
             return text
         both = (self._between(source, target), self._between(target, source))
@@ -487,6 +526,36 @@ class Topology(ValueObject):
     def __repr__(self) -> str:
         shape = "x".join(str(s) for s in self.sides) or f"{self.endpoints} of {self.nodes} nodes"
         return f"Topology({self.kind}, {shape}, links={self.links})"
+
+
+def _one_plane(base: Topology) -> Topology:
+    """A regular network as a plane of it is: a crossbar has a switch there."""
+    if base.kind != "crossbar":
+        return base
+    ends = np.arange(base.nodes)
+    switch = np.full(base.nodes, base.nodes)
+    return Topology.of_links(
+        base.nodes,
+        base.nodes + 1,
+        np.concatenate([ends, switch]),
+        np.concatenate([switch, ends]),
+        level=np.repeat([0, 1], [base.nodes, 1]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _of_planes(base: Topology, count: int, family: FamilyMember) -> Topology:
+    one = _one_plane(base)
+    source, target = (np.repeat(end[one.link_exists], count) for end in one.ends)
+    return Topology.of_links(
+        one.endpoints,
+        one.nodes,
+        source,
+        target,
+        np.full(source.size, base.width),
+        family=family,
+        level=one.level,
+    )
 
 
 def first_parents(start: int, tails: Ints32, heads: Ints32, nodes: int) -> Ints32:

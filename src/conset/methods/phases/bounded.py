@@ -56,7 +56,7 @@ import numpy as np
 from conset import _core
 from conset.base import Ints, Ints32, count_of
 from conset.machine import core_network
-from conset.methods.phases.complete_exchange.box import Box
+from conset.methods.phases.complete_exchange.box import Box, phase_of
 from conset.methods.phases.complete_exchange.chooser import choose_exchange
 from conset.methods.phases.complete_exchange.product import partner_at, step_of
 from conset.methods.phases.first_fit import schedule_first_fit
@@ -96,16 +96,44 @@ def schedule_bounded(problem: Problem) -> Phases:
     """
     if problem.machine.topology.kind == "graph":
         # a box with dead nodes or links has no construction: search, and say so
-        small = problem.pattern.messages <= SEARCHED
-        searched = (schedule_negotiated if small else schedule_first_fit)(problem)
-        found = "negotiated" if small else "first-fit"
+        found = "negotiated" if problem.pattern.messages <= SEARCHED else "first-fit"
         note = f"bounded has no construction for a network with holes: {found} instead"
-        return replace(searched, note=note)
+        return replace(_searched(problem), note=note)
     box = box_of(problem)
     if box.nodes == 1:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    if problem.planes > 1 and problem.limits.link is not None:
+        return _over_planes(problem, box)
     phases = choose_exchange(box, effort=problem.search.effort, seed=problem.search.seed).phases
     return phases if problem.placement is None else _placed(problem, phases)
+
+
+def _over_planes(problem: Problem, box: Box) -> Phases:
+    """Phases of the construction for the room of all planes, where each is one of a plane for each.
+
+    That is where merging steps of a construction gives those phases. Elsewhere, or where they miss
+    the bound, the slots of a search where these are fewer.
+    """
+    wide = replace(box, contention=box.contention * problem.planes)
+    one, all_planes = (choose_exchange(each, effort=0, seed=0).phases for each in (box, wide))
+    inside, phase = phase_of(one).astype(np.int64), phase_of(all_planes).astype(np.int64)
+    part, at = np.unique(phase * box.messages + inside, return_inverse=True)
+    number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
+    found = None
+    if number.max() < problem.planes:
+        found = Phases.of(phase * problem.planes + number[at], planes=problem.planes)
+        found = found if problem.placement is None else _placed(problem, found)
+    if found is None or found.offsets.size - 1 > wide.bound:
+        search = replace(problem.search, effort=max(1, problem.search.effort))
+        searched = _searched(replace(problem, search=search))
+        if found is None or searched.offsets.size < found.offsets.size:
+            return searched
+    return found
+
+
+def _searched(problem: Problem) -> Phases:
+    small = problem.pattern.messages <= SEARCHED
+    return (schedule_negotiated if small else schedule_first_fit)(problem)
 
 
 def box_of(problem: Problem) -> Box:
@@ -166,7 +194,7 @@ def _placed(problem: Problem, phases: Phases) -> Phases:
     source, other = np.divmod(phases.message.astype(np.int64), rest)
     start: Ints = rank[source]
     end: Ints = rank[other + (other >= source)]
-    return Phases(phases.offsets, (start * rest + end - (end > start)).astype(np.int32))
+    return replace(phases, message=(start * rest + end - (end > start)).astype(np.int32))
 
 
 def applies_scott(problem: Problem) -> str | None:

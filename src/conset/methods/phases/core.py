@@ -40,6 +40,7 @@ def core_arguments(
         limits.link or 0,
         limits.channels or 0,
         limits.duplex == "exchange",
+        problem.planes,
     )
     network = core_network(topology, machine.routing)
     source = np.ascontiguousarray(problem.source_node, np.int32)

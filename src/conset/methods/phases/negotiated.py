@@ -206,6 +206,7 @@ def items_of(
 def negotiate(
     items: _core.NegotiatedItems,
     slots: int,
+    planes: int = 1,
     *,
     send: Limit = None,
     receive: Limit = None,
@@ -219,6 +220,7 @@ def negotiate(
     Args:
         items: from `items_of`.
         slots: phases, or parts of phases.
+        planes: how many slots in a row share the limits of ports (`Problem.planes`).
         send: messages out of a node, in each slot.
         receive: messages into a node.
         link: messages on a link, per unit of its width.
@@ -233,7 +235,7 @@ def negotiate(
     prices = _core.Pressure(
         start=pressure.start, growth=pressure.growth, history=pressure.history, most=pressure.most
     )
-    negotiation = _core.Negotiation(items, slots, limits, prices, seed % 2**64)
+    negotiation = _core.Negotiation(items, slots, limits, prices, seed % 2**64, planes)
     excess = negotiation.run(pressure.sweeps, pressure.work)
     found = negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work
     if not items.has_free_routes:
@@ -322,7 +324,7 @@ def improve(problem: Problem, fallback: Phases, *, exchange: bool) -> Phases:
     """
     search = _Search(problem, items_of(problem, exchange=exchange))
     best = search.fewest(search.least, fallback.offsets.size - 1, EXCHANGES if exchange else FIXED)
-    found = fallback if best is None else Phases.of(best.slot)
+    found = fallback if best is None else Phases.of(best.slot, planes=problem.planes)
     return replace(found, stopped_early=_core.should_stop(True))
 
 
@@ -333,14 +335,15 @@ def _free_routes(problem: Problem, fixed: Phases) -> Phases:
     best = search.fewest(search.least, min(most, search.least + 1), gentle)
     if best is None:
         steep = search.fewest(search.least, most, STEEP)
-        most = most if steep is None else int(steep.slot.max(initial=0)) + 1
+        if steep is not None:
+            most = int(steep.slot.max(initial=0)) // problem.planes + 1
         best = search.fewest(search.least + 1, most, gentle) or steep
     if best is None:
         network = problem.machine.topology, problem.machine.routing
         routes = route_stops(*network, problem.source_node, problem.target_node)
         found = fixed
     else:
-        found, routes = Phases.of(best.slot), best.routes
+        found, routes = Phases.of(best.slot, planes=problem.planes), best.routes
     chosen = replace(found, **as_routes(*routes))
     found = replace(found, **routes_of(chosen, found.message))
     return replace(found, stopped_early=_core.should_stop(True))
@@ -358,21 +361,28 @@ class _Search:
             "link": limits.link,
             "channels": limits.channels,
         }
-        self.least = items.least_slots(_slot_limits(1, **self.limits))
+        link = None if limits.link is None else limits.link * problem.planes
+        self.least = items.least_slots(_slot_limits(1, **{**self.limits, "link": link}))
 
     def fewest(self, least: int, most: int, pressure: Pressure) -> Assignment | None:
         """The best of tries from `least` up to `most` - 1 slots, or None where all fail."""
         effort = self.problem.search.effort
         pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
         cells = 3 * self.problem.nodes + self.problem.machine.topology.link_slots
+        planes = self.problem.planes
 
-        def attempt(slots: int) -> Assignment:
+        def attempt(phases: int) -> Assignment:
             return negotiate(
-                self.items, slots, **self.limits, pressure=pressure, seed=self.problem.search.seed
+                self.items,
+                phases * planes,
+                planes,
+                **self.limits,
+                pressure=pressure,
+                seed=self.problem.search.seed,
             )
 
         _core.publish(most, self.least)
-        if cells * most > CELLS:
+        if cells * most * planes > CELLS:
             return None
         return fewest_slots(least, most, attempt, pressure.sweeps)
 

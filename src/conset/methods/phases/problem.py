@@ -9,7 +9,7 @@ what was required and what was given, or None; `require` turns the line into an 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -66,6 +66,8 @@ class Problem:
             None.
         max_latency: shape=(messages), float64 [s]: what an element of every connection may take at
             most, infinite: any time; or None.
+        planes: how many slots of the network a phase has, of a method that chooses them: a link
+            counts in each, a port in all of them together.
     """
 
     pattern: Pattern
@@ -75,6 +77,7 @@ class Problem:
     search: SearchOptions = field(default_factory=SearchOptions)
     min_bandwidth: Floats | None = None
     max_latency: Floats | None = None
+    planes: int = 1
 
     @cached_property
     def source_node(self) -> Ints32:
@@ -110,6 +113,8 @@ class Phases(ValueObject):
         channels: int32, the channel each route takes in each node of `route_nodes`, where
             connections are opened.
         stopped_early: the search was interrupted; the phases are valid all the same.
+        plane: shape=(transfers), which of the slots of its phase each has, where the problem gives
+            several.
         note: what a user should know of how they were found, such as that a method fell back to
             another one.
     """
@@ -124,12 +129,13 @@ class Phases(ValueObject):
     route_links: Ints32 | None = None
     stopped_early: bool = False
     note: str = ""
+    plane: Ints32 | None = None
 
     def __post_init__(self) -> None:
         self._freeze()
 
     @staticmethod
-    def of(phase: ArrayLike, order: Ints32 | None = None) -> Phases:
+    def of(phase: ArrayLike, order: Ints32 | None = None, planes: int = 1) -> Phases:
         """Phases from the phase of each message.
 
         Empty phases vanish, messages stay in index order within a phase.
@@ -138,11 +144,15 @@ class Phases(ValueObject):
             phase: shape=(messages), whole numbers from 0.
             order: shape=(messages), int32: another order within phases, as ranks (lower is posted
                 first).
+            planes: `phase` are slots, so many of them a phase (`Problem.planes`).
         """
         phase = np.ascontiguousarray(frozen_ints(phase, np.int32, "phase"))
+        if planes > 1:
+            found = Phases.of(phase // planes, order)
+            return replace(found, plane=(phase % planes)[found.message])
         if order is None:
-            found = _core.group_phases(phase)
-            return Phases(found.offsets, found.message)
+            grouped = _core.group_phases(phase)
+            return Phases(grouped.offsets, grouped.message)
         count = np.bincount(phase)
         offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)
         return Phases(offsets, np.lexsort((order, phase)).astype(np.int32))
@@ -202,7 +212,7 @@ class Method:
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
         orders_links: whether order on links is what it is for: it is none of a machine that does
             not know its routes. A method that keeps "any limits" keeps those of ports there.
-        on_planes: whether it runs on planes as they are; else on one network with their room.
+        chooses_planes: whether it looks for slots of `Problem.planes`.
         searches: whether it may take long for many messages: a comparison leaves it out above
             2¹⁷ of them, unless it is named.
         auto: how `auto` tries it; None: not at all.
@@ -221,7 +231,7 @@ class Method:
     reference: str
     free_routes: bool = False
     orders_links: bool = False
-    on_planes: bool = False
+    chooses_planes: bool = False
     searches: bool = False
     auto: AutoTrial | None = None
 

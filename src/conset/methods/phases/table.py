@@ -79,7 +79,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="one phase",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 3 (AC)",
-        on_planes=True,
         auto=AutoTrial(0),
     ),
     Method(
@@ -160,6 +159,7 @@ ROWS: tuple[Method, ...] = (
         reference=(
             "bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)"
         ),
+        chooses_planes=True,
         auto=AutoTrial(7, LARGE),
     ),
     Method(
@@ -252,6 +252,7 @@ ROWS: tuple[Method, ...] = (
             "Paragon, Section 5"
         ),
         orders_links=True,
+        chooses_planes=True,
         auto=AutoTrial(
             3,
             sweep_link_limit=True,
@@ -276,6 +277,7 @@ ROWS: tuple[Method, ...] = (
         free_routes=True,
         orders_links=True,
         searches=True,
+        chooses_planes=True,
         auto=AutoTrial(13, 2048),
     ),
     Method(
@@ -343,7 +345,6 @@ ROWS: tuple[Method, ...] = (
         complexity="O(restarts · messages · degree · hops), O(messages · hops)",
         reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
         orders_links=True,
-        on_planes=True,
         searches=True,
         auto=AutoTrial(11, 2048, when=lambda pattern, _: not pattern.equal_sizes),
     ),
@@ -367,7 +368,6 @@ ROWS: tuple[Method, ...] = (
         ),
         free_routes=True,
         orders_links=True,
-        on_planes=True,
         searches=True,
         auto=AutoTrial(
             14,

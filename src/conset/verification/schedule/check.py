@@ -8,7 +8,7 @@ phase and transfer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import isfinite
 from typing import Any
 
@@ -137,7 +137,8 @@ def formula_walk(machine: Machine, targets: Ints32) -> Walk:
     if topology.kind == "crossbar":
         return CrossbarWalk()
     if routing.rule == "planes":
-        return PlanesWalk(topology, routing)
+        inside = replace(machine, topology=topology.base, routing=routing.in_one_plane(topology))
+        return PlanesWalk(topology, formula_walk(inside, targets))
     if routing.rule == "table":
         return TableWalk(topology, routing)
     if routing.rule in EQUAL_COST:

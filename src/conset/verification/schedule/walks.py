@@ -23,14 +23,13 @@ Expanded in one network by the verifier's own walks, and moved into a plane.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import prod
 from typing import Protocol
 
 import numpy as np
 
 from conset.base import Array, Bools, Ints, Ints32, take_rows
-from conset.machine.network.routing import Routing, require_planes
+from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
 from conset.verification.schedule.traffic import Traffic
@@ -328,7 +327,7 @@ class ChosenWalk(Walk):
 
 
 def check_routes(traffic: Traffic, walk: ChosenWalk) -> Iterator[Violation]:
-    """Rules `route-node`, `route-ends`, `route-link` and `route-simple`.
+    """Rules `route-node`, `route-ends`, `route-link`, `route-plane` and `route-simple`.
 
     Each at most once per transfer.
     """
@@ -386,6 +385,11 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
         elif walk.ambiguous(int(start[i]), int(stop[i])):
             why = f"parallel links join {names[0]} to {names[1]}, the route must name one"
         yield "route-link", k, f"does not exist: {why}"
+    if topology.planes > 1 and stated is not None:
+        plane = stated % topology.planes
+        other = (np.diff(hop, prepend=-1) == 0) & (np.diff(plane, prepend=-1) != 0)
+        for k, i in _firsts(ids, hop, np.flatnonzero(other)):
+            yield "route-plane", k, f"goes from plane {plane[i - 1]} to plane {plane[i]}"
     key = np.lexsort((node, position))
     again = (position[key][1:] == position[key][:-1]) & (node[key][1:] == node[key][:-1])
     for k, i in _firsts(ids, position[key][1:], np.flatnonzero(again)):
@@ -400,32 +404,16 @@ def _firsts(ids: Ints, position: Ints, wrong: Ints) -> Iterator[tuple[int, int]]
 
 
 class PlanesWalk(Walk):
-    """Up to the router of plane (source + target) mod planes, through it, and down.
+    """Plane (source + target) mod planes, there as its network leads."""
 
-    Through it as its network leads.
-    """
-
-    def __init__(self, topology: Topology, routing: Routing) -> None:
-        planes = require_planes(topology)
-        base = planes.base
-        inside = replace(Routing.default(base), tie=routing.tie)
-        self.walk: BoxWalk | CubeWalk = BoxWalk(base, inside) if base.is_box else CubeWalk(base)
-        self.base, self.count, self.nodes = base, planes.count, topology.nodes
+    def __init__(self, topology: Topology, walk: Walk) -> None:
+        self.topology, self.walk, self.longest = topology, walk, walk.longest
         self.key = topology.link_source.astype(np.int64) * topology.nodes + topology.link_target
-        self.longest = self.walk.longest + 2
 
     def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
         """(position, link) of every hop."""
-        plane = (source.astype(np.int64) + target) % self.count
+        plane = (source.astype(np.int64) + target) % self.topology.planes
         position, link = self.walk.hops(ids, source, target)
-        start, stop = (
-            end[link].astype(np.int64) + (plane[position] + 1) * self.base.nodes
-            for end in self.base.ends
-        )
-        apart = np.flatnonzero(source != target)
-        first, last = source[apart].astype(np.int64), target[apart].astype(np.int64)
-        shift = (plane[apart] + 1) * self.base.nodes
-        positions = np.concatenate([apart, position, apart])
-        tails = np.concatenate([first, start, last + shift])
-        heads = np.concatenate([first + shift, stop, last])
-        return positions, np.searchsorted(self.key, tails * self.nodes + heads)
+        start, stop = (end[link].astype(np.int64) for end in self.topology.base.ends)
+        first = np.searchsorted(self.key, start * self.topology.nodes + stop)
+        return position, first + plane[position]

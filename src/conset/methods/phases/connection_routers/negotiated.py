@@ -197,7 +197,7 @@ class _Search:
             pressure, sweeps=pressure.sweeps * effort, work=min(pressure.work * effort, left)
         )
         found = negotiate(
-            self.items, phases, **kept, pressure=pressure, seed=task.problem.search.seed
+            self.items, phases, 1, **kept, pressure=pressure, seed=task.problem.search.seed
         )
         self.spent.left -= found.work
         return found
