@@ -38,7 +38,6 @@ from conset.schedule import Manifest, sha256_of
 from conset.studies import (
     Campaign,
     CampaignRun,
-    Progress,
     failure_text,
     read_campaign,
     read_results,
@@ -112,7 +111,7 @@ def command(
                 only=only or (),
                 again=again or (),
                 stop_after_s=limit_s,
-                watch=_watch,
+                watch=lambda step: progress(str(step), parts=False),
             )
         except (KeyboardInterrupt, Ended):
             run = _done_so_far(campaign, output, only or ())
@@ -125,12 +124,6 @@ def command(
         code = STOPPED
     if code:
         raise typer.Exit(code)
-
-
-@contextmanager
-def _watch(step: Progress) -> Iterator[None]:
-    with progress(str(step), parts=False):
-        yield
 
 
 @contextmanager

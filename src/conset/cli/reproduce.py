@@ -60,7 +60,9 @@ def command(
 
     rows = find_rows(paper, item)
     if output is not None:
-        _check_folder(output)
+        if output.exists() and not output.is_dir():  # before anything is computed
+            raise UsageError(f"-o {output}: must be a folder, is a file")
+        require_matplotlib()
     items = make(rows, output)
     stopped = len(items) < len(rows)
     if json:
@@ -115,10 +117,3 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
     if folder is not None:
         write_index(items, folder)
     return items
-
-
-def _check_folder(folder: Path) -> None:
-    """Before anything is computed: a folder that can be made, and a library that can draw."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"-o {folder}: must be a folder, is a file")
-    require_matplotlib()

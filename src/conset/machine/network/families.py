@@ -277,9 +277,11 @@ def build_routing(
             one; a tie where routes have none, or the seed of a hash for a rule without one.
     """
     member = topology.family
-    known: Sequence[Rule] = ("planes", "shortest-path")
-    if topology.planes == 1:
-        known = [each for each in RULES[topology.kind] if each not in ("table", "planes")]
+    known: Sequence[Rule] = (
+        ("planes", "shortest-path")
+        if topology.planes > 1
+        else [each for each in RULES[topology.kind] if each not in ("table", "planes")]
+    )
     usual = known[0] if member is None else find_family(member.name).routing
     chosen = next((each for each in known if each == (rule or usual)), None if rule else known[0])
     if chosen is None:

@@ -157,8 +157,8 @@ def _plane_table(topology: Topology, tie: Tie) -> tuple[Ints, Ints32]:
     nodes = np.arange(topology.endpoints, dtype=np.int32)
     source, target = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
     inside = Routing("planes", tie).in_one_plane(topology)
-    total = int(route_hops(topology.base, inside, source, target).sum(dtype=np.int64))
-    if total > MAX_HOPS:
+    hops = route_hops(topology.base, inside, source, target)
+    if (total := int(hops.sum(dtype=np.int64))) > MAX_HOPS:
         raise InputError(
             f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made"
         )

@@ -37,14 +37,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset import _core
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order
-
-
-def applies_birkhoff(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_order(problem, "birkhoff") or refuse_limits(
-        problem, "birkhoff", "send", "receive"
-    )
+from conset.methods.phases.problem import Phases, Problem
 
 
 def schedule_birkhoff(problem: Problem) -> Phases:

@@ -66,7 +66,6 @@ from conset.methods.phases.problem import (
     Problem,
     refuse_limits,
     refuse_order,
-    refuse_repeated_pairs,
     refuse_shared_nodes,
 )
 
@@ -121,13 +120,12 @@ def _over_planes(problem: Problem, box: Box) -> Phases:
     number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
     found = None
     if number.max() < problem.planes:
-        found = Phases.of(phase * problem.planes + number[at], planes=problem.planes)
-        found = found if problem.placement is None else _placed(problem, found)
+        slot = phase * problem.planes + number[at]
+        found = _placed(problem, Phases.of(slot, planes=problem.planes))
     if found is None or found.offsets.size - 1 > wide.bound:
         search = replace(problem.search, effort=max(1, problem.search.effort))
         searched = _searched(replace(problem, search=search))
-        if found is None or searched.offsets.size < found.offsets.size:
-            return searched
+        found = min(found or searched, searched, key=lambda each: each.offsets.size)
     return found
 
 
@@ -197,17 +195,6 @@ def _placed(problem: Problem, phases: Phases) -> Phases:
     return replace(phases, message=(start * rest + end - (end > start)).astype(np.int32))
 
 
-def applies_scott(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "scott")
-        or refuse_shared_nodes(problem, "scott")
-        or refuse_limits(problem, "scott", "send", "receive", "link")
-        or _refuse_square(problem)
-        or refuse_repeated_pairs(problem, "scott")
-    )
-
-
 def schedule_scott(problem: Problem) -> Phases:
     """The phase of every message in the closed form for n × n nodes, empty phases left out.
 
@@ -228,7 +215,8 @@ def schedule_scott(problem: Problem) -> Phases:
     return Phases.of(phase[source * (nodes - 1) + target - (target > source)])
 
 
-def _refuse_square(problem: Problem) -> str | None:
+def refuse_no_square(problem: Problem) -> str | None:
+    """Of a network that is no n × n mesh with 4 | n."""
     topology = problem.machine.topology
     wraps = topology.wraps and problem.machine.routing.rule != "no-wrap"
     square = topology.is_box and len(topology.sides) == 2 and topology.sides[0] == topology.sides[1]

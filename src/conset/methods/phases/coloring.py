@@ -28,14 +28,7 @@ n) time in regular bipartite graphs (doi:10.1145/1806689.1806697).
 from __future__ import annotations
 
 from conset import _core
-from conset.methods.phases.problem import Phases, Problem, refuse_limits, refuse_order
-
-
-def applies_coloring(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_order(problem, "coloring") or refuse_limits(
-        problem, "coloring", "send", "receive"
-    )
+from conset.methods.phases.problem import Phases, Problem
 
 
 def schedule_coloring(problem: Problem) -> Phases:

@@ -72,13 +72,6 @@ def limits_connections(topology: Topology) -> Limits:
     return Limits(channels=CHANNELS)
 
 
-def applies_connections(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    if problem.limits.duplex == "exchange":
-        return "method connections requires duplex full, given duplex=exchange"
-    return None
-
-
 def schedule_connections(problem: Problem) -> Phases:
     """Phases of connections with their routes and channels.
 

@@ -77,7 +77,7 @@ from conset.methods.phases.core import (
     core_order,
     time_lines,
 )
-from conset.methods.phases.problem import Phases, Problem, refuse_limits
+from conset.methods.phases.problem import Phases, Problem
 from conset.schedule import depths
 
 RESTARTS = 50
@@ -86,11 +86,6 @@ MAX_PROBES = 8_000_000
 """Transfers times largest degree times restarts of a sweep, at most."""
 NOISE = 0.3
 ROUNDING = 1 + 1e-12
-
-
-def applies_event_list(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_limits(problem, "event-list")
 
 
 def schedule_event_list(problem: Problem) -> Phases:

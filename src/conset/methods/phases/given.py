@@ -16,7 +16,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,8 +30,6 @@ from conset.methods.phases.problem import (
     Method,
     Phases,
     Problem,
-    applies_anywhere,
-    refuse_order,
 )
 
 MethodFunction = Callable[[Problem], Phases]
@@ -88,12 +86,10 @@ def method_of(name: str, function: MethodFunction) -> Method:
     """The row of a function under a name."""
     said: dict[str, Any] = getattr(function, DECLARED, {})
     ordered = said.get("ordered", False)
-    applies = applies_anywhere if ordered else partial(refuse_order, method=name)
     title, _, _ = (function.__doc__ or "").strip().partition("\n")
     row = Method(
         name,
         run=_checked(name, function),
-        applies=applies,
         title=title or "a method of your own",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset(),

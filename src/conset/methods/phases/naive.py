@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.base import Ints32
-from conset.methods.phases.problem import Phases, Problem, refuse_limits
+from conset.methods.phases.problem import Phases, Problem
 from conset.pattern import find_cycle
 from conset.schedule import depths, order_messages
 
@@ -31,12 +31,7 @@ FREE = ("schedule", "random")
 """Orders of a rank's messages that say nothing of targets and sizes."""
 
 
-def applies_naive(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_limits(problem, "naive") or _refuse_posting(problem)
-
-
-def _refuse_posting(problem: Problem) -> str | None:
+def refuse_posting(problem: Problem) -> str | None:
     """The lists of ranks cannot have the order asked for and that of the messages."""
     before, posting = problem.pattern.before, problem.search.posting
     if before is None or posting in FREE:

@@ -93,35 +93,15 @@ from conset.methods.phases.problem import (
 )
 
 
-def applies_pex(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return _refuse(problem, "pex", "send", "receive", "duplex") or _refuse_sides(problem)
-
-
 def schedule_pex(problem: Problem) -> Phases:
     """Step source XOR target of every message, empty steps left out; also of `pex-gen`."""
     return _exchange(problem, 0)
-
-
-def applies_pex_gen(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return _refuse(problem, "pex-gen", "send", "receive", "duplex")
-
-
-def applies_pex_gen_shift(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return _refuse(problem, "pex-gen-shift", "send", "receive", "duplex")
 
 
 def schedule_pex_gen_shift(problem: Problem) -> Phases:
     """Step (source + shift) XOR (target + shift) of every message, empty steps left out."""
     ranks = problem.pattern.ranks
     return _exchange(problem, ((1 << (ranks - 1).bit_length()) - ranks) // 2)
-
-
-def applies_gen(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return _refuse(problem, "gen", "send", "receive")
 
 
 def schedule_gen(problem: Problem) -> Phases:
@@ -138,20 +118,8 @@ def _exchange(problem: Problem, shift: int) -> Phases:
     return Phases.of((source ^ target) - 1)
 
 
-def _refuse(problem: Problem, method: str, *kept: str) -> str | None:
-    """`method` takes no order and no ranks that share a node.
-
-    It keeps the limits `kept` only.
-    """
-    return (
-        refuse_order(problem, method)
-        or refuse_shared_nodes(problem, method)
-        or refuse_limits(problem, method, *kept)
-        or refuse_repeated_pairs(problem, method)
-    )
-
-
-def _refuse_sides(problem: Problem) -> str | None:
+def refuse_sides(problem: Problem) -> str | None:
+    """Of ranks that are no power of two, or not on sides that are."""
     topology = problem.machine.topology
     for side in topology.sides if topology.is_box else ():
         if side & (side - 1):

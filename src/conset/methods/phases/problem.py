@@ -2,8 +2,8 @@
 
 And what a domain may refuse.
 
-`applies_<method>` of a method's file joins the refusals that concern it, each one line that says
-what was required and what was given, or None; `require` turns the line into an error.
+`Method.applies` joins the refusals that concern a row, each one line with what was required and
+what was given, or None; `require` turns the line into an error.
 """
 
 from __future__ import annotations
@@ -200,7 +200,6 @@ class Method:
     Attributes:
         name: as on the command line.
         run: a problem inside the domain in, phases out.
-        applies: why a problem is outside of the domain, in one line; None where it is inside.
         title: what it is, in a few words.
         limits: its own limits on a network; changed by options only within `adjustable_limits`.
         adjustable_limits: the limits it can keep at any value.
@@ -212,6 +211,9 @@ class Method:
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
         orders_links: whether order on links is what it is for: it is none of a machine that does
             not know its routes. A method that keeps "any limits" keeps those of ports there.
+        refuses: why a problem is outside of the domain, in one line, where other attributes do not
+            say it; None where it is inside.
+        by_rank: whether it works on ranks: one on a node, and one message from one to another.
         chooses_planes: whether it looks for slots of `Problem.planes`.
         searches: whether it may take long for many messages: a comparison leaves it out above
             2¹⁷ of them, unless it is named.
@@ -220,7 +222,6 @@ class Method:
 
     name: str
     run: Callable[[Problem], Phases]
-    applies: Callable[[Problem], str | None]
     title: str
     limits: Callable[[Topology], Limits]
     adjustable_limits: frozenset[str]
@@ -231,9 +232,24 @@ class Method:
     reference: str
     free_routes: bool = False
     orders_links: bool = False
+    refuses: Callable[[Problem], str | None] | None = None
+    by_rank: bool = False
     chooses_planes: bool = False
     searches: bool = False
     auto: AutoTrial | None = None
+
+    def applies(self, problem: Problem) -> str | None:
+        """Why a problem is outside of the domain, in one line; None where it is inside."""
+        found = None if self.ordered else refuse_order(problem, self.name)
+        if self.by_rank:
+            found = found or refuse_shared_nodes(problem, self.name)
+        if self.refuses is not None:
+            found = found or self.refuses(problem)
+        if len(self.adjustable_limits) < len(vars(problem.limits)):
+            own = vars(self.limits(problem.machine.topology)).items()
+            kept = [word for word, value in own if value not in (None, "full")]
+            found = found or refuse_limits(problem, self.name, *self.adjustable_limits, *kept)
+        return found or (refuse_repeated_pairs(problem, self.name) if self.by_rank else None)
 
     def schedule(self, problem: Problem) -> Phases:
         """The phases of a problem.
@@ -277,10 +293,6 @@ def refuse_unknown_routes(machine: Machine, method: str) -> str:
         "(limits link=none), or state routes that are known (routing=dmodk, minimal, "
         "shortest-path or a table)"
     )
-
-
-def applies_anywhere(problem: Problem) -> None:
-    """Of a method that takes any problem."""
 
 
 def refuse_order(problem: Problem, method: str) -> str | None:

@@ -37,22 +37,12 @@ Notation: Tsend, Trecv, CCOM and prt of the figures are the phases, `sender_to_`
 from __future__ import annotations
 
 from conset.methods.phases.core import schedule_random
-from conset.methods.phases.problem import Phases, Problem, refuse_limits
-
-
-def applies_rs_n(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_limits(problem, "rs-n", "send", "receive")
+from conset.methods.phases.problem import Phases, Problem
 
 
 def schedule_rs_n(problem: Problem) -> Phases:
     """Random partial permutations of the nodes; keeps an order."""
     return schedule_random(problem, exchanges=False)
-
-
-def applies_rs_nl(problem: Problem) -> str | None:
-    """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_limits(problem, "rs-nl", "send", "receive", "link")
 
 
 def schedule_rs_nl(problem: Problem) -> Phases:

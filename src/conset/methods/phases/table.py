@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from conset.base import UsageError, shortened, unknown_name
 from conset.machine import Limits
-from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
+from conset.methods.phases.birkhoff import schedule_birkhoff
 from conset.methods.phases.bounded import (
     applies_bounded,
-    applies_scott,
+    refuse_no_square,
     schedule_bounded,
     schedule_scott,
 )
-from conset.methods.phases.coloring import applies_coloring, schedule_coloring
+from conset.methods.phases.coloring import schedule_coloring
 from conset.methods.phases.connections import (
-    applies_connections,
     limits_connections,
     schedule_connections,
 )
-from conset.methods.phases.event_list import applies_event_list, schedule_event_list
+from conset.methods.phases.event_list import schedule_event_list
 from conset.methods.phases.first_fit import schedule_decreasing, schedule_first_fit
 from conset.methods.phases.given import (
     MethodFunction,
@@ -32,7 +31,7 @@ from conset.methods.phases.given import (
     method_of,
     name_of,
 )
-from conset.methods.phases.naive import applies_naive, schedule_naive
+from conset.methods.phases.naive import refuse_posting, schedule_naive
 from conset.methods.phases.negotiated import (
     applies_negotiated,
     limits_half_duplex,
@@ -40,21 +39,16 @@ from conset.methods.phases.negotiated import (
     schedule_negotiated,
 )
 from conset.methods.phases.pairwise_exchange import (
-    applies_gen,
     applies_lp,
-    applies_pex,
-    applies_pex_gen,
-    applies_pex_gen_shift,
     limits_lp,
+    refuse_sides,
     schedule_gen,
     schedule_lp,
     schedule_pex,
     schedule_pex_gen_shift,
 )
-from conset.methods.phases.problem import ANY, PORTS, AutoTrial, Method, applies_anywhere
+from conset.methods.phases.problem import ANY, PORTS, AutoTrial, Method
 from conset.methods.phases.random_schedule import (
-    applies_rs_n,
-    applies_rs_nl,
     schedule_rs_n,
     schedule_rs_nl,
 )
@@ -70,7 +64,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="naive",
         run=schedule_naive,
-        applies=applies_naive,
+        refuses=refuse_posting,
         title="everything at once",
         limits=lambda topology: Limits(),
         adjustable_limits=frozenset(),
@@ -84,7 +78,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="lp",
         run=schedule_lp,
-        applies=applies_lp,
+        refuses=applies_lp,
         title="linear permutations: exchanges with the XOR partner",
         limits=limits_lp,
         adjustable_limits=frozenset({"duplex"}),
@@ -101,7 +95,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="rs-n",
         run=schedule_rs_n,
-        applies=applies_rs_n,
         title="randomised permutations without node contention",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset(),
@@ -115,7 +108,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="rs-nl",
         run=schedule_rs_nl,
-        applies=applies_rs_nl,
         title="randomised permutations without node or link contention, exchanges first",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset({"link"}),
@@ -130,7 +122,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="coloring",
         run=schedule_coloring,
-        applies=applies_coloring,
         title="bipartite edge colouring by Euler partitions and random walks",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset(),
@@ -146,7 +137,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="first-fit",
         run=schedule_first_fit,
-        applies=applies_anywhere,
         title="longest route first into the first phase with room, under any limits",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
@@ -165,7 +155,8 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex",
         run=schedule_pex,
-        applies=applies_pex,
+        refuses=refuse_sides,
+        by_rank=True,
         title="pairwise exchange with the XOR partner, links left to contend",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset({"duplex"}),
@@ -180,7 +171,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex-gen",
         run=schedule_pex,
-        applies=applies_pex_gen,
+        by_rank=True,
         title="pairwise exchange on any number of ranks, absent partners skipped",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset({"duplex"}),
@@ -193,7 +184,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex-gen-shift",
         run=schedule_pex_gen_shift,
-        applies=applies_pex_gen_shift,
+        by_rank=True,
         title="pairwise exchange with absent partners spread over all phases",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset({"duplex"}),
@@ -207,7 +198,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="gen",
         run=schedule_gen,
-        applies=applies_gen,
+        by_rank=True,
         title="in step i every rank sends i places up",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset(),
@@ -221,7 +212,8 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="scott",
         run=schedule_scott,
-        applies=applies_scott,
+        refuses=refuse_no_square,
+        by_rank=True,
         title="complete exchange on a square mesh without contention",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset(),
@@ -235,7 +227,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="bounded",
         run=schedule_bounded,
-        applies=applies_bounded,
+        refuses=applies_bounded,
         title="complete exchange with bounded contention of links, by construction",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset({"link"}),
@@ -263,7 +255,7 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="negotiated",
         run=schedule_negotiated,
-        applies=applies_negotiated,
+        refuses=applies_negotiated,
         title="negotiated phases, and routes where they are free: what too many want becomes dear",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
@@ -283,7 +275,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="half-duplex",
         run=schedule_half_duplex,
-        applies=applies_anywhere,
         title="negotiated exchanges: a message and the one that comes back share a phase",
         limits=limits_half_duplex,
         adjustable_limits=frozenset({"link", "channels"}),
@@ -300,7 +291,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="decreasing",
         run=schedule_decreasing,
-        applies=applies_anywhere,
         title="first fit by decreasing length, annealed: barriers and unequal sizes",
         limits=lambda topology: ANY,
         adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
@@ -320,7 +310,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="birkhoff",
         run=schedule_birkhoff,
-        applies=applies_birkhoff,
         title="split messages in phases exactly as long as the busiest port",
         limits=lambda topology: PORTS,
         adjustable_limits=frozenset(),
@@ -335,7 +324,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="event-list",
         run=schedule_event_list,
-        applies=applies_event_list,
         title="one phase with a timetable: every transfer starts when all it holds is free",
         limits=lambda topology: Limits(),
         adjustable_limits=frozenset(),
@@ -351,7 +339,6 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="connections",
         run=schedule_connections,
-        applies=applies_connections,
         title="sets of open connections over chosen routes, a channel in every node (ConSet)",
         limits=limits_connections,
         adjustable_limits=frozenset({"send", "receive", "link", "channels"}),

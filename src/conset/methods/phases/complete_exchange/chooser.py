@@ -125,12 +125,16 @@ def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
     Nothing more is tried once the bound is met.
     """
     tried: list[Chosen] = []
+    # constructions are made for ties by parity
+    ties = box.tie != "parity" and any(
+        cycle and side % 2 == 0 for side, cycle in zip(box.sides, box.cycles, strict=True)
+    )
     for construction in CONSTRUCTIONS:
         if not construction.applies(box):
             continue
         phases = construction.schedule(box, seed)
         name = construction.name
-        if _other_ties(box) and name != "translations":
+        if ties and name != "translations":
             phases, name = mend_phases(box, phases), f"{name}, mended"
         tried.append(Chosen(phases, name))
         if phases.offsets.size - 1 <= box.bound:
@@ -138,10 +142,3 @@ def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
     tried.sort(key=lambda chosen: chosen.phases.offsets.size)
     found = search_phases(box, [chosen.phases for chosen in tried], effort, seed)
     return tried[0] if found is tried[0].phases else Chosen(found, f"{tried[0].name}, searched")
-
-
-def _other_ties(box: Box) -> bool:
-    """Whether a cycle ties and its rule is not the one the constructions are made for."""
-    return box.tie != "parity" and any(
-        cycle and side % 2 == 0 for side, cycle in zip(box.sides, box.cycles, strict=True)
-    )
