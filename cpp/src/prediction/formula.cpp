@@ -62,8 +62,7 @@ public:
         if (ways_ && leaves) {
             slowest = std::max(slowest, slowest_part(*ways_, costs_, routes_.source[k], routes_.target[k]));
         } else if (!links_.empty()) {
-            for (const std::int32_t l : way_)
-                slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+            slowest = std::max(slowest, slowest_link(costs_, way_));
         }
         const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves, ranks_of_.packs(k));
         const double wait = costs_.setup + m.signal;

@@ -132,8 +132,7 @@ private:
         if (may_take_ && routes_.network.choice() == Choice::even && leaves) {
             slowest = std::max(slowest, slowest_part(*may_take_, costs_, routes_.source[k], routes_.target[k]));
         } else if (!links_.empty()) {
-            for (std::size_t i = begins; i < ways_.size(); ++i)
-                slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(ways_[i])));
+            slowest = std::max(slowest, slowest_link(costs_, View<const std::int32_t>(ways_).subspan(begins)));
         }
         const Message m =
             message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves, who_.packs(k));

@@ -193,6 +193,14 @@ inline std::optional<Spread> ways_of(const Routes& routes, const MessageCosts& c
     return routes.network.choice() == Choice::valiant ? std::nullopt : expectation_of(routes, costs);
 }
 
+// Of a message on a way [s/B]: of the slowest link, 0 where there is none. Nothing is looked at where all are alike.
+inline double slowest_link(const MessageCosts& costs, View<const std::int32_t> way) {
+    if (costs.link.size() == 1) return way.empty() ? 0 : costs.link[0];
+    double slowest = 0;
+    for (const std::int32_t l : way) slowest = std::max(slowest, costs.link[as_size(l)]);
+    return slowest;
+}
+
 // Of a message that is spread [s/B]: of the link that needs longest for its part.
 inline double slowest_part(Spread& ways, const MessageCosts& costs, std::int32_t source, std::int32_t target) {
     double slowest = 0;
