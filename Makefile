@@ -115,7 +115,7 @@ test-cpp: ## the C++ tests, without Python (needs cmake and GoogleTest)
 test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
 	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCONSET_UNITY=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	cmake --build build/cpp-sanitized -j2
-	ctest --test-dir build/cpp-sanitized --output-on-failure
+	ctest --test-dir build/cpp-sanitized --output-on-failure -j2
 
 # The interpreter itself with the packages of the environment, without its .pth files: one of them would find the
 # extension that is not sanitized.
