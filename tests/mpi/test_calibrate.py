@@ -23,7 +23,7 @@ def test_a_job_ends_with_a_machine_file(tmp_path: Path, capsys: pytest.CaptureFi
     words = [
         "calibrate",
         "--ranks",
-        "2",
+        "3",  # of which one sends nothing where neighbours exchange, and is at the barriers
         "--quick",
         "--time",
         "1s",
@@ -38,9 +38,9 @@ def test_a_job_ends_with_a_machine_file(tmp_path: Path, capsys: pytest.CaptureFi
     assert found["schema"] == "conset/calibrate@1"
     assert found["machine"] == file.read_text()
     machine = load_machine(file)
-    assert machine.topology.endpoints == 2
+    assert machine.topology.endpoints == 3
     costs = machine.costs
-    # two ranks on one machine: no message takes a second, and bytes cost time, however little a
+    # ranks on one machine: no message takes a second, and bytes cost time, however little a
     # second of probes shows
     assert 0 < costs.send_overhead.at(8) + costs.inject.at(8) + costs.receive_overhead.at(8) < 1
     assert min(costs.port_out_Bps, costs.port_in_Bps) < inf

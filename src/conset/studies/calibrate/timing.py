@@ -163,7 +163,10 @@ class _Exchanges:
         ]
         self._busy = [
             rank < plan.ranks
-            and any(each.peer[each.of(rank)].size for each in (plan.sends, plan.receives))
+            and (
+                plan.sync.barriers(plan.phases) > 0  # barriers of all, also of who sends nothing
+                or any(each.peer[each.of(rank)].size for each in (plan.sends, plan.receives))
+            )
             for plan in (task.plan for task in tasks)
         ]
 
