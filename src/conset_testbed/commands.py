@@ -96,14 +96,14 @@ def kernel_lines(settings: Settings, wiring: Wiring) -> Batches:
     n, port = wiring.endpoints, a.ports(wiring)
     batches: Batches = {}
     leaving = _links_by_source(wiring)
-    back = {(link.source, link.target): k for k, link in enumerate(wiring.links)}
+    back = wiring.back
     metrics = route_metrics(settings)
     for node in range(wiring.nodes):
         own = a.address(node, n)
         lines = ["link set lo up"]
         for k in leaving[node]:
             link = wiring.links[k]
-            opposite = a.hardware_address(link.target, port[back[link.target, link.source]])
+            opposite = a.hardware_address(link.target, port[back[k]])
             device = a.device(port[k])
             # one packet a decision of the token bucket
             lines.append(f"link set {device} gso_max_segs 1 up")

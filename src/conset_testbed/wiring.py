@@ -56,8 +56,21 @@ class Wiring:
     @property
     def wires(self) -> list[tuple[int, int]]:
         """The links that go up, by number, each with the one back."""
-        number = {(link.source, link.target): k for k, link in enumerate(self.links)}
-        return [(k, number[b, a]) for (a, b), k in number.items() if a < b]
+        return sorted(
+            (k, j) for k, j in self.back.items() if self.links[k].source < self.links[j].source
+        )
+
+    @property
+    def back(self) -> dict[int, int]:
+        """By link: the one back; of parallel links the first has the first, and so on."""
+        there, back = (
+            sorted(range(len(self.links)), key=ends)
+            for ends in (
+                lambda k: (self.links[k].source, self.links[k].target),
+                lambda k: (self.links[k].target, self.links[k].source),
+            )
+        )
+        return dict(zip(there, back, strict=True))
 
     def route(self, source: int, target: int) -> list[int]:
         """The links from an endpoint to another."""
@@ -133,13 +146,12 @@ def _wire_links(topology: Topology, routing: Routing, rate_bps: float) -> Wiring
     rates = topology.widths() * rate_bps
     if topology.link_rate_Bps is not None:
         rates = rates * (topology.link_rate_Bps / topology.link_rate_Bps.min())
-    number = np.full(topology.link_slots, -1)
-    number[exists] = np.arange(exists.size)
+    number = np.cumsum(topology.link_exists) - 1
     links = tuple(Link(int(source[k]), int(target[k]), float(rates[k])) for k in exists)
-    known = {(link.source, link.target) for link in links}
-    for link in links:
-        if (link.target, link.source) not in known:
-            names = topology.node_name(link.source), topology.node_name(link.target)
+    there = sorted((link.source, link.target) for link in links)
+    for (a, b), back in zip(there, sorted((b, a) for a, b in there), strict=True):
+        if (a, b) != back:
+            names = [topology.node_name(node) for node in ((a, b) if (a, b) < back else back[::-1])]
             raise InputError(
                 f"{names[0]} → {names[1]}: a testbed needs a link back, wires have two directions"
             )

@@ -27,6 +27,7 @@ from conset_testbed.state import BedState
 from conset_testbed.wiring import Wiring, wire
 
 NETWORKS = (
+    "mesh:2x3,planes=2,routing=shortest-path",
     "mesh:4x4",
     "mesh:2x3x2",
     "torus:4x4",
@@ -173,6 +174,13 @@ def test_batches_join_route_and_limit_every_link(spec: str) -> None:
         for k, word in enumerate(words)
         if word == "name" and words[k + 1].startswith("p")
     )
+    # by namespace and device: the hardware address at the other end of its wire
+    opposite = {}
+    for line in creations:
+        if line.startswith("link add name p"):
+            words = line.split()
+            (a, b) = ([words[k + i] for i in (1, 3, 5)] for k, w in enumerate(words) if w == "name")
+            opposite[a[1], a[0]], opposite[b[1], b[0]] = b[2], a[2]
     queues = commands.queue_lines(settings, wiring)
     limited = sorted((name, line.split()[3]) for name, lines in queues.items() for line in lines)
     assert made == limited
@@ -189,8 +197,13 @@ def test_batches_join_route_and_limit_every_link(spec: str) -> None:
             if found is not None:
                 assert found[4] == addresses.address(wiring.links[link].target, n)
                 # the neighbour is reached by the device that the route names
-                near = next(x.split() for x in lines if x.startswith(f"neigh replace {found[4]} "))
-                assert near[6] == found[6]
+                near = {
+                    words[6]: words[4]
+                    for words in (x.split() for x in lines if x.startswith("neigh"))
+                    if words[2] == found[4]
+                }
+                space = addresses.namespace("t", node, n)
+                assert near[found[6]] == opposite[space, found[6]]
 
 
 def test_lines_of_a_small_bed() -> None:
