@@ -181,7 +181,7 @@ def test_the_duplex_rule_is_refused() -> None:
         parse_pattern("alltoall", ranks=4), parse_machine("crossbar:4"), Limits(duplex="exchange")
     )
     phases = schedule_first_fit(problem)
-    with pytest.raises(InputError, match="balance requires duplex without a limit"):
+    with pytest.raises(InputError, match="balance requires duplex full"):
         balance_loads(problem, phases)
-    with pytest.raises(InputError, match="split requires duplex without a limit"):
+    with pytest.raises(InputError, match="split requires duplex full"):
         split_messages(problem, phases)

@@ -340,10 +340,10 @@ def refuse_repeated_pairs(problem: Problem, method: str) -> str | None:
 def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:
     """`method` keeps the limits `kept` only."""
     for name, value in problem.limits.to_object().items():
-        if name == "link" and problem.machine.topology.link_slots == 0:
-            continue  # a crossbar has no links to limit
-        if name not in kept and value not in (None, "full"):
-            return f"method {method} requires {name} without a limit, given {name}={value}"
+        exists = name != "link" or problem.machine.topology.link_slots > 0  # a crossbar has none
+        if exists and name not in kept and value not in (None, "full"):
+            needed = "duplex full" if name == "duplex" else f"{name} without a limit"
+            return f"method {method} requires {needed}, given {name}={value}"
     return None
 
 
