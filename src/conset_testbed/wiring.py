@@ -8,6 +8,7 @@ destination. Pure functions.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -148,13 +149,12 @@ def _wire_links(topology: Topology, routing: Routing, rate_bps: float) -> Wiring
         rates = rates * (topology.link_rate_Bps / topology.link_rate_Bps.min())
     number = np.cumsum(topology.link_exists) - 1
     links = tuple(Link(int(source[k]), int(target[k]), float(rates[k])) for k in exists)
-    there = sorted((link.source, link.target) for link in links)
-    for (a, b), back in zip(there, sorted((b, a) for a, b in there), strict=True):
-        if (a, b) != back:
-            names = [topology.node_name(node) for node in ((a, b) if (a, b) < back else back[::-1])]
-            raise InputError(
-                f"{names[0]} → {names[1]}: a testbed needs a link back, wires have two directions"
-            )
+    ends = Counter((link.source, link.target) for link in links)
+    for a, b in ends - Counter((b, a) for a, b in ends.elements()):
+        names = topology.node_name(a), topology.node_name(b)
+        raise InputError(
+            f"{names[0]} → {names[1]}: a testbed needs a link back, wires have two directions"
+        )
     next_slot = next_links_by_target(topology, routing)
     chosen = np.where(next_slot < 0, -1, number[next_slot])
     return Wiring(

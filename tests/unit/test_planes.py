@@ -155,6 +155,17 @@ def test_negotiation_over_slots_keeps_a_route_in_its_plane(
     assert schedule.phases == bound_schedule(schedule).phases
 
 
+@pytest.mark.parametrize("method", ["negotiated", "connections"])
+def test_chosen_routes_stay_in_a_plane_whatever_the_rule(method: str) -> None:
+    network = "mesh:4x4,planes=2,routing=shortest-path"
+    compiled(network, method, routes="free")
+    assert compiled(network, "first-fit").route_links is None  # the machine's own
+    # the network's routes in planes are a class of their own under that rule too
+    chosen = compiled("mesh:4x4,planes=2", "bounded")
+    moved = replace(chosen, machine=parse_machine(network))
+    assert bound_schedule(moved).phases == bound_schedule(chosen).phases
+
+
 def test_a_message_on_a_wrong_plane_is_found() -> None:
     schedule = compiled("mesh:4x4,planes=2", "bounded")
     entered = schedule.route_links

@@ -186,7 +186,7 @@ def _over_planes(schedule: Schedule) -> Machine | None:
     plane = np.zeros(hops.size, np.int64)
     plane[hops > 0] = links[(np.cumsum(hops) - hops)[hops > 0]] % topology.planes
     ends = schedule.source_node, schedule.target_node
-    usual = plane_routes(topology, machine.routing.tie, *ends, plane)
+    usual = plane_routes(topology, machine.routing, *ends, plane)
     if not (np.array_equal(np.diff(usual[0]), hops) and np.array_equal(usual[1], links)):
         return None
     rule = machine.routing.in_one_plane(topology)

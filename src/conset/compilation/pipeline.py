@@ -182,7 +182,7 @@ def compile_by(
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
     start = time.perf_counter()
     method = find_method(name)
-    over_planes = machine.routing.rule == "planes"
+    over_planes = machine.topology.base is not machine.topology
     phases = schedule_over_planes(method, problem) if over_planes else method.schedule(problem)
     if options.timetable is not None:
         phases = add_timetable(problem, phases, options.timetable, method=name)

@@ -29,6 +29,7 @@ from .network.routes import (
     core_widths as core_widths,
     links_in_plane as links_in_plane,
     links_of_nodes as links_of_nodes,
+    plane_by_rule as plane_by_rule,
     plane_routes as plane_routes,
     route_hops as route_hops,
     route_links as route_links,

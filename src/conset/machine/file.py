@@ -112,7 +112,7 @@ class NetworkTable(Table):
         dimensions: of a hypercube.
         nodes: of a hypercube (a power of two), ring, crossbar or inline graph.
         width: of every link of a regular network.
-        planes: how many of a mesh, torus, ring or hypercube stand side by side.
+        planes: how many planes of a regular network, each with every link once.
         routing: the rule for paths.
         hash: the seed of a rule that draws routes by a hash.
         tie: how ties on a cycle are broken.

@@ -15,7 +15,6 @@ from conset.machine.network.routing import (
     EQUAL_COST,
     Routing,
     Rule,
-    Tie,
     link_costs,
     up_strides,
 )
@@ -91,7 +90,7 @@ def stored_routes(topology: Topology, routing: Routing) -> tuple[Ints, Ints32] |
     A table's, or those over planes; else None.
     """
     if routing.rule == "planes":
-        return _plane_table(topology, routing.tie)
+        return _plane_table(topology, routing)
     if routing.table_offsets is not None and routing.table_links is not None:
         return routing.table_offsets, routing.table_links
     return None
@@ -128,14 +127,17 @@ def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
     return network
 
 
+def plane_by_rule(topology: Topology, source: Ints32, target: Ints32) -> Ints:
+    """The plane of messages by the rule `planes`, by their endpoints."""
+    return (source.astype(np.int64) + target) % topology.planes
+
+
 def plane_routes(
-    topology: Topology, tie: Tie, source: Ints32, target: Ints32, plane: Integers | None = None
+    topology: Topology, routing: Routing, source: Ints32, target: Ints32, plane: Integers
 ) -> tuple[Ints, Ints32]:
-    """(offsets, links) of routes in given planes of a topology; None: by the rule `planes`."""
-    base, rule = topology.base, Routing("planes", tie)
-    if plane is None:
-        plane = (source.astype(np.int64) + target) % topology.planes
-    offsets, links = route_links(base, rule.in_one_plane(topology), source, target)
+    """(offsets, links) of routes in given planes of a topology."""
+    inside = routing.in_one_plane(topology)
+    offsets, links = route_links(topology.base, inside, source, target)
     return offsets, links_in_plane(topology, links, np.repeat(plane, np.diff(offsets)))
 
 
@@ -148,7 +150,7 @@ def links_in_plane(topology: Topology, links: Ints32, plane: Integers) -> Ints32
     return (number[links] * topology.planes + plane).astype(np.int32)
 
 
-def _plane_table(topology: Topology, tie: Tie) -> tuple[Ints, Ints32]:
+def _plane_table(topology: Topology, routing: Routing) -> tuple[Ints, Ints32]:
     """(offsets, links) of all pairs of endpoints under the rule `planes`.
 
     Raises:
@@ -156,13 +158,13 @@ def _plane_table(topology: Topology, tie: Tie) -> tuple[Ints, Ints32]:
     """
     nodes = np.arange(topology.endpoints, dtype=np.int32)
     source, target = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
-    inside = Routing("planes", tie).in_one_plane(topology)
-    hops = route_hops(topology.base, inside, source, target)
+    hops = route_hops(topology.base, routing.in_one_plane(topology), source, target)
     if (total := int(hops.sum(dtype=np.int64))) > MAX_HOPS:
         raise InputError(
             f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made"
         )
-    return plane_routes(topology, tie, source, target)
+    plane = plane_by_rule(topology, source, target)
+    return plane_routes(topology, routing, source, target, plane)
 
 
 def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:

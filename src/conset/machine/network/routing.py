@@ -221,9 +221,7 @@ class Routing(ValueObject):
         return Routing(RULES[topology.kind][0])
 
     def in_one_plane(self, topology: Topology) -> Routing:
-        """The rule inside a plane, of `planes`; itself else."""
-        if self.rule != "planes":
-            return self
+        """The rule of the network that a topology of planes has several times."""
         return replace(Routing.default(topology.base), tie=self.tie)
 
 

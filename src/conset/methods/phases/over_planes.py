@@ -25,27 +25,37 @@ from dataclasses import replace
 import numpy as np
 
 from conset.base import Integers
-from conset.machine import links_in_plane, links_of_nodes, plane_routes, stops_of_links
+from conset.machine import (
+    links_in_plane,
+    links_of_nodes,
+    plane_by_rule,
+    plane_routes,
+    stops_of_links,
+)
 from conset.methods.phases.problem import Method, Phases, Problem
 
 
 def folded(method: Method, problem: Problem) -> Problem:
     """What `method` is asked on a machine of planes: the same on one of them, or the problem.
 
-    The latter where there are no planes, and where the method takes the machine as it is.
+    The latter where there are no planes, and where the method takes the machine as it is: routes
+    that it chooses are made on one, whatever the machine's rule, so that each stays in a plane.
     """
     machine, limits = problem.machine, problem.limits
-    if machine.routing.rule != "planes":
+    topology, by_plane = machine.topology, machine.routing.rule == "planes"
+    if topology.base is topology:
         return problem
-    base = machine.topology.base
-    inside = replace(machine, topology=base, routing=machine.routing.in_one_plane(machine.topology))
-    slots = limits.channels is None and limits.duplex == "full" and problem.pattern.before is None
-    chooses = method.chooses_planes and slots
-    one = replace(problem, machine=inside, planes=machine.topology.planes if chooses else 1)
     free = method.free_routes and (
         problem.search.routes == "free" or not method.chooses_planes
     )  # such as connections
-    return one if chooses or free or method.applies(problem) is not None else problem
+    slots = limits.channels is None and limits.duplex == "full" and problem.pattern.before is None
+    chooses = method.chooses_planes and slots and (by_plane or free)
+    if not (chooses or free or (by_plane and method.applies(problem) is not None)):
+        return problem
+    inside = replace(
+        machine, topology=topology.base, routing=machine.routing.in_one_plane(topology)
+    )
+    return replace(problem, machine=inside, planes=topology.planes if chooses else 1)
 
 
 def schedule_over_planes(method: Method, problem: Problem) -> Phases:
@@ -58,9 +68,9 @@ def schedule_over_planes(method: Method, problem: Problem) -> Phases:
     source, target = problem.source_node[found.message], problem.target_node[found.message]
     plane: Integers | None = found.plane
     if plane is None:
-        plane = (source.astype(np.int64) + target) % topology.planes
+        plane = plane_by_rule(topology, source, target)
     if found.route_offsets is None or found.route_nodes is None:
-        offsets, links = plane_routes(topology, machine.routing.tie, source, target, plane)
+        offsets, links = plane_routes(topology, machine.routing, source, target, plane)
     else:
         stated = found.route_offsets, found.route_nodes, found.route_links
         offsets, links = links_of_nodes(inside.machine.topology, inside.machine.routing, *stated)
