@@ -128,7 +128,7 @@ def compile(
     options = (options or DEFAULTS).changed(changes | stages)
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target, options.ranks_per_node, options.seed)
-    if options.combine == DIRECT:
+    if options.combine in (None, DIRECT):
         return compile_pattern(traffic, target, options)
     return compile_combined(traffic, target, options, options.combine).program
 

@@ -91,7 +91,7 @@ def test_auto_gives_the_best_of_what_it_tried(tmp_path: Path) -> None:
 def test_with_nothing_to_give_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("conset.cli.compile.compile_pattern", interrupt_a_search)
+    monkeypatch.setattr("conset.cli.compile.compile_combined", interrupt_a_search)
     path = tmp_path / "none.json"
     assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", str(path)]) == 130
     assert list(tmp_path.iterdir()) == []

@@ -32,6 +32,35 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--method lp", "method lp was named"),
+        ("--contention 2", "limits were given"),
+        ("--objective phases", "the fewest phases"),
+    ],
+)
+def test_stages_are_considered_unless_options_ask_for_a_direct_schedule(
+    options: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compile", "alltoall:size=64", "--on", "paragon:4x4"]
+    default, asked = said(capsys, *words), said(capsys, *words, "--combine", "auto")
+    assert default["combine"] == asked["combine"] != "none"
+    assert default["simulated_s"] == asked["simulated_s"] < 0.95 * default["direct_s"]
+    direct = said(capsys, *words, *options.split())
+    assert direct["combine"] == "none"
+    assert reason in direct["why_combined"]
+
+
+def test_the_first_line_has_the_time_of_stages_and_of_direct_messages(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["compile", "alltoall:size=64", "--on", "paragon:4x4"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert " stages, " in first
+    assert " directly; model wormhole" in first
+
+
 def test_small_messages_of_a_complete_exchange_are_combined(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,7 +87,7 @@ def test_small_messages_of_a_complete_exchange_are_combined(
     assert len(found["stages"]) == found["figures"]["stages"]
     assert found["bound"]["any_number"]["time_s"] <= found["simulated_s"]
     assert found["gap"]["any_number"] >= 1
-    times = [each["time_s"] for each in found["candidates"]]
+    times = [each["time_s"] for each in found["candidates"] if each["time_s"] is not None]
     assert times == sorted(times)
     assert times[0] == found["simulated_s"]
     assert next(each["time_s"] for each in found["candidates"] if each["combine"] == "none") > 8e-3

@@ -33,10 +33,8 @@ from conset.compilation import (
     BlockSpec,
     CompileOptions,
     compile_combined,
-    compile_pattern,
     compile_program,
     read_program,
-    summarize,
     summarize_combination,
 )
 from conset.inputs import load_machine
@@ -47,7 +45,6 @@ from conset.pattern import LAYOUT_SUFFIX, Pattern
 from conset.report import (
     Section,
     combined_section,
-    compile_section,
     program_object,
     program_section,
     section_text,
@@ -107,7 +104,10 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
-    of_blocks, forwards = Path(pattern).suffix == ".toml", options.combine != DIRECT
+    if output is not None and output.suffix == ".npz" and options.combine is None:
+        options = replace(options, combine=DIRECT)  # the file holds a schedule
+    of_blocks = Path(pattern).suffix == ".toml"
+    forwards = options.combine not in (None, DIRECT)
     if output is not None:
         require_writable(output, program=of_blocks or forwards)
     if layout is not None:
@@ -115,17 +115,17 @@ def command(
     if of_blocks:
         _refuse_of_programs(pattern, options, reading, layout)
     with progress("reading"):
-        owned, compiling = None, _compile_combined if forwards else _compile_directly
+        owned = None
         if of_blocks:
             machine = load_machine(on)
             make = partial(_compile_blocks, read_program(pattern, machine, options), machine)
         elif layout is None:
             count = options.ranks_per_node
             inputs = read_inputs(pattern, on, reading, ranks_per_node=count, seed=options.seed)
-            make = partial(compiling, *inputs)
+            make = partial(_compile, *inputs)
         else:
             partition, machine = read_partition(pattern, on, reading, seed=options.seed)
-            make, owned = partial(compiling, partition.pattern, machine), partition.layout
+            make, owned = partial(_compile, partition.pattern, machine), partition.layout
     given = {**options.given(), **reading.given()}
     manifest = manifest_of("compile", pattern, on, options.seed, given)
     made = make(options, manifest)
@@ -153,7 +153,7 @@ def _refuse_of_programs(
     path: str, options: CompileOptions, reading: Reading, layout: Path | None
 ) -> None:
     """Raise UsageError for an option that a program of blocks would not look at."""
-    if options.combine != DIRECT:
+    if options.combine not in (None, DIRECT):
         raise UsageError(
             f"--combine {options.combine}: is for patterns, {path} is a program of blocks"
         )
@@ -169,33 +169,18 @@ def _refuse_of_programs(
             )
 
 
-def _compile_directly(
+def _compile(
     pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
 ) -> _Made:
+    """A program where messages are combined; a schedule where they go directly."""
     with interruptible(), progress(f"scheduling by {options.method}", search=True):
-        schedule = compile_pattern(pattern, machine, options, manifest=manifest)
-    with progress("verifying, bounding, predicting"):
-        if not schedule.report or not schedule.report.stopped_early:
-            schedule = with_modelled(schedule)
-        body = summarize(schedule)
-    return _Made(
-        body, compile_section(schedule, body), body["stopped_early"], body["verified"], schedule
-    )
-
-
-def _compile_combined(
-    pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
-) -> _Made:
-    """With combined messages; a schedule where they go directly."""
-    combine = options.combine
-    with interruptible(), progress(f"combining by {combine}", search=True):
-        found = compile_combined(pattern, machine, options, combine, manifest=manifest)
+        found = compile_combined(pattern, machine, options, options.combine, manifest=manifest)
     with progress("verifying, bounding, predicting"):
         if not found.whole.report or not found.whole.report.stopped_early:
             found = replace(found, whole=with_modelled(found.whole, found.program.paths))
         body = summarize_combination(found)
-    what = found.whole if found.combine == DIRECT else found.program
-    return _Made(body, combined_section(found, body), body["stopped_early"], body["verified"], what)
+    made = found.whole if found.combine == DIRECT else found.program
+    return _Made(body, combined_section(found, body), body["stopped_early"], body["verified"], made)
 
 
 def _compile_blocks(

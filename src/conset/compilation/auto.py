@@ -35,7 +35,7 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.base import NoScheduleError, Work, work, workers
+from conset.base import NoScheduleError, Work, format_time, work, workers
 from conset.compilation.candidates import (
     Make,
     Refuse,
@@ -88,6 +88,7 @@ def choose_schedule(
     *,
     refuse: Refuse = refuse_nothing,
     threads: int = THREADS,
+    beat_s: float = inf,
 ) -> Schedule:
     """The schedule with the least simulated or predicted time, with the verdict on it.
 
@@ -101,10 +102,12 @@ def choose_schedule(
             from, of these with the least sum of loads.
         refuse: says of a method why it does not apply, before it is made.
         threads: how many work at once; the choice does not depend on it.
+        beat_s: the time of another schedule by the same model; simulations that pass it end [s].
 
     Raises:
         ConsetError: no candidate applies; what the last one said.
-        NoScheduleError: none can be simulated; what the last one said.
+        NoScheduleError: none can be simulated; what the last one said. None takes less than
+            `beat_s`.
         KeyboardInterrupt: stopped before there was anything to choose from.
     """
     options = options or CompileOptions()
@@ -122,7 +125,7 @@ def choose_schedule(
         if model == FORMULA:
             return _choose_by_formula(maker, stands_in).to_schedule()
         with work(_STAGES) as stages:
-            return _choose_by_model(maker, model, stages).to_schedule()
+            return _choose_by_model(maker, model, stages, beat_s).to_schedule()
 
 
 class _Maker:
@@ -222,14 +225,14 @@ The first, what is left, then variants of the best are tried; other models are a
 """
 
 
-def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
+def _choose_by_model(maker: _Maker, model: str, stages: Work, beat_s: float) -> Verdict:
     """The least simulated time; by formula where a stop came before any simulation ended."""
     own = maker.options.rank_by is None
     budget = max(
         allowed_work(maker.pattern, each, maker.options.effort)
         for each in (maker.machine.models if own else (model,))
     )
-    search = Search(model, budget, maker.executor, own=own)
+    search = Search(model, budget, maker.executor, own=own, beat_s=beat_s)
     posted = (
         None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
     )
@@ -251,6 +254,8 @@ def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
         stages.done += 1
         trials = all_trials([*orders, *bases], maker.sync, search)
         search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
+        if search.best is None and beat_s < inf:  # none of the most promising is near it
+            raise NoScheduleError(f"no trial takes less than {format_time(beat_s)}")
         search.run(second_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
         stages.done += 1
         search.run(corrected_trials(search, trials), slack=SLACK, share=FIRST_SHARE)

@@ -37,10 +37,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from math import prod
+from math import inf, isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ import numpy as np
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError, format_time
 from conset.compilation.auto import best_trial, choose_policy, choose_schedule
-from conset.compilation.options import AUTO, CompileOptions
+from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
     Placement,
     compile_by,
@@ -59,6 +60,7 @@ from conset.compilation.pipeline import (
 from conset.compilation.trial import require_affordable
 from conset.machine import Machine
 from conset.methods import (
+    LARGE,
     Candidate,
     balanced_sides,
     evaluate,
@@ -93,6 +95,8 @@ def compile_along(
     options: CompileOptions,
     placement: Placement,
     manifest: Manifest,
+    *,
+    beat_s: float = inf,
 ) -> tuple[Program, Schedule]:
     """(the program whose messages take these paths, the same as one schedule).
 
@@ -106,6 +110,7 @@ def compile_along(
             phase.
         placement: the node of each rank.
         manifest: how it is made.
+        beat_s: as `choose_schedule` [s].
 
     Raises:
         UsageError, InputError, NoScheduleError: as `compile_pattern`.
@@ -139,7 +144,7 @@ def compile_along(
     name = options.chosen_method
     if name == AUTO:
         require_affordable(bundles, options.rank_by, options.effort)
-        whole = choose_schedule(make, bundles, machine, options, refuse=refuse)
+        whole = choose_schedule(make, bundles, machine, options, refuse=refuse, beat_s=beat_s)
     else:
         whole = make(name, None, options.effort)
         if options.sync == AUTO:
@@ -314,7 +319,8 @@ class Tried:
         name: as `--combine` says it, or `none`.
         stages: number of stages.
         estimated_s: by the cost model [s]; None where it was not asked.
-        time_s: by the machine's model, or by formula where that is used instead [s].
+        time_s: by the machine's model, or by formula where that is used instead [s]; infinite where
+            its simulations ended as they took longer than what was known.
     """
 
     name: str
@@ -328,7 +334,7 @@ class Tried:
             "combine": self.name,
             "stages": self.stages,
             "estimated_s": self.estimated_s,
-            "time_s": self.time_s,
+            "time_s": self.time_s if isfinite(self.time_s) else None,
         }
 
 
@@ -341,21 +347,26 @@ class Combination:
         program: its stages; of one stage where nothing is combined.
         whole: the program as one schedule, with the report on how it was found.
         tried: what was compared, the least time first; empty where nothing was to be chosen.
+        only_direct: why stages were not considered, though no option names a way to combine.
     """
 
     combine: str
     program: Program
     whole: Schedule
     tried: tuple[Tried, ...] = ()
+    only_direct: str = ""
 
     @property
     def why(self) -> str:
-        """The comparison in one sentence; "" where there was none."""
+        """The comparison in one sentence, or why there was none."""
         if len(self.tried) < 2:
-            return ""
+            return "no stages are estimated to be faster" if self.tried else self.only_direct
         other = next(
             each for each in self.tried if (each.name == "none") != (self.combine == "none")
         )
+        if not isfinite(other.time_s):
+            gain = f"{1 - WORTH:.0%} faster than sending every message directly"
+            return f"none of {len(self.tried) - 1} ways to combine is {gain}"
         own = next(each for each in self.tried if each.name == self.combine)
         names = [
             "sending every message directly" if name == "none" else name
@@ -371,7 +382,7 @@ def compile_combined(
     pattern: Pattern,
     machine: Machine,
     options: CompileOptions | None = None,
-    combine: str = AUTO,
+    combine: str | None = AUTO,
     *,
     manifest: Manifest | None = None,
 ) -> Combination:
@@ -382,7 +393,7 @@ def compile_combined(
         machine: what it is for.
         options: as of `compile_pattern`, for every stage.
         combine: a value of `--combine`: `none`, `auto`, sides `K1xK2`, `radix:R`, `node-aware`,
-            `virtual-grid:K1xK2`, `mixed`.
+            `virtual-grid:K1xK2`, `mixed`; None: `auto`, or `none` where `why_direct` has a reason.
         manifest: how it is made.
 
     Raises:
@@ -391,6 +402,10 @@ def compile_combined(
     """
     options = options or CompileOptions()
     manifest = manifest or Manifest(seed=options.seed)
+    if combine is None:
+        if reason := why_direct(pattern, options):
+            return replace(_direct(pattern, machine, options, manifest), only_direct=reason)
+        combine = AUTO
     wanted = parse_combine(combine)
     if wanted.kind == "none" or not pattern.messages:
         return _direct(pattern, machine, options, manifest)
@@ -403,6 +418,27 @@ def compile_combined(
     placement = placement_of(pattern, machine, options)
     paths = paths_of(wanted, pattern, machine, placement)
     return Combination(str(wanted), *compile_along(paths, machine, options, placement, manifest))
+
+
+DIRECT_ONLY = ("timetable", "min_bandwidth", "max_latency", "posting")
+"""Options that ask for a schedule of direct messages."""
+
+
+def why_direct(pattern: Pattern, options: CompileOptions) -> str:
+    """Why stages are not considered unless `--combine` asks for them; "" where they are."""
+    most = LARGE * options.effort
+    direct_only = [
+        name for name in DIRECT_ONLY if getattr(options, name) != getattr(DEFAULTS, name)
+    ]
+    reasons = {
+        f"method {options.chosen_method} was named": options.chosen_method != AUTO,
+        "limits were given, which hold for direct messages": options.has_user_limits,
+        "the objective is the fewest phases": options.objective == "phases",
+        "messages are ordered": pattern.before is not None,
+        f"{', '.join(direct_only)}: for direct messages": direct_only,
+        f"more than {most:,} messages; --combine auto considers them": pattern.messages > most,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _direct(
@@ -418,25 +454,22 @@ def _choose(
     """The least time of the direct schedule and of the best candidates."""
     direct = _direct(pattern, machine, options, manifest)
     placement = direct.whole.placement
-    found = [(direct, Tried("none", 1, None, time_of(direct.whole, options)))]
+    chosen, direct_s = direct, time_of(direct.whole, options)
+    tried, beat_s = [Tried("none", 1, None, direct_s)], WORTH * direct_s
     for candidate in _hopeful(pattern, machine, placement, options):
         if _core.stop_asked():
             break
-        try:
-            program, whole = compile_along(candidate.paths, machine, options, placement, manifest)
-        except (InputError, NoScheduleError):
-            continue
-        seconds = candidate.estimate.time_s, time_of(whole, options)
-        found.append(
-            (
-                Combination(candidate.name, program, whole),
-                Tried(candidate.name, candidate.paths.stages, *seconds),
+        seconds = inf
+        with suppress(InputError, NoScheduleError):
+            program, whole = compile_along(
+                candidate.paths, machine, options, placement, manifest, beat_s=beat_s
             )
-        )
-    least, best = min(found[1:], key=lambda each: each[1].time_s, default=found[0])
-    chosen = least if best.time_s <= WORTH * found[0][1].time_s else direct
-    order = sorted((each for _, each in found), key=lambda each: each.time_s)
-    return replace(chosen, tried=tuple(order))
+            seconds = time_of(whole, options)
+            if seconds <= beat_s and (seconds < beat_s or chosen is direct):
+                chosen, beat_s = Combination(candidate.name, program, whole), seconds
+        stages = candidate.paths.stages
+        tried.append(Tried(candidate.name, stages, candidate.estimate.time_s, seconds))
+    return replace(chosen, tried=tuple(sorted(tried, key=lambda each: each.time_s)))
 
 
 def _hopeful(

@@ -120,7 +120,8 @@ class CompileOptions:
             can (with method `auto`: negotiated).
         combine: how small messages are forwarded in stages: `none`, `auto`,
             sides `8x8`, `radix:2`, `node-aware`, `virtual-grid:4x4`, `mixed`; then the result is a
-            program, of one stage where messages go directly.
+            program, of one stage where messages go directly. None: the command line compares stages
+            with direct messages where no other option asks for a direct schedule; Python does not.
 
     Raises:
         UsageError: an unknown word, a number out of range, or options that do not go together.
@@ -216,11 +217,11 @@ class CompileOptions:
         "fixed: the machine's routes; free: chosen with the phases.",
         known=lambda: get_args(Routes),
     )
-    combine: str = option(
-        DIRECT,
+    combine: str | None = option(
+        None,
         "C",
         "Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, "
-        "virtual-grid:4x4, mixed.",
+        "virtual-grid:4x4, mixed. Default: auto, unless options ask for a direct schedule.",
         check=parse_combine,
     )
 

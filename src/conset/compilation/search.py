@@ -70,6 +70,7 @@ class Search:
         executor: where the trials of a batch run.
         own: whether the machine's model of its method simulates a trial.
         floor_s: no schedule over the machine's routes takes less, whatever its policy [s].
+        beat_s: the time of another schedule; only trials that take less are wanted [s].
         spent: counted work.
         finished: trials with a simulated time, in the order in which they were simulated.
         least_s: of every schedule and policy that was simulated with the machine's sends in flight,
@@ -84,6 +85,7 @@ class Search:
     executor: Executor
     own: bool = False
     floor_s: float = 0.0
+    beat_s: float = inf
     spent: int = 0
     finished: list[Trial] = field(default_factory=list)
     least_s: dict[tuple[Base, str], float] = field(default_factory=dict)
@@ -101,8 +103,8 @@ class Search:
 
     @property
     def best_s(self) -> float:
-        """Its time [s]; infinite before there is one."""
-        return min((trial.time_s for trial in self.finished), default=inf)
+        """The least time of a trial, or the time to beat where that is less [s]."""
+        return min((trial.time_s for trial in self.finished), default=self.beat_s)
 
     @property
     def is_over(self) -> bool:

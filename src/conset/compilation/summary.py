@@ -14,7 +14,7 @@ import numpy as np
 from conset.base import Ints, workers
 from conset.bounds.programs import bound_program
 from conset.compilation.combining import Combination
-from conset.compilation.options import FORMULA
+from conset.compilation.options import DIRECT, FORMULA
 from conset.schedule import CompileReport, Schedule, document_of
 from conset.verification import verify
 
@@ -146,7 +146,8 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
 
     `pattern` is the application's. Further keys: combine (the word for the paths), stages (of each,
     the keys of `summarize`), candidates (what was compared, the least time first), figures
-    (bundles, volume, bytes held for others); `bound` and `gap` have what no paths beat too
+    (bundles, volume, bytes held for others), direct_s (time of direct messages, where compared);
+    `bound` and `gap` have what no paths beat too
     (`ProgramBounds`). A schedule that sends directly has itself as its only stage.
     """
     program = combination.program
@@ -174,5 +175,6 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
         **found,
         "combine": combination.combine,
         "why_combined": combination.why or None,
+        "direct_s": next((each.time_s for each in combination.tried if each.name == DIRECT), None),
         "candidates": [each.to_object() for each in combination.tried],
     }

@@ -54,7 +54,7 @@ EQUAL = 1.02
 ROTATED, RANK_ORDER = "the naive exchange in rotated order", "in rank order"
 
 
-def answer_text(modelled: Mapping[str, Any], verified: bool | None) -> str:
+def answer_text(modelled: Mapping[str, Any], verified: bool | None, staged: str = "") -> str:
     """Return how much faster than what codes do without a schedule, and how near to the bound.
 
     `1.8 times faster than the naive exchange in rotated order, 2.7 times faster than in rank order
@@ -63,6 +63,7 @@ def answer_text(modelled: Mapping[str, Any], verified: bool | None) -> str:
     Args:
         modelled: as in a schedule's file.
         verified: whether it is right; None: not checked.
+        staged: of a program of stages, how many it has and what direct messages take.
     """
     time_s, bound_s = modelled["schedule_s"], modelled["bound_s"]
     if not time_s:
@@ -73,7 +74,8 @@ def answer_text(modelled: Mapping[str, Any], verified: bool | None) -> str:
             said.setdefault(_ratio(other_s, time_s), []).append(what)
     by = "by formula" if modelled["model"] == "formula" else f"model {modelled['model']}"
     ratios = ", ".join(f"{ratio} {' and '.join(whats)}" for ratio, whats in said.items())
-    lead = f"{ratios} ({format_time(time_s)}; {by})" if said else format_time(time_s)
+    own = f"{format_time(time_s)}{staged}"
+    lead = f"{ratios} ({own}; {by})" if said else own
     above = time_s / bound_s - 1 if bound_s > 0 else 0.0
     share = f"{100 * above:.2g}" if above > 0.01 else f"{100 * above:.1f}"
     least = "at the lower bound" if above < 5e-4 else f"{share} % above the lower bound"
@@ -108,7 +110,7 @@ def _other_facts(modelled: Mapping[str, Any]) -> list[Fact]:
         facts.append(Fact("models", value, detail=same))
     if at_overhead is not None and at_overhead[0] > 1.1 * modelled["schedule_s"]:
         own, other, *staged = map(format_time, at_overhead)
-        stages = f", in stages about {staged[0]} (--combine auto)" if staged else ""
+        stages = f", in stages about {staged[0]}" if staged else ""
         value = f"not given, 0 s a message: at 1 us this takes {own}, rotated order {other}{stages}"
         facts.append(Fact("overhead", value))
     return facts
@@ -215,7 +217,10 @@ def compile_section(schedule: Schedule, summary: Mapping[str, Any]) -> Section:
         *(Fact("warning", line) for line in summary.get("warnings", ())),
     ]
     title = f"{schedule.pattern.name} on {summary['machine']}"
-    answer = "" if modelled is None else answer_text(modelled, summary["verified"])
+    staged = f" in {count_of(len(summary['stages']), 'stage')}" if summary.get("figures") else ""
+    if staged and summary["direct_s"] is not None:
+        staged += f", {format_time(summary['direct_s'])} directly"
+    answer = "" if modelled is None else answer_text(modelled, summary["verified"], staged)
     return replace(_section(title, _sent_text(schedule, summary["pattern"]), facts), answer=answer)
 
 
@@ -223,7 +228,8 @@ def combined_section(found: Combination, summary: Mapping[str, Any]) -> Section:
     """Return what `compile --combine` found: as of a schedule, with the stages of a program."""
     whole = compile_section(found.whole, summary)
     if found.program.paths is None:
-        stages = [Fact("combined", f"no, {found.why}" if found.why else "no")]
+        said = f"not considered: {found.why}" if found.only_direct else f"no, {found.why}"
+        stages = [Fact("combined", said)] if found.why else []
     else:
         count = count_of(found.program.paths.stages, "stage")
         stages = [
