@@ -14,7 +14,7 @@ import pytest
 import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.compilation.combining import WORTH, compile_combined
+from conset.compilation.combining import WORTH, candidates, compile_combined
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize_combination
@@ -50,6 +50,29 @@ def test_stages_are_considered_unless_options_ask_for_a_direct_schedule(
     direct = said(capsys, *words, *options.split())
     assert direct["combine"] == "none"
     assert reason in direct["why_combined"]
+
+
+def test_direct_messages_of_a_large_pattern_have_a_bound_in_place_of_a_schedule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """380 x 379 messages: more than the models simulate."""
+    assert run(["compile", "alltoall:size=8", "--on", "paragon:20x19", "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert found["verified"]
+    assert found["direct_is_bound"]
+    assert found["simulated_s"] < 0.95 * found["direct_s"]
+    least = conset.bound("alltoall:size=8", "paragon:20x19")
+    assert found["direct_s"] <= least.time_s * (1 + 1e-9)
+    assert ", at least " in err.splitlines()[0]
+
+
+def test_an_estimate_counts_sends_in_flight() -> None:
+    """Six sends of a rank in flight: the direct estimate is near what the formula predicts."""
+    pattern, machine = parse_pattern("alltoall:size=8", ranks=144), parse_machine("fugaku:2x3x2")
+    direct = next(each for each in candidates(pattern, machine) if each.name == "none")
+    least = conset.bound(pattern, machine).time_s
+    assert 0.9 * least < direct.estimate.time_s < 1.2 * least
 
 
 def test_the_first_line_has_the_time_of_stages_and_of_direct_messages(

@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, Ints32, NoScheduleError, format_time
+from conset.base import InputError, Ints32, NoScheduleError, format_time, workers
 from conset.compilation.auto import best_trial, choose_policy, choose_schedule
 from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
@@ -57,6 +57,7 @@ from conset.compilation.pipeline import (
     placement_of,
     why_not,
 )
+from conset.compilation.search import least_bounds
 from conset.compilation.trial import require_affordable
 from conset.machine import Machine
 from conset.methods import (
@@ -205,11 +206,13 @@ def candidates(
     found = [judged("none", direct(pattern))]
     if pattern.messages == 0:
         return found
-    left = moves
+    left, ways = moves, []
     for name, stages, make in _all(pattern, machine, placement, more):
         if pattern.messages * stages <= left:
             left -= pattern.messages * stages
-            found.append(judged(name, make()))
+            ways.append((name, make))
+    with workers(2) as executor:
+        found += executor.map(lambda way: judged(way[0], way[1]()), ways)
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
@@ -321,12 +324,14 @@ class Tried:
         estimated_s: by the cost model [s]; None where it was not asked.
         time_s: by the machine's model, or by formula where that is used instead [s]; infinite where
             its simulations ended as they took longer than what was known.
+        is_bound: whether `time_s` is a lower bound of it.
     """
 
     name: str
     stages: int
     estimated_s: float | None
     time_s: float
+    is_bound: bool = False
 
     def to_object(self) -> dict[str, Any]:
         """As in `compile --json`."""
@@ -373,8 +378,8 @@ class Combination:
             for name in (own.name, other.name)
         ]
         return (
-            f"{names[0]}: {format_time(own.time_s)} against {format_time(other.time_s)} "
-            f"by {names[1]}"
+            f"{names[0]}: {format_time(own.time_s)} against {'at least ' * other.is_bound}"
+            f"{format_time(other.time_s)} by {names[1]}"
         )
 
 
@@ -420,13 +425,15 @@ def compile_combined(
     return Combination(str(wanted), *compile_along(paths, machine, options, placement, manifest))
 
 
+MAX_DIRECT = 2**21
+"""Messages for which stages are considered without being asked for: some ten seconds."""
 DIRECT_ONLY = ("timetable", "min_bandwidth", "max_latency", "posting")
 """Options that ask for a schedule of direct messages."""
 
 
 def why_direct(pattern: Pattern, options: CompileOptions) -> str:
     """Why stages are not considered unless `--combine` asks for them; "" where they are."""
-    most = LARGE * options.effort
+    most = MAX_DIRECT * options.effort
     direct_only = [
         name for name in DIRECT_ONLY if getattr(options, name) != getattr(DEFAULTS, name)
     ]
@@ -451,18 +458,46 @@ def _direct(
 def _choose(
     pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest
 ) -> Combination:
-    """The least time of the direct schedule and of the best candidates."""
-    direct = _direct(pattern, machine, options, manifest)
-    placement = direct.whole.placement
-    chosen, direct_s = direct, time_of(direct.whole, options)
-    tried, beat_s = [Tried("none", 1, None, direct_s)], WORTH * direct_s
-    for candidate in _hopeful(pattern, machine, placement, options):
+    """The least time of the direct schedule and of the best candidates.
+
+    Of many messages the direct schedule is compiled only where no program takes less than what
+    direct messages take at least: that is known within a fraction of the time.
+    """
+    if pattern.messages <= LARGE or options.placement == AUTO or options.chosen_method != AUTO:
+        return _best_along(pattern, options, _direct(pattern, machine, options, manifest))
+    placement = placement_of(pattern, machine, options)
+    posted = compile_by("naive", pattern, machine, options, placement, manifest)
+    least_s = least_bounds(pattern, machine, posted).time_s
+    unmade = Combination("none", Program.of(posted), posted)
+    found = _best_along(pattern, options, unmade, least_s)
+    if found.combine == "none":
+        found = _best_along(pattern, options, _direct(pattern, machine, options, manifest))
+    return found
+
+
+def _best_along(
+    pattern: Pattern, options: CompileOptions, direct: Combination, least_s: float | None = None
+) -> Combination:
+    """The best of the hopeful candidates, or `direct` where none gains more than `WORTH`.
+
+    Args:
+        pattern: the messages.
+        options: as of `compile_pattern`.
+        direct: every message directly.
+        least_s: what direct messages take at least [s], where `direct` has no time of its own; then
+            candidates are tried whose estimate is below.
+    """
+    machine, placement = direct.whole.machine, direct.whole.placement
+    direct_s = time_of(direct.whole, options) if least_s is None else least_s
+    tried = [Tried("none", 1, None, direct_s, is_bound=least_s is not None)]
+    chosen, beat_s = direct, WORTH * direct_s
+    for candidate in _hopeful(pattern, machine, placement, options, least_s):
         if _core.stop_asked():
             break
         seconds = inf
         with suppress(InputError, NoScheduleError):
             program, whole = compile_along(
-                candidate.paths, machine, options, placement, manifest, beat_s=beat_s
+                candidate.paths, machine, options, placement, direct.whole.manifest, beat_s=beat_s
             )
             seconds = time_of(whole, options)
             if seconds <= beat_s and (seconds < beat_s or chosen is direct):
@@ -473,7 +508,11 @@ def _choose(
 
 
 def _hopeful(
-    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
+    pattern: Pattern,
+    machine: Machine,
+    placement: Placement,
+    options: CompileOptions,
+    least_s: float | None,
 ) -> list[Candidate]:
     """The candidates that may win, the least estimate first.
 
@@ -488,7 +527,9 @@ def _hopeful(
     boxes = _distinct(each for each in every if each.paths.stages > 1)
     chosen = [*islice(boxes, BOXES * options.effort)]
     chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
-    hopeful = [each for each in chosen if each.estimate.time_s <= HOPEFUL * direct_s]
+    factor = HOPEFUL if pattern.messages <= LARGE else WORTH
+    most_s = factor * (direct_s if least_s is None else least_s)
+    hopeful = [each for each in chosen if each.estimate.time_s <= most_s]
     return sorted(hopeful, key=lambda each: each.estimate.time_s)
 
 

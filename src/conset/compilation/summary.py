@@ -146,9 +146,9 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
 
     `pattern` is the application's. Further keys: combine (the word for the paths), stages (of each,
     the keys of `summarize`), candidates (what was compared, the least time first), figures
-    (bundles, volume, bytes held for others), direct_s (time of direct messages, where compared);
-    `bound` and `gap` have what no paths beat too
-    (`ProgramBounds`). A schedule that sends directly has itself as its only stage.
+    (bundles, volume, bytes held for others), direct_s (time of direct messages,
+    where compared; a lower bound of it where direct_is_bound); `bound` and `gap` have what no paths
+    beat too (`ProgramBounds`). A schedule that sends directly has itself as its only stage.
     """
     program = combination.program
     if program.paths is None:
@@ -171,10 +171,12 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
             "bound": bounds.to_object(),
             "gap": bounds.gap(combination.whole.phases, whole["predicted_s"], time_s),
         }
+    direct = next((each for each in combination.tried if each.name == DIRECT), None)
     return {
         **found,
         "combine": combination.combine,
         "why_combined": combination.why or None,
-        "direct_s": next((each.time_s for each in combination.tried if each.name == DIRECT), None),
+        "direct_s": direct.time_s if direct else None,
+        "direct_is_bound": bool(direct and direct.is_bound),
         "candidates": [each.to_object() for each in combination.tried],
     }

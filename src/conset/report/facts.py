@@ -109,9 +109,8 @@ def _other_facts(modelled: Mapping[str, Any]) -> list[Fact]:
         value = f"{spread} times as fast as {ROTATED}: {by_model}{decides}"
         facts.append(Fact("models", value, detail=same))
     if at_overhead is not None and at_overhead[0] > 1.1 * modelled["schedule_s"]:
-        own, other, *staged = map(format_time, at_overhead)
-        stages = f", in stages about {staged[0]}" if staged else ""
-        value = f"not given, 0 s a message: at 1 us this takes {own}, rotated order {other}{stages}"
+        own, other = map(format_time, at_overhead)
+        value = f"not given, 0 s a message: at 1 us this takes {own}, rotated order {other}"
         facts.append(Fact("overhead", value))
     return facts
 
@@ -219,7 +218,8 @@ def compile_section(schedule: Schedule, summary: Mapping[str, Any]) -> Section:
     title = f"{schedule.pattern.name} on {summary['machine']}"
     staged = f" in {count_of(len(summary['stages']), 'stage')}" if summary.get("figures") else ""
     if staged and summary["direct_s"] is not None:
-        staged += f", {format_time(summary['direct_s'])} directly"
+        least = "at least " * summary["direct_is_bound"]
+        staged += f", {least}{format_time(summary['direct_s'])} directly"
     answer = "" if modelled is None else answer_text(modelled, summary["verified"], staged)
     return replace(_section(title, _sent_text(schedule, summary["pattern"]), facts), answer=answer)
 

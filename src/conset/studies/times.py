@@ -18,13 +18,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from conset.base import Floats, InputError, NoScheduleError, UsageError, ValueObject, unknown_name
+from conset.base import (
+    Floats,
+    InputError,
+    NoScheduleError,
+    UsageError,
+    ValueObject,
+    unknown_name,
+    workers,
+)
 from conset.bounds import Bounds, StageBounds, bound_stages
 from conset.compilation import (
     ALLOWANCES,
@@ -39,7 +48,6 @@ from conset.compilation import (
     ranking_of,
     settings_of,
 )
-from conset.compilation.combining import candidates
 from conset.machine import USUAL_OVERHEAD, Machine, with_settings
 from conset.models import Prediction, Timeline, Workload, find_model, flits_of, predict, retarget
 from conset.schedule import Paths, Schedule
@@ -257,18 +265,13 @@ OTHERS = ("flow", "packet", "wormhole")
 """Models that are asked beside the machine's own: fair sharing, bounded buffers, paths held."""
 OTHER_SHARE = 8
 """Another model may take one part in so many of the work of the machine's own."""
-WORTH_STAGES = 1.1
-"""How much longer overheads must make an exchange for stages to be estimated."""
-MOVES = 1 << 22
-"""Messages times stages that this estimate may try: a second or so."""
 
 
 def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     """Return the schedule with its time by the machine's model, beside its baselines and the bound.
 
     `others` has the times of the schedule and of the first baseline [s] by each other model, where
-    nothing vouches for the machine's own, and with an overhead, where it has none; the third number
-    is then the least estimate of forwarding in stages. A
+    nothing vouches for the machine's own, and with an overhead, where it has none. A
     baseline has the schedule's placement; one that does not apply, or takes a model more than its
     work, is None. Where the formula is used instead of a model, it is for all. With `paths` the
     schedule is a program that forwards the messages of their pattern, which baselines send.
@@ -303,21 +306,15 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     rotated, models = made.get("rotated_s"), OTHERS if asks else ()
     both = [] if rotated is None else [schedule, rotated]
     table["others"] = {}
-    for model in models:
-        most = allowed_work(schedule.pattern, model, 1) // OTHER_SHARE
-        times = [time_by(each, model, most)[0] for each in both if model != timing.by]
-        if times and None not in times:
-            table["others"][model] = times
+    with workers(2) as executor:
+        for model in (model for model in models if both and model != timing.by):
+            most = allowed_work(schedule.pattern, model, 1) // OTHER_SHARE
+            timed = executor.map(partial(time_by, by=model, max_work=most), both)
+            if None not in (times := [time_s for time_s, _ in timed]):
+                table["others"][model] = times
     if both and not (machine.states("overhead") or machine.states("send_overhead")):
         with_usual = with_settings(machine, USUAL_OVERHEAD)
         times = [time_schedule(each, machine=with_usual, by=by).time_s for each in both]
-        if (
-            paths is None
-            and pattern.before is None
-            and times[0] > WORTH_STAGES * table["schedule_s"]
-        ):
-            ways = candidates(pattern, with_usual, schedule.placement, moves=MOVES)
-            times += [min(each.estimate.time_s for each in ways)]
         table["others"][USUAL_OVERHEAD] = times
     return replace(schedule, modelled=table)
 

@@ -242,7 +242,10 @@ class _Clock:
         order = np.argsort(source * (2 * np.int64(ranks)) + turn, kind="stable")
         begin, group = _groups(source[order])
         done = np.empty(size.size)
-        total = np.cumsum((work + flow)[order])
+        latency, pace = self._latency(out, into, size), work + flow
+        if costs.in_flight is not None:  # a send keeps its slot until it is there
+            pace = np.maximum(pace, (pace + latency) / costs.in_flight)
+        total = np.cumsum(pace[order])
         done[order] = total - np.r_[0.0, total][begin][group] + self.sender[source[order]]
         np.maximum.at(self.sender, source, done)
         np.add.at(self.work, source, work)
@@ -250,27 +253,30 @@ class _Clock:
             self.receiver = np.maximum(self.receiver, self.sender)
         if self.shared:
             done[leaves] = _serve(self.out_free, out[leaves], (done - flow)[leaves], flow[leaves])
-        return self._travel(source, target, size, done)
+        return self._travel(source, target, size, done, latency)
 
-    def _travel(self, source: Ints32, target: Ints32, size: Ints, left: Seconds) -> Seconds:
+    def _latency(self, out: Ints32, into: Ints32, size: Ints) -> Seconds:
+        """shape=(bundles): what each takes from node to node beside its bytes [s]."""
+        costs, topology = self.costs, self.machine.topology
+        once = (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
+        if topology.link_slots:
+            once = once + route_hops(topology, self.machine.routing, out, into) * costs.hop.of(size)
+        return np.where(out != into, once, 0.0)
+
+    def _travel(
+        self, source: Ints32, target: Ints32, size: Ints, left: Seconds, latency: Seconds
+    ) -> Seconds:
         """shape=(bundles): when the last byte of each is there, which left at `left` [s]."""
         costs = self.costs
         out, into = self.node[source], self.node[target]
         leaves = out != into
         arrival = left + np.where(leaves, 0.0, size / costs.copy_Bps)
         out, into, size = out[leaves], into[leaves], size[leaves]
-        there = (
-            left[leaves]
-            + (costs.inject + costs.eject + costs.requests).of(size)
-            + costs.per_transfer_s
-        )
+        there = left[leaves] + latency[leaves]
         sent: Seconds = np.asarray(
             size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64
         )
         if self.machine.topology.link_slots:
-            there = there + route_hops(
-                self.machine.topology, self.machine.routing, out, into
-            ) * costs.hop.of(size)
             there = self._cross(out, into, size, there, sent)
         per_byte = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
         if per_byte:
