@@ -446,3 +446,9 @@ def test_what_does_not_apply_is_not_made() -> None:
 
     with pytest.raises(InputError, match=r"^method connections is not wanted$"):
         choose_schedule(cannot, *setting("random:degree=2", "iwarp:4x4"), refuse=refuse)
+
+
+def test_the_fewest_phases_are_those_of_the_bound_on_an_odd_mesh() -> None:
+    """A complete exchange on 9 x 9: 195 phases by construction, 180 by search."""
+    schedule = conset.compile("alltoall", "mesh:9x9", contention=1, objective="phases")
+    assert schedule.phases == conset.bound(schedule).phases == 180

@@ -149,6 +149,9 @@ class _Maker:
     def others(self) -> list[Base]:
         """All candidates but naive."""
         if self.made is None:
+            # only those with the fewest phases are simulated, so there is time to search for them;
+            # naive has one phase
+            more = 4 if self.options.objective == "phases" and self.naive is None else 1
             self.made = make_others(
                 self.make,
                 self.pattern,
@@ -156,7 +159,8 @@ class _Maker:
                 self.naive,
                 self.executor,
                 sweep_link_limit=not self.user_limits,
-                effort=self.options.effort,
+                effort=self.options.effort * more,
+                reach=more,
                 refuse=self.refuse,
             )
         return self.made

@@ -136,6 +136,7 @@ def make_others(
     *,
     sweep_link_limit: bool,
     effort: int,
+    reach: int = 1,
     refuse: Refuse = refuse_nothing,
 ) -> list[Base]:
     """Every other candidate at every contention, each schedule once, in the order of the list.
@@ -148,6 +149,7 @@ def make_others(
         executor: where methods run, beside each other.
         sweep_link_limit: whether contentions beside a method's own are tried.
         effort: sweeps of search.
+        reach: factor of the most messages that methods are tried on.
         refuse: says of a method why it does not apply.
 
     Raises:
@@ -158,7 +160,7 @@ def make_others(
 
     tried = [
         candidate
-        for candidate in candidates(pattern, machine, effort)
+        for candidate in candidates(pattern, machine, effort * reach)
         if candidate.method != "naive"
     ]
     refusals = {candidate.method: refuse(candidate.method) for candidate in tried}
