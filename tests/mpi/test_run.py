@@ -223,7 +223,7 @@ def test_a_run_tells_how_far_it_is() -> None:
 
     looker = threading.Thread(target=look)
     looker.start()
-    run_compiled(conset.compile("alltoall:size=4MiB", "crossbar:2"), repeat=60)
+    run_compiled(conset.compile("alltoall:size=4MiB", "crossbar:2"), repeat=600)
     over.set()
     looker.join()
     assert any(0 < share < 1 for share in seen)
