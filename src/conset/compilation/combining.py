@@ -308,7 +308,7 @@ The same paths for all, mixed.
 HOPEFUL = 1.5
 """Factor over the direct exchange up to which a candidate is compiled.
 
-By the cost model.
+By the cost model; of more than `LARGE` messages it is `WORTH`.
 """
 WORTH = 0.95
 """What a program may take at most of the direct time to be chosen."""
@@ -463,36 +463,48 @@ def _choose(
     Of many messages the direct schedule is compiled only where no program takes less than what
     direct messages take at least: that is known within a fraction of the time.
     """
-    if pattern.messages <= LARGE or options.placement == AUTO or options.chosen_method != AUTO:
-        return _best_along(pattern, options, _direct(pattern, machine, options, manifest))
-    placement = placement_of(pattern, machine, options)
-    posted = compile_by("naive", pattern, machine, options, placement, manifest)
-    least_s = least_bounds(pattern, machine, posted).time_s
-    unmade = Combination("none", Program.of(posted), posted)
-    found = _best_along(pattern, options, unmade, least_s)
-    if found.combine == "none":
-        found = _best_along(pattern, options, _direct(pattern, machine, options, manifest))
+
+    def made() -> tuple[Combination, Tried]:
+        direct = _direct(pattern, machine, options, manifest)
+        return direct, Tried("none", 1, None, time_of(direct.whole, options))
+
+    factor = HOPEFUL if pattern.messages <= LARGE else WORTH
+    if factor == HOPEFUL or options.placement == AUTO or options.chosen_method != AUTO:
+        direct, known = made()
+    else:
+        placement = placement_of(pattern, machine, options)
+        posted = compile_by("naive", pattern, machine, options, placement, manifest)
+        least_s = least_bounds(pattern, machine, posted).time_s
+        direct = Combination("none", Program.of(posted), posted)
+        known = Tried("none", 1, None, least_s, is_bound=True)
+    ways, direct_s = _hopeful(pattern, machine, direct.whole.placement, options)
+    most_s = known.time_s if known.is_bound else direct_s
+    found = _best_along(ways, factor * most_s, options, direct, known)
+    if known.is_bound and found.combine == "none":
+        found = _best_along(ways, factor * direct_s, options, *made())
     return found
 
 
 def _best_along(
-    pattern: Pattern, options: CompileOptions, direct: Combination, least_s: float | None = None
+    ways: Iterable[Candidate],
+    most_s: float,
+    options: CompileOptions,
+    direct: Combination,
+    known: Tried,
 ) -> Combination:
-    """The best of the hopeful candidates, or `direct` where none gains more than `WORTH`.
+    """The best of the programs along candidates, or `direct` where none gains more than `WORTH`.
 
     Args:
-        pattern: the messages.
+        ways: the candidates, the least estimate first.
+        most_s: the estimate up to which they are compiled [s].
         options: as of `compile_pattern`.
         direct: every message directly.
-        least_s: what direct messages take at least [s], where `direct` has no time of its own; then
-            candidates are tried whose estimate is below.
+        known: its time.
     """
     machine, placement = direct.whole.machine, direct.whole.placement
-    direct_s = time_of(direct.whole, options) if least_s is None else least_s
-    tried = [Tried("none", 1, None, direct_s, is_bound=least_s is not None)]
-    chosen, beat_s = direct, WORTH * direct_s
-    for candidate in _hopeful(pattern, machine, placement, options, least_s):
-        if _core.stop_asked():
+    chosen, beat_s, tried = direct, WORTH * known.time_s, [known]
+    for candidate in ways:
+        if candidate.estimate.time_s > most_s or _core.stop_asked():
             break
         seconds = inf
         with suppress(InputError, NoScheduleError):
@@ -508,13 +520,9 @@ def _best_along(
 
 
 def _hopeful(
-    pattern: Pattern,
-    machine: Machine,
-    placement: Placement,
-    options: CompileOptions,
-    least_s: float | None,
-) -> list[Candidate]:
-    """The candidates that may win, the least estimate first.
+    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
+) -> tuple[list[Candidate], float]:
+    """(the candidates of stages, the least estimate first; the estimate of direct messages [s]).
 
     A few of each kind, as estimates see no contention.
     """
@@ -527,10 +535,7 @@ def _hopeful(
     boxes = _distinct(each for each in every if each.paths.stages > 1)
     chosen = [*islice(boxes, BOXES * options.effort)]
     chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
-    factor = HOPEFUL if pattern.messages <= LARGE else WORTH
-    most_s = factor * (direct_s if least_s is None else least_s)
-    hopeful = [each for each in chosen if each.estimate.time_s <= most_s]
-    return sorted(hopeful, key=lambda each: each.estimate.time_s)
+    return sorted(chosen, key=lambda each: each.estimate.time_s), direct_s
 
 
 def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> Iterator[Candidate]:
