@@ -8,6 +8,7 @@ small messages ask for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 
 from conset.compilation.combining import Combination, compile_combined
@@ -83,4 +84,5 @@ def plans_of(pattern: Pattern, machine: Path | None, words: list[str]) -> Combin
     found = compile_word(pattern, "auto", machine)
     if found.combine != "none":
         plans.setdefault(f"conset {found.combine}", ("combined", make_plan(found.program)))
-    return Combined(plans, found.combine, {each.name: each.time_s for each in found.tried})
+    predicted = {each.name: each.time_s for each in found.tried if isfinite(each.time_s)}
+    return Combined(plans, found.combine, predicted)
