@@ -44,7 +44,7 @@ from conset.models import predict_program
 from conset.pattern import LAYOUT_SUFFIX, Pattern
 from conset.report import (
     Section,
-    combined_section,
+    compile_section,
     program_object,
     program_section,
     section_text,
@@ -180,7 +180,7 @@ def _compile(
             found = replace(found, whole=with_modelled(found.whole, found.program.paths))
         body = summarize_combination(found)
     made = found.whole if found.combine == DIRECT else found.program
-    return _Made(body, combined_section(found, body), body["stopped_early"], body["verified"], made)
+    return _Made(body, compile_section(found, body), body["stopped_early"], body["verified"], made)
 
 
 def _compile_blocks(

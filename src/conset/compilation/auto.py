@@ -128,6 +128,14 @@ def choose_schedule(
             return _choose_by_model(maker, model, stages, beat_s).to_schedule()
 
 
+PHASES_EFFORT = 4
+"""Factor of the effort, and of the messages per unit of it, where phases are the objective.
+
+Only schedules with the fewest phases are simulated, so there is time to search for them. The naive
+exchange has one phase: where it applies, there is nothing to search for.
+"""
+
+
 class _Maker:
     """What makes the schedules of a choice."""
 
@@ -149,9 +157,8 @@ class _Maker:
     def others(self) -> list[Base]:
         """All candidates but naive."""
         if self.made is None:
-            # only those with the fewest phases are simulated, so there is time to search for them;
-            # naive has one phase
-            more = 4 if self.options.objective == "phases" and self.naive is None else 1
+            searches = self.options.objective == "phases" and self.naive is None
+            more = PHASES_EFFORT if searches else 1
             self.made = make_others(
                 self.make,
                 self.pattern,

@@ -149,7 +149,7 @@ def make_others(
         executor: where methods run, beside each other.
         sweep_link_limit: whether contentions beside a method's own are tried.
         effort: sweeps of search.
-        reach: factor of the most messages that methods are tried on.
+        reach: factor of the most messages per unit of effort that methods are tried on.
         refuse: says of a method why it does not apply.
 
     Raises:

@@ -103,7 +103,7 @@ class Search:
 
     @property
     def best_s(self) -> float:
-        """The least time of a trial, or the time to beat where that is less [s]."""
+        """Its time, or before there is one the time to beat [s]."""
         return min((trial.time_s for trial in self.finished), default=self.beat_s)
 
     @property

@@ -20,7 +20,6 @@ from .facts import (
     candidates_object as candidates_object,
     check_object as check_object,
     check_text as check_text,
-    combined_section as combined_section,
     compile_section as compile_section,
     machine_object as machine_object,
     pattern_label as pattern_label,

@@ -177,12 +177,13 @@ def _time_facts(schedule: Schedule, summary: Mapping[str, Any]) -> list[object]:
     ]
 
 
-def compile_section(schedule: Schedule, summary: Mapping[str, Any]) -> Section:
+def _schedule_section(schedule: Schedule, summary: Mapping[str, Any], staged: str) -> Section:
     """Return what is sent, in how many phases, how close to the best, how long it takes.
 
     Args:
         schedule: what was made.
         summary: the keys of `compile --json`.
+        staged: as in `answer_text`.
     """
     flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
     limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
@@ -216,22 +217,27 @@ def compile_section(schedule: Schedule, summary: Mapping[str, Any]) -> Section:
         *(Fact("warning", line) for line in summary.get("warnings", ())),
     ]
     title = f"{schedule.pattern.name} on {summary['machine']}"
-    staged = f" in {count_of(len(summary['stages']), 'stage')}" if summary.get("figures") else ""
-    if staged and summary["direct_s"] is not None:
-        least = "at least " * summary["direct_is_bound"]
-        staged += f", {least}{format_time(summary['direct_s'])} directly"
     answer = "" if modelled is None else answer_text(modelled, summary["verified"], staged)
     return replace(_section(title, _sent_text(schedule, summary["pattern"]), facts), answer=answer)
 
 
-def combined_section(found: Combination, summary: Mapping[str, Any]) -> Section:
-    """Return what `compile --combine` found: as of a schedule, with the stages of a program."""
-    whole = compile_section(found.whole, summary)
+def compile_section(found: Combination, summary: Mapping[str, Any]) -> Section:
+    """Return what a compile found, with the stages of a program that forwards.
+
+    Args:
+        found: the program, or the schedule of direct messages.
+        summary: the keys of `compile --json`.
+    """
+    staged = ""
     if found.program.paths is None:
         said = f"not considered: {found.why}" if found.only_direct else f"no, {found.why}"
         stages = [Fact("combined", said)] if found.why else []
     else:
         count = count_of(found.program.paths.stages, "stage")
+        staged = f" in {count}"
+        if summary["direct_s"] is not None:
+            at_least = "at least " * summary["direct_is_bound"]
+            staged += f", {at_least}{format_time(summary['direct_s'])} directly"
         stages = [
             Fact("combined", f"{found.combine}, {count}"),
             *([Fact("chosen", found.why)] if found.why else []),
@@ -245,6 +251,7 @@ def combined_section(found: Combination, summary: Mapping[str, Any]) -> Section:
         gap = f"(gap {summary['gap']['any_number']:.3f})"
         value = f"at least {format_time(least['time_s'])} {gap}: {least['time_witness']}"
         stages.append(Fact("any way", value))
+    whole = _schedule_section(found.whole, summary, staged)
     return replace(whole, parts=[Part(facts=stages), *whole.parts])
 
 

@@ -303,11 +303,12 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     table |= {"bound_s": least.time_s, "bound_witness": least.time_witness}
     table["why"] = report.reason or None if report is not None else None
     asks = timing.by != FORMULA and not machine.states("model")
-    rotated, models = made.get("rotated_s"), OTHERS if asks else ()
+    rotated = made.get("rotated_s")
     both = [] if rotated is None else [schedule, rotated]
+    models = [model for model in OTHERS if model != timing.by] if both and asks else []
     table["others"] = {}
     with workers(2) as executor:
-        for model in (model for model in models if both and model != timing.by):
+        for model in models:
             most = allowed_work(schedule.pattern, model, 1) // OTHER_SHARE
             timed = executor.map(partial(time_by, by=model, max_work=most), both)
             if None not in (times := [time_s for time_s, _ in timed]):

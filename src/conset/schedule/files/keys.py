@@ -343,8 +343,8 @@ class ModelledTable(Table):
 
     `rotated_s` and `rank_order_s`: everything posted at once, in rotated order (rank + step) and by
     rising target; `pairwise_s`: step by step in rotated order; `bound_s`: of any schedule.
-    `others`: by each other model or with another cost, the time of the schedule, that of the
-    rotated order, and the least estimate of forwarding in stages, where that was made.
+    `others`: by each other model or with another cost, the time of the schedule and that of
+    the rotated order.
     """
 
     model: Text
