@@ -7,7 +7,7 @@ Errors name the place in the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -77,10 +77,11 @@ def in_bytes(values: Array, place: Callable[[int], str], unit: int | None) -> tu
     return whole_bytes(sizes, place), int((sizes != exact).sum())
 
 
-def _name(path: Path, rounded: int) -> str:
-    """Return the name of the pattern in a file, with what was rounded."""
-    note = f" ({count_of(rounded, 'size')} rounded to whole bytes)" if rounded else ""
-    return f"{path.name}{note}"
+def _name(path: Path, rounded: int, notes: Sequence[str] = ()) -> str:
+    """Return the name of the pattern in a file, with what was rounded or left out."""
+    sizes = [f"{count_of(rounded, 'size')} rounded to whole bytes"] if rounded else []
+    noted = ", ".join([*sizes, *notes])
+    return f"{path.name} ({noted})" if noted else path.name
 
 
 def require_square(shape: tuple[int, ...], where: str) -> int:
@@ -158,6 +159,7 @@ def pattern_from_list(
     ranks: int | None,
     *,
     rounded: int = 0,
+    notes: Sequence[str] = (),
 ) -> Pattern:
     """Return the pattern of a list of messages: entry k goes from `source[k]` to `target[k]`.
 
@@ -170,13 +172,14 @@ def pattern_from_list(
         path: the file.
         ranks: number of ranks; None: 1 + the largest named.
         rounded: how many sizes were rounded.
+        notes: what of the file is left out, for the name.
 
     Raises:
         InputError: a rank out of range, or an order that names no message, joins messages without a
             common rank, or is cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
-    where, name = str(path), _name(path, rounded)
+    where, name = str(path), _name(path, rounded, notes)
     known = require_ranks(max(named, 1) if ranks is None else ranks, where)
     for what, rank in (("source", source), ("target", target)):
         wrong = np.flatnonzero((rank < 0) | (rank >= known))

@@ -11,11 +11,15 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.csv import read_csv
 from conset.pattern.readers.demands import read_demand_matrix
 from conset.pattern.readers.entries import ReadOptions
+from conset.pattern.readers.goal import read_goal
+from conset.pattern.readers.htsim import read_connections
 from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
 from conset.pattern.readers.mesh import partition_mesh, partition_metis_graph
 from conset.pattern.readers.mesh_text import MESHES
+from conset.pattern.readers.msccl import read_msccl
 from conset.pattern.readers.npz import read_npz
 from conset.pattern.readers.spark98 import partition_spark98, read_spark98
+from conset.pattern.readers.time_independent import read_time_independent
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,14 @@ READERS: Mapping[str, Reader] = {
         ("word",),
         partition_spark98,
     ),
+    ".goal": Reader(read_goal, "GOAL of LogGOPSim and ATLAHS: sends, receives and their order"),
+    ".tit": Reader(
+        read_time_independent, "time-independent trace of SimGrid's SMPI: what every rank calls"
+    ),
+    ".xml": Reader(
+        read_msccl, "MSCCL: the steps of an exchange, in chunks of `word` bytes", ("word",)
+    ),
+    ".cm": Reader(read_connections, "htsim's connection matrix: flows between hosts"),
     **{suffix: _parted(partition_mesh, found.summary) for suffix, found in MESHES.items()},
     ".graph": _parted(partition_metis_graph, "METIS graph: vertices by their neighbours"),
     ".mgraph": _parted(partition_metis_graph, "METIS graph"),
