@@ -53,6 +53,7 @@ private:
         std::int32_t at = 0;                   // the place of its way that it asks for
         double bytes = 0;
         double eligible = 0, tail = 0;  // when it may leave, and its last byte is there
+        double rest = 0;                // [B] of the same message right behind it, in the queue of a source
     };
     struct Queue {
         std::int32_t first = -1, last = -1;
@@ -161,12 +162,17 @@ private:
     // Packets of m join the queue of its source, as far as its window allows; one at least.
     void fill_window(std::int32_t m) {
         Way& path = way(m);
+        double joining = costs_.window == kNever ? path.unsent : 0;
+        path.unsent -= joining;
         while (path.unsent > 0) {
             const double bytes = std::min(path.unsent, costs_.packet), flying = path.undelivered - path.unsent;
-            if (flying > 0 && flying + bytes > costs_.window) return;
+            if (flying > 0 && flying + bytes > costs_.window) break;
             path.unsent -= bytes;
-            push(source_queue(routes_.source[m]), {m, -1, 0, bytes, now_, now_});
+            joining += bytes;
         }
+        if (joining == 0) return;
+        const double bytes = std::min(joining, costs_.packet);
+        push(source_queue(routes_.source[m]), {m, -1, 0, bytes, now_, now_, joining - bytes});
     }
 
     void push(std::int32_t q, const Packet& packet) {
@@ -248,6 +254,7 @@ private:
         packet.eligible = now_ + hop;
         packet.tail = end + hop;
         packet.next = -1;
+        packet.rest = 0;
         const std::int32_t behind = path.queues[packet.at++];
         push(behind, packet);
     }
@@ -257,10 +264,15 @@ private:
         Queue& queue = queues_[q];
         const std::int32_t slot = queue.first;
         const Packet packet = packets_[slot];
-        queue.first = packet.next;
-        queue.filled = queue.first < 0 ? 0 : queue.filled - packet.bytes;
+        if (packet.rest > 0) {
+            packets_[slot].bytes = std::min(packet.rest, costs_.packet);
+            packets_[slot].rest -= packets_[slot].bytes;
+        } else {
+            queue.first = packet.next;
+            queue.filled = queue.first < 0 ? 0 : queue.filled - packet.bytes;
+            free_packets_.push_back(slot);
+        }
         queue.leaving = false;
-        free_packets_.push_back(slot);
         ++servers_[s].free;
         const std::int32_t m = packet.message;
         const std::int32_t before = packet.at > 0 ? way(m).servers[packet.at - 1] : -1;
