@@ -50,6 +50,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "conset plan s.json -o s.plan",
             "conset plan ring.json --c -o ring.c",
         ),
+        "convert": (
+            "conset convert s.json -o s.goal",
+            "conset convert alltoall:ranks=8,size=64KiB -o exchange.xml",
+            "conset convert exchange.xml --on mesh:2x4 -o exchange.json",
+        ),
         "show": (
             "conset show paragon:4x4",
             "conset show random:degree=4 --on mesh:4x4",

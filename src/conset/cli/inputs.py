@@ -23,15 +23,17 @@ from conset.base import (
 )
 from conset.cli.options import SYNCS, completing, opt, spelled
 from conset.cli.output import progress
-from conset.compilation import options
+from conset.compilation import compile_pattern, options
 from conset.inputs import load_machine, load_pattern, partition
 from conset.machine import FILE_SUFFIXES, Machine, is_spec
+from conset.models import retarget
 from conset.pattern import GENERATORS, Partition, Pattern, input_path
 from conset.schedule import (
     Manifest,
     Program,
     Schedule,
     from_document,
+    read_compiled,
     read_document,
     sha256_of,
     sniff,
@@ -137,6 +139,21 @@ def read_verified(file: Path) -> Schedule | Program:
             f"first: {first}"
         )
     return from_document(document)
+
+
+def read_file_or_pattern(text: str, on: str | None, reading: Reading, *, seed: int) -> Schedule:
+    """A schedule or a program of a file, or the naive exchange of a pattern.
+
+    Without a machine a pattern is on a crossbar.
+    """
+    if sniff(text).form in ("schedule", "program"):
+        whole = read_compiled(text).whole
+        return whole if on is None else retarget(whole, load_machine(on))
+    machine = None if on is None else load_machine(on)
+    pattern = load_pattern(text, machine, seed=seed, **reading.arguments())
+    machine = machine or load_machine(f"crossbar:{pattern.ranks}")
+    naive = options.CompileOptions(method="naive", seed=seed)
+    return compile_pattern(pattern, machine, naive)
 
 
 def refuse_ranks(mpiexec: str | None) -> None:

@@ -42,6 +42,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "latency, rates, barriers, contention.",
         "plan": "Plan what each rank executes; with -o a file for programs without Python (C, "
         "C++, Fortran), or their source.",
+        "convert": "Write a pattern or schedule for another tool (GOAL, SimGrid, MSCCL, htsim), or "
+        "read its files.",
         "show": "Draw a machine, a pattern, a schedule, a program or a timeline, in the terminal "
         "or as a picture.",
         "report": "Report on files as one page: what each is, whether it is right, how good, how "

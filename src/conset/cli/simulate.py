@@ -30,7 +30,8 @@ from conset.cli.options import (
 )
 from conset.cli.output import console, print_json, print_outcome, print_sections, progress
 from conset.cli.verify import check_record, print_violations
-from conset.compilation import POLICIES
+from conset.compilation import POLICIES, CompileOptions, compile_pattern
+from conset.inputs import load_pattern
 from conset.machine import Machine, merge_settings, parse_machine, with_settings
 from conset.models import (
     SUFFIXES,
@@ -69,6 +70,8 @@ from conset.schedule import KINDS, InFlight, Manifest, Program, parse_sync, read
 
 SCHEMA = "conset/simulate@1"
 MARKDOWN, JSON = ".md", ".json"
+TRACES = (".goal", ".tit", ".xml", ".cm")
+"""Messages with an order, which are simulated as the naive exchange."""
 OF_MESSAGES = ("flow", "wormhole", "circuit", "packet", "connections")
 TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -334,9 +337,19 @@ def read_workload(
             )
         machine = machine if settings is None else with_settings(machine, settings)
         return SimulationInput(read_trace(file, machine), machine, "none")
+    if file.suffix.lower() in TRACES:
+        if machine is None:
+            raise UsageError(
+                f"simulate {file}: a trace needs --on MACHINE", what="file", given=file
+            )
+        machine = machine if settings is None else with_settings(machine, settings)
+        pattern = load_pattern(file, machine)
+        naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
+        return SimulationInput(Workload.of_schedule(naive), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(
-            f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required",
+            f"simulate {file}: a schedule (.json, .npz) or a trace (.csv, {', '.join(TRACES)}) is "
+            "required",
             what="file",
             given=file,
         )

@@ -88,7 +88,7 @@ from .schedule import (
     views_text as views_text,
     write_schedule_page as write_schedule_page,
 )
-from .sections import Part as Part, Section as Section, Table as Table
+from .sections import Fact as Fact, Part as Part, Section as Section, Table as Table
 from .style import (
     FORMATS as FORMATS,
     check_output as check_output,

@@ -8,6 +8,12 @@ from .files.compiled import (
     write_compiled as write_compiled,
 )
 from .files.documents import named as named, read_document as read_document
+from .files.exports import (
+    EXPORTS as EXPORTS,
+    not_held as not_held,
+    why_no_platform as why_no_platform,
+    write_export as write_export,
+)
 from .files.keys import TimelineFile as TimelineFile, checked as checked
 from .files.sniff import (
     SCHEDULE as SCHEDULE,

@@ -66,7 +66,9 @@ def read_connections(path: Path, options: ReadOptions) -> Pattern:
         raise InputError(f"{path}: Connections {stated['Connections']}, {len(flows)} are listed")
     table = np.array(flows, np.int64).reshape(-1, 3)
     return pattern_from_list(
-        *table.T,
+        table[:, 0],
+        table[:, 1],
+        table[:, 2],
         [],
         lambda k: f"{path}, line {numbers[k]}",
         path,

@@ -1,7 +1,7 @@
-"""MSCCL's algorithms (`.xml`): steps of the thread blocks of every GPU, of which exchanges are read.
+"""MSCCL's algorithms (`.xml`): steps of the thread blocks of every GPU; exchanges are read.
 
-Verification: chunks are followed from buffer to buffer, so that each ends where `alltoall` wants it.
-A chunk that no step reads is left out by `alltoallv` alone.
+Verification: chunks are followed from buffer to buffer, so that each ends where `alltoall` wants
+it. A chunk that no step reads is left out by `alltoallv` alone.
 
 Sizes: of an algorithm for one size (minBytes = maxBytes) a chunk is its part of that, else `word`
 bytes. Steps of a thread block run in order, and wait for the step that they depend on.
@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 from conset.base import InputError, read_text, shortened, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, require_ranks
-from conset.pattern.readers.operations import Operations
+from conset.pattern.readers.operations import Kind, Operations
 
 COLLECTIVES = ("alltoall", "alltoallv")
 MAX_COUNT = 71
@@ -42,7 +42,7 @@ class _Step(NamedTuple):
     type: str
     source: tuple[str, int]
     target: tuple[str, int]
-    count: int
+    chunks: int
     send: int
     receive: int
     channel: int
@@ -199,20 +199,24 @@ def _operations(found: _Algorithm, size: int) -> tuple[Operations, list[_Step]]:
         after = [] if s == 0 else [last[gpu, tb, s - 1]]
         if step.depends is not None:
             waits.append((len(steps), step))
-        ends = [
-            *([("receive", step.receive)] if step.type in _RECEIVES else []),
-            *([("send", step.send)] if step.type in _SENDS else []),
-        ]
+        ends: list[tuple[Kind, int]] = []
+        if step.type in _RECEIVES:
+            ends.append(("receive", step.receive))
+        if step.type in _SENDS:
+            ends.append(("send", step.send))
         for kind, peer in ends or [("step", 0)]:
             k = operations.add(
                 kind,
                 gpu,
                 step.place,
                 peer=peer,
-                size=size * step.count,
+                size=size * step.chunks,
                 tag=step.channel,
                 after=after,
             )
+            previous = steps[-1] if s > 0 and step.depends is None else None
+            if previous is not None and (previous.type, previous.chunks) == (kind[0], MAX_COUNT):
+                operations.goes_on[k] = k - 1  # a step holds no more
             steps.append(step)
             after = [k]
         last[gpu, tb, s] = len(steps) - 1
@@ -247,13 +251,15 @@ def _follow(
         step, kind = steps[k], operations.kind[k]
         if kind == "receive":
             got = moved.pop(sent_to[k])
-            if len(got) != step.count:
-                raise InputError(f"{step.place}: receives {step.count} chunks, {len(got)} are sent")
+            if len(got) != step.chunks:
+                raise InputError(
+                    f"{step.place}: receives {step.chunks} chunks, {len(got)} are sent"
+                )
         elif step.type == "nop":
             continue
         else:
             buffer, at = step.source
-            got = chunks[step.gpu, buffer][at : at + step.count]
+            got = chunks[step.gpu, buffer][at : at + step.chunks]
             if None in got:
                 what = f"chunk {at + got.index(None)} of the {_BUFFERS[buffer]} buffer"
                 raise InputError(f"{step.place}: reads {what}, which nothing has written")
@@ -262,9 +268,9 @@ def _follow(
             moved[k] = got
             continue
         buffer, at = step.target
-        chunks[step.gpu, buffer][at : at + step.count] = got
+        chunks[step.gpu, buffer][at : at + step.chunks] = got
         if buffer == "o":
-            written |= dict.fromkeys(((step.gpu, at + c) for c in range(step.count)), step.place)
+            written |= dict.fromkeys(((step.gpu, at + c) for c in range(step.chunks)), step.place)
     for gpu in range(found.gpus):
         for at, chunk in enumerate(chunks[gpu, "o"]):
             source, part = divmod(at, per_pair)

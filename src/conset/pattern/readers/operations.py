@@ -43,6 +43,8 @@ class Operations:
         place: position in the file.
         after: operations of the same rank that end before it starts.
         beside: those that start before it starts.
+        goes_on: operation → the one before it, of whose message it is a part if the other end says
+            so too.
     """
 
     kind: list[Kind] = field(default_factory=list)
@@ -53,6 +55,7 @@ class Operations:
     place: list[str] = field(default_factory=list)
     after: list[Sequence[int]] = field(default_factory=list)
     beside: dict[int, list[int]] = field(default_factory=dict)
+    goes_on: dict[int, int] = field(default_factory=dict)
 
     def add(
         self,
@@ -103,9 +106,9 @@ class Operations:
                 )
         left = min((queue[0] for queue in waiting.values() if queue), default=None)
         if left is not None:
-            source = "any rank" if self.peer[left] == ANY_SOURCE else f"rank {self.peer[left]}"
-            rule = f"no send on {source} with tag {self.tag[left]} is left"
-            raise InputError(f"{self.place[left]}: receive from {source}: {rule}")
+            ranks = "any rank" if self.peer[left] == ANY_SOURCE else f"rank {self.peer[left]}"
+            rule = f"no send on {ranks} with tag {self.tag[left]} is left"
+            raise InputError(f"{self.place[left]}: receive from {ranks}: {rule}")
         return found
 
     def in_order(self, matched: Mapping[int, int] = MappingProxyType({})) -> Sequence[int]:
@@ -141,10 +144,19 @@ class Operations:
             InputError: as `matched` and `in_order`, or an order of more than `MAX_PAIRS` pairs.
         """
         sends = self.matched()
-        message = dict(zip(sends, range(len(sends)), strict=True))
-        message |= {receive: message[send] for send, receive in sends.items()}
-        own = {m for s, m in message.items() if not self.size[s] or self.rank[s] == self.peer[s]}
-        own |= {message[s] for s in sends if not self.size[s]}
+        message: dict[int, int] = {}
+        first: list[int] = []
+        size: list[int] = []
+        for send, receive in sends.items():
+            before_it = self.goes_on.get(send, -1)
+            if sends.get(before_it) == self.goes_on.get(receive) and before_it in message:
+                message[send] = message[receive] = message[before_it]
+                size[message[send]] += self.size[send]
+            else:
+                message[send] = message[receive] = len(first)
+                first.append(send)
+                size.append(self.size[send])
+        own = {m for m, s in enumerate(first) if not size[m] or self.rank[s] == self.peer[s]}
         # of each operation the messages that what waits for it comes after
         ahead: dict[int, frozenset[int]] = {}
         implied: dict[int, frozenset[int]] = {}
@@ -164,13 +176,11 @@ class Operations:
             if len(pairs) > MAX_PAIRS:
                 raise InputError(f"{path}: the order has more than {MAX_PAIRS:,} pairs of messages")
             ahead[k], implied[k] = frozenset({k}), before
-        columns = (self.rank, self.peer, self.size)
-        source, target, size = (np.array([c[s] for s in sends], np.int64) for c in columns)
-        places = [self.place[s] for s in sends]
+        places = [self.place[s] for s in first]
         return pattern_from_list(
-            source,
-            target,
-            size,
+            np.array([self.rank[s] for s in first], np.int64),
+            np.array([self.peer[s] for s in first], np.int64),
+            np.array(size, np.int64),
             sorted(set(pairs)),
             lambda k: places[k],
             path,

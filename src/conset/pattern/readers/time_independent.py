@@ -21,7 +21,7 @@ from pathlib import Path
 from conset.base import InputError, count_of, read_text, shortened, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, require_ranks
-from conset.pattern.readers.operations import Operations
+from conset.pattern.readers.operations import Kind, Operations
 
 MOVES = ("send", "isend", "recv", "irecv")
 LEFT_OUT = {"compute": "computation", "sleep": "computation", "barrier": "barrier"}
@@ -81,14 +81,14 @@ def read_time_independent(path: Path, options: ReadOptions) -> Pattern:
         elif action == "sendRecv":
             count, target, taken, source = (_number(given, k, place) for k in range(4))
             sent, got = (_element(given[k:][:1], state, place) for k in (4, 5))
-            pair = [
+            ends: tuple[tuple[Kind, int, int], ...] = (
+                ("send", _peer(target, ranks, place), count * sent),
+                ("receive", _peer(source, ranks, place), taken * got),
+            )
+            state.current = [
                 operations.add(kind, rank, place, peer=peer, size=size, after=state.current)
-                for kind, peer, size in (
-                    ("send", _peer(target, ranks, place), count * sent),
-                    ("receive", _peer(source, ranks, place), taken * got),
-                )
+                for kind, peer, size in ends
             ]
-            state.current = pair
         elif action in ("alltoall", "alltoallv"):
             _exchange(operations, state, rank, ranks, action, given, place)
         elif action in LEFT_OUT:
@@ -209,6 +209,10 @@ def _exchange(
         types = given[2 + 2 * ranks :]
     tag = ("exchange", state.collectives)
     state.collectives += 1
+    ways: tuple[tuple[Kind, list[int], Sequence[str]], ...] = (
+        ("send", sent, types[:1]),
+        ("receive", taken, types[1:2]),
+    )
     each = [
         operations.add(
             kind,
@@ -219,10 +223,7 @@ def _exchange(
             tag=tag,
             after=state.current,
         )
-        for kind, counts, datatype in (
-            ("send", sent, types[:1]),
-            ("receive", taken, types[1:2]),
-        )
+        for kind, counts, datatype in ways
         for peer in range(ranks)
         if peer != rank
     ]
