@@ -33,6 +33,7 @@ from .errors import (
     unknown_argument as unknown_argument,
     unknown_name as unknown_name,
 )
+from .executors import PROCESSES as PROCESSES, completed as completed, executor_of as executor_of
 from .files import (
     is_file as is_file,
     read_archive as read_archive,

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from conset.base import (
+    PROCESSES,
     STOPPED,
     Ended,
     UsageError,
-    import_extra,
+    executor_of,
     parse_time,
     replacing,
     require_replaceable,
     require_suffix,
-    unknown_name,
 )
-from conset.cli.options import JsonOption, opt, refuse
+from conset.cli.options import ExecutorOption, JsonOption, WorkersOption, opt, refuse
 from conset.cli.output import print_json, print_sections, progress
 from conset.report import (
     Part,
@@ -39,6 +34,7 @@ from conset.studies import (
     Campaign,
     CampaignRun,
     failure_text,
+    parse_share,
     read_campaign,
     read_results,
     results_object,
@@ -49,7 +45,6 @@ from conset.studies import (
 )
 
 SCHEMA = "conset/campaign@1"
-PROCESSES, MPI = "processes", "mpi"
 
 
 def command(
@@ -75,14 +70,12 @@ def command(
         str | None,
         opt("--stop-after TIME", "Begin no case that is likely to end later, as 25min."),
     ] = None,
-    workers: Annotated[
-        int,
-        opt("--workers N", "Processes that simulate; measured cases run one by one.", least=1),
-    ] = 1,
-    executor: Annotated[
-        str,
-        opt("--executor E", "Of simulated cases: processes, or mpi (mpi4py.futures)."),
-    ] = PROCESSES,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = PROCESSES,
+    share: Annotated[
+        str | None,
+        opt("--share I/N", "The I-th of N parts of the cases; slurm: of an array of jobs."),
+    ] = None,
     markdown: Annotated[
         Path | None,
         opt("--markdown FILE.md", "Where decision.md goes besides DIR."),
@@ -102,7 +95,8 @@ def command(
         return
     _check_outputs(output, markdown)
     stopped = False
-    with _executor(campaign, executor, workers) as pool:
+    _check_executor(campaign, executor, workers)
+    with executor_of(executor, workers) as pool:
         try:
             run = run_campaign(
                 campaign,
@@ -110,11 +104,12 @@ def command(
                 executor=pool,
                 only=only or (),
                 again=again or (),
+                share=parse_share(share),
                 stop_after_s=limit_s,
                 watch=lambda step: progress(str(step), parts=False),
             )
         except (KeyboardInterrupt, Ended):
-            run = _done_so_far(campaign, output, only or ())
+            run = _done_so_far(campaign, output, only or (), parse_share(share))
             if not run.results:
                 raise
             stopped = True
@@ -126,39 +121,14 @@ def command(
         raise typer.Exit(code)
 
 
-@contextmanager
-def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor | None]:
-    """What carries out simulated cases; None: this process."""
-    if word not in (PROCESSES, MPI):
-        raise unknown_name("executor", word, (PROCESSES, MPI), options=["executor"])
-    if not campaign.simulated and (word == MPI or workers > 1):
-        asked = "executor mpi" if word == MPI else f"workers {workers}"
+def _check_executor(campaign: Campaign, word: str, workers: int) -> None:
+    """Raise UsageError where a measured campaign is given another executor than this process."""
+    if not campaign.simulated and (word != PROCESSES or workers > 1):
+        asked = f"executor {word}" if word != PROCESSES else f"workers {workers}"
         raise UsageError(
             f"{asked}: is for simulated campaigns; measured ones run one job at a time",
             options=["executor", "workers"],
         )
-    if word == MPI:
-        futures = import_extra("mpi4py.futures", "mpi")
-        with futures.MPIPoolExecutor(None if workers == 1 else workers) as ranks:
-            yield ranks
-        return
-    if workers == 1:
-        yield None
-        return
-    # the core has threads, which a fork does not copy; Ctrl-C is for who started the workers
-    ignored = (signal.SIGINT, signal.SIG_IGN)
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=signal.signal, initargs=ignored
-    )
-    try:
-        yield pool
-    except BaseException:
-        for process in list(getattr(pool, "_processes", {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
@@ -172,13 +142,17 @@ def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
 
 
 def _done_so_far(
-    campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]
+    campaign: Campaign,
+    folder: Path | None,
+    only: list[str] | tuple[str, ...],
+    share: tuple[int, int],
 ) -> CampaignRun:
     run = CampaignRun(campaign)
     if folder is not None:
         run.results = read_results(campaign, folder)
     done = {result.name for result in run.results}
-    run.missing = [case.name for case in select_cases(campaign, only) if case.name not in done]
+    cases = select_cases(campaign, only, share)
+    run.missing = [case.name for case in cases if case.name not in done]
     return run
 
 

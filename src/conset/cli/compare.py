@@ -12,7 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from conset.api import run
-from conset.base import InputError, UsageError, VerificationError, count_of, require_replaceable
+from conset.base import (
+    PROCESSES,
+    InputError,
+    UsageError,
+    VerificationError,
+    count_of,
+    executor_of,
+    require_replaceable,
+)
 from conset.cli.compare_charts import (
     Compared,
     compare_curves,
@@ -28,7 +36,9 @@ from conset.cli.options import (
     PATTERNS,
     RANKINGS,
     SYNCS,
+    ExecutorOption,
     JsonOption,
+    WorkersOption,
     allow,
     completing,
     expanded,
@@ -67,7 +77,7 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
             ("methods", "sync", "contention", "channels", "limits"), (ROWS, MAP, STAGES)
         ),
         **dict.fromkeys(("parts", "rows_to", "word", "unit"), (ROWS, CURVE, STAGES)),
-        **dict.fromkeys(("simulate", "models", "measure"), (ROWS,)),
+        **dict.fromkeys(("simulate", "models", "measure", "executor", "workers"), (ROWS,)),
         "combine": (ROWS, STAGES),
         "reuse": (MAP,),
         "sizes": (CURVE, MAP, STAGES),
@@ -186,6 +196,8 @@ def command(
         bool,
         opt("--stages", "Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound."),
     ] = False,
+    executor: ExecutorOption = PROCESSES,
+    workers: WorkersOption = 1,
     markdown: Annotated[bool, opt("--markdown", "Print the table as Markdown.")] = False,
     output: Annotated[
         Path | None,
@@ -218,7 +230,16 @@ def command(
         "measure": measure,
         "combine": combine,
     }
-    allow(given, TAKEN_BY, kind, f"does not go with {kind}" if kind else "goes with {takers}")
+    spread = {
+        "executor": None if executor == PROCESSES else executor,
+        "workers": None if workers == 1 else workers,
+    }
+    allow(
+        {**given, **spread},
+        TAKEN_BY,
+        kind,
+        f"does not go with {kind}" if kind else "goes with {takers}",
+    )
     named = None if methods is None else methods.split(",")
     names = method_names(
         None if named is None else [each.strip() for each in named if each.strip()]
@@ -254,16 +275,18 @@ def command(
             found = compare_curves(*pairs[0], options, asked_sizes, timed_by)
         else:
             asked_models = _models(simulate, models, measure, pairs)
-            results = compare_pairs(
-                pairs,
-                options,
-                policies.spread(names),
-                models=asked_models,
-                by=timed_by,
-                named=methods is not None,
-                combines=combines,
-                watch=progress,
-            )
+            with executor_of(executor, workers) as pool:
+                results = compare_pairs(
+                    pairs,
+                    options,
+                    policies.spread(names),
+                    models=asked_models,
+                    by=timed_by,
+                    named=methods is not None,
+                    combines=combines,
+                    executor=pool,
+                    watch=progress,
+                )
             found = _compared_rows(pairs, results, asked_models, measure)
     if output is not None and output.suffix.lower() in SUFFIXES:
         write_table(output, found.records)

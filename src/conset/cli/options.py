@@ -114,6 +114,15 @@ MpiexecOption = Annotated[
     str | None,
     opt("--mpiexec CMD", "Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."),
 ]
+ExecutorOption = Annotated[
+    str,
+    opt(
+        "--executor E",
+        "Who simulates: processes, mpi (mpi4py.futures), or MODULE:FACTORY, which makes an "
+        "executor.",
+    ),
+]
+WorkersOption = Annotated[int, opt("--workers N", "Processes or ranks that simulate.", least=1)]
 JsonOption = Annotated[bool, opt("--json", "One JSON object on stdout, text on stderr.")]
 DetailsOption = Annotated[bool, opt("--details", "All that is known, not the answer alone.")]
 

@@ -21,6 +21,7 @@ from .campaign.run import (
     CampaignRun as CampaignRun,
     Progress as Progress,
     failure_text as failure_text,
+    parse_share as parse_share,
     read_results as read_results,
     run_campaign as run_campaign,
     select_cases as select_cases,

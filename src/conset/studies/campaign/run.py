@@ -12,11 +12,12 @@ calibrated once and kept in the campaign's folder.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -33,6 +34,7 @@ from conset.base import (
     UnavailableError,
     UsageError,
     VerificationError,
+    completed,
     count_of,
     duration_text,
     parse_json,
@@ -421,10 +423,32 @@ def failure_text(error: ConsetError) -> str:
     return f"not available: {error}" if isinstance(error, UnavailableError) else str(error)
 
 
-def select_cases(campaign: Campaign, only: Sequence[str]) -> tuple[Case, ...]:
+def parse_share(text: str | None) -> tuple[int, int]:
+    """`2/8` → (2, 8); `slurm`: the place of a job in its array; None: (1, 1).
+
+    Raises:
+        UsageError: not so, or no array of jobs.
+    """
+    if text == "slurm":
+        names = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT")
+        found = [os.environ.get(name, "") for name in names]
+        if not all(map(str.isdecimal, found)):
+            raise UsageError(f"share slurm: {', '.join(names)} must be set", options=["share"])
+        task, first, count = map(int, found)
+        step = int(os.environ.get("SLURM_ARRAY_TASK_STEP", "1"))
+        return (task - first) // step + 1, count
+    number, _, count_text = (text or "1/1").partition("/")
+    if not (number.isdecimal() and count_text.isdecimal() and 1 <= int(number) <= int(count_text)):
+        raise UsageError(f"share {text}: I/N with 1 <= I <= N required", options=["share"])
+    return int(number), int(count_text)
+
+
+def select_cases(
+    campaign: Campaign, only: Sequence[str], share: tuple[int, int] = (1, 1)
+) -> tuple[Case, ...]:
     """Return the cases whose names fit any of the patterns, as `credit/*` or `*/16KiB`.
 
-    All without a pattern.
+    All without a pattern; of these every N-th, from the I-th on, of a share (I, N).
 
     Raises:
         UsageError: a pattern that no case fits.
@@ -442,7 +466,10 @@ def select_cases(campaign: Campaign, only: Sequence[str]) -> tuple[Case, ...]:
                 "case", pattern, [case.name for case in campaign.cases], options=["only"]
             )
         selected |= fitting
-    return tuple(case for case in campaign.cases if not only or case in selected)
+    number, count = share
+    return tuple(case for case in campaign.cases if not only or case in selected)[
+        number - 1 :: count
+    ]
 
 
 def run_campaign(
@@ -452,13 +479,15 @@ def run_campaign(
     executor: Executor | None = None,
     only: Sequence[str] = (),
     again: Sequence[str] = (),
+    share: tuple[int, int] = (1, 1),
     stop_after_s: float | None = None,
     watch: Watch = lambda progress: nullcontext(),
 ) -> CampaignRun:
     """Run every case that is not done yet.
 
     A case that fails, or whose testbed this machine does not permit, is listed and does not stop
-    the others. Results do not depend on the executor; of a simulated campaign they are the same,
+    the others. What another process is doing in the same folder is left to it, until that process
+    ends. Results do not depend on the executor; of a simulated campaign they are the same,
     bit by bit, in every run.
 
     Args:
@@ -468,6 +497,7 @@ def run_campaign(
             None: this process.
         only: names or patterns of cases.
         again: names or patterns of cases whose results are forgotten first.
+        share: (I, N): the I-th of N parts of the cases, each of which may be run elsewhere.
         stop_after_s: no case is begun that is likely to end later [s].
         watch: progress callback.
 
@@ -479,7 +509,7 @@ def run_campaign(
     """
     store = Store(folder)
     store.require()
-    cases = select_cases(campaign, only)
+    cases = select_cases(campaign, only, share)
     runner = _Runner(
         campaign, store, select_cases(campaign, again) if again else (), stop_after_s, watch
     )
@@ -551,6 +581,7 @@ class Store:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._kept: dict[str, CaseResult] = {}
+        self._claimed: dict[str, int] = {}
 
     def require(self) -> None:
         """Make the folder; raises InputError where it cannot be."""
@@ -571,6 +602,28 @@ class Store:
         except (AttributeError, ConsetError):
             return None
         return replace(result, case=case) if result.digest == digest else None
+
+    def claim(self, case: Case, digest: str) -> bool:
+        """Take a case for this process, unless another one that is alive has taken it."""
+        if self.folder is None or digest in self._claimed:
+            return True
+        handle = os.open(self._claim_of(case, digest), os.O_CREAT | os.O_RDWR)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return False
+        self._claimed[digest] = handle
+        return True
+
+    def _claim_of(self, case: Case, digest: str) -> Path:
+        return (self.folder or Path()) / CASES / f".{case.file_name(digest)}.claim"
+
+    def release(self, case: Case, digest: str) -> None:
+        """Give up the claim of a case that is done: who takes it now sees the result."""
+        if (handle := self._claimed.pop(digest, None)) is not None:
+            self._claim_of(case, digest).unlink(missing_ok=True)
+            os.close(handle)
 
     def write(self, result: CaseResult) -> None:
         """Keep a result."""
@@ -648,8 +701,19 @@ class _Runner:
     def keep(self, result: CaseResult) -> None:
         """Keep a result at once."""
         self.store.write(result)
+        self.store.release(result.case, result.digest)
         self.run.results.append(result)
         self.run.fresh += 1
+
+    def take(self, task: Task) -> bool:
+        """Whether a case is for this process: another one may do it, or have done it meanwhile."""
+        if not self.store.claim(task.case, task.digest):
+            return False
+        if (result := self.store.read(task.case, task.digest)) is None:
+            return True
+        self.store.release(task.case, task.digest)
+        self.run.results.append(result)
+        return False
 
     def open_tasks(
         self, source: MachineSource, machine: Machine, cases: Sequence[Case]
@@ -684,6 +748,8 @@ class _Runner:
                 for k, task in enumerate(tasks):
                     if self.is_over:
                         return
+                    if not self.take(task):
+                        continue
                     with self.case(task.case, task.case.name, len(tasks) - k):
                         self.keep(
                             measure_case(task, self.campaign, launcher.mpiexec, known.start_s)
@@ -698,14 +764,16 @@ class _Runner:
             for k, task in enumerate(tasks):
                 if self.is_over:
                     return
+                if not self.take(task):
+                    continue
                 with self.case(task.case, task.case.name, len(tasks) - k):
                     self.keep(CaseResult.of_object(simulate_case(task)))
             return
         futures: dict[Future[dict[str, Any]], Task] = {
-            executor.submit(simulate_case, task): task for task in tasks
+            executor.submit(simulate_case, task): task for task in tasks if self.take(task)
         }
         try:
-            waiting = as_completed(futures)
+            waiting = completed(futures)
             for k in range(len(futures)):
                 with self.step("simulating", len(futures) - k):
                     future = next(waiting)

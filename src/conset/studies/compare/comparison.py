@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -554,6 +555,7 @@ def compare_pairs(
     by: str | None = None,
     named: bool = True,
     combines: Sequence[str] = (),
+    executor: Executor | None = None,
     watch: Watch = quiet,
 ) -> list[Comparison]:
     """Return `compare` for several patterns and machines, pair after pair.
@@ -566,6 +568,7 @@ def compare_pairs(
         by: what gives a row's time; None: each machine's model.
         named: whether the user named these methods.
         combines: values of `--combine`.
+        executor: carries out the pairs, each alone; None: this process.
         watch: progress callback.
 
     Returns:
@@ -577,6 +580,17 @@ def compare_pairs(
     """
     results = []
     first: ConsetError | None = None
+    arguments: dict[str, Any] = {
+        "models": models,
+        "by": by,
+        "named": named,
+        "combines": combines,
+    }
+    futures = (
+        []
+        if executor is None
+        else [executor.submit(compare, *pair, options, methods, **arguments) for pair in pairs]
+    )
     for k, (pattern, machine) in enumerate(pairs, 1):
         place = {"pattern_name": pattern.name, "machine": machine.name}
         where = (
@@ -587,17 +601,11 @@ def compare_pairs(
             return watch(f"{where}{what}")
 
         try:
-            result = compare(
-                pattern,
-                machine,
-                options,
-                methods,
-                models=models,
-                by=by,
-                named=named,
-                combines=combines,
-                watch=within,
-            )
+            if futures:
+                with within("comparing"):
+                    result = futures[k - 1].result()
+            else:
+                result = compare(pattern, machine, options, methods, **arguments, watch=within)
         except (InputError, NoScheduleError) as error:
             first = first or error
             result = Comparison(skipped=[{"method": ", ".join(methods), "reason": str(error)}])
