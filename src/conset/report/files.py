@@ -39,10 +39,12 @@ from conset.report.schedule import (
     picture_schedule,
 )
 from conset.report.sections import Draw, Fact, Part, Section, Table
+from conset.report.steps import steps_card
 from conset.report.terminal import fitted_table
 from conset.report.timeline import TimelineView, picture_timeline, timeline_facts
 from conset.schedule import Guarantees, Program, Schedule, guarantees, phase_loads
 from conset.studies import FileFindings
+from conset.studies.times import simulate
 
 Facts = Mapping[str, Any]
 """What `conset report --json` prints of a file."""
@@ -316,12 +318,24 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
         Part("Setting", [*schedule_facts(schedule), flight, posted]),
         _goodness(found),
         _durations(found),
+        _steps(found, schedule),
         Part("Pattern", draws=[partial(picture_pattern, schedule.pattern)]),
         Part("Schedule, and its phase with the largest load", draws=_pictures(schedule, facts)),
         *_guaranteed(schedule, guarantees(schedule)),
         _phases(found, schedule),
         _machine(schedule),
     ]
+
+
+def _steps(found: FileFindings, schedule: Schedule) -> Part:
+    """Return what steps through the phases, over the time of a timeline of the file, or of its
+    machine's model.
+    """  # noqa: D205
+    records = [each.noun for each in found.simulated if isinstance(each.noun, Record)]
+    timeline = records[0].timeline if records else None
+    if timeline is None and found.timing is not None and found.timing.by != "formula":
+        timeline, _ = simulate(schedule, found.timing.by, None)
+    return Part(card=steps_card(schedule, timeline))
 
 
 def _guaranteed(schedule: Schedule, given: Guarantees) -> list[Part]:

@@ -47,6 +47,7 @@ from conset.report.facts import (
 )
 from conset.report.pattern import rank_grid
 from conset.report.sections import Draw, Fact, Part, Section, Table
+from conset.report.steps import script
 from conset.report.timeline import TimelineView, timeline_facts
 from conset.schedule import Schedule
 from conset.studies import Timing
@@ -121,11 +122,13 @@ def write_sections(
     """
     from jinja2 import Environment, StrictUndefined
 
-    numbers = count()
+    numbers, classes = count(), dict[str, str]()
 
     def picture(draw: Draw) -> Markup:
         svg = style.svg_text(draw)
-        return Markup(own_ids(svg[svg.index("<svg") :], next(numbers)))
+        return Markup(compact(own_ids(svg[svg.index("<svg") :], next(numbers)), classes))
+
+    stepped = any("data-steps" in part.card for each in sections for part in each.parts)
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
@@ -139,6 +142,8 @@ def write_sections(
         sections=sections,
         picture=picture,
         anchor=anchor,
+        script=script() if stepped else "",
+        styles=lambda: Markup("".join(f".{name}{{{text}}}\n" for text, name in classes.items())),
     )
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -160,6 +165,55 @@ def own_ids(svg: str, number: int) -> str:
         return text
 
     return re.sub(r"<[^>]+>", own, svg)
+
+
+_NOTHING = re.compile(
+    r' id="p\d+-(?:[xy]tick|line2d|text|patch)_\d+"| transform="rotate\(-0 [^)]*\)"'
+)
+"""What nothing refers to, and what turns nothing."""
+_ALONE = re.compile(r"<g>\s*(<(?:use|path)[^>]*/>|<text[^>]*>[^<]*</text>)\s*</g>")
+_PATH = re.compile(r'<path d="([^"]*)" class="(\w+)"/>')
+_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_DECIMALS = re.compile(r"(?<![\d.])(\d*[1-9]\d*\.\d)\d+")
+_STYLE = re.compile(r'(?: clip-path="(url\([^)]*\))")? style="([^"]*)"')
+
+
+def compact(svg: str, classes: dict[str, str]) -> str:
+    """Return a picture with tenths of points, and classes in place of repeated styles.
+
+    Neighbouring lines of one style are one path.
+
+    Args:
+        svg: the picture.
+        classes: text of a style → its class, for all pictures of the page; grows.
+    """
+
+    def in_class(found: re.Match[str]) -> str:
+        text = f"{found[2]}; clip-path: {found[1]}" if found[1] else found[2]
+        return f' class="{classes.setdefault(text, f"k{len(classes)}")}"'
+
+    def shorter(tag: re.Match[str]) -> str:
+        if "base64" in tag[0]:
+            return tag[0].replace("\n", "")
+        return _STYLE.sub(in_class, _DECIMALS.sub(r"\1", " ".join(tag[0].split())))
+
+    text = re.sub(r"<[^>]+>", shorter, _METADATA.sub("", svg))
+    text = re.sub(r"\n\s*", "\n", _NOTHING.sub("", text))
+    for _ in range(3):
+        text = _ALONE.sub(r"\1", text)
+    open_lines = {name for style_text, name in classes.items() if "fill: none" in style_text}
+    parts = _PATH.split(text)  # text, then line, class and text by turns
+    merged = [parts[0]]
+    for d, name, behind in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        tight = re.sub(r"\s*([MLCQZz])\s*", r"\1", d)
+        mark = f'" class="{name}"/>'
+        if name in open_lines and merged[-1].endswith(mark):
+            merged[-1] = f"{merged[-1].removesuffix(mark)}{tight}{mark}"
+        else:
+            merged.append(f'<path d="{tight}{mark}')
+        if behind.strip():
+            merged.append(behind)
+    return "".join(merged)
 
 
 # Cards of notebooks
