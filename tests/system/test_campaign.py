@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
+import time
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +16,7 @@ from copy import deepcopy
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -33,6 +38,7 @@ from conset.studies.campaign.result import (
 from conset.studies.campaign.run import (
     Progress,
     Standing,
+    parse_share,
     read_results,
     run_campaign,
     select_cases,
@@ -646,3 +652,123 @@ def test_words_of_the_command(
     (tmp_path / "c.toml").write_text(TEXT)
     assert run_command(["campaign", str(tmp_path / "c.toml"), *words]) == code
     assert message in capsys.readouterr().err
+
+
+# Executors of other libraries, parts of a campaign, several processes in one folder
+
+MAKERS = """
+def dask():
+    from distributed import Client
+
+    client = Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None)
+    return client.get_executor()
+
+
+def loky():
+    from loky import get_reusable_executor
+
+    return get_reusable_executor(2)
+
+
+class Jobs:
+    '''Runs a task when it is asked about it the second time, as a queue of jobs does.'''
+
+    def submit(self, function, *arguments):
+        return Job(function, arguments)
+
+
+class Job:
+    def __init__(self, function, arguments):
+        self.function, self.arguments, self.asked = function, arguments, 0
+
+    def done(self):
+        self.asked += 1
+        return self.asked > 1
+
+    def result(self):
+        return self.function(*self.arguments)
+
+    def cancel(self):
+        pass
+
+
+def nothing():
+    return 5
+"""
+
+
+@pytest.mark.parametrize("name", ["dask", "loky", "Jobs"])
+def test_executors_of_other_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name != "Jobs":
+        pytest.importorskip({"dask": "distributed"}.get(name, name), reason=f"{name} is missing")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("conset.base.executors.POLL_S", 0.01)
+    (tmp_path / f"makers_{name}.py").write_text(MAKERS)
+    (tmp_path / "c.toml").write_text(TEXT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of libraries that are not ours
+        words = ["campaign", "c.toml", "-o", "out", "--executor", f"makers_{name}:{name}"]
+        assert run_command(words) == 0
+    campaign = read_campaign(tmp_path / "c.toml")
+    alone = run_campaign(campaign)
+    found = read_results(campaign, tmp_path / "out")
+    assert [each.to_object() for each in found] == [each.to_object() for each in alone.results]
+    assert run_command([*words[:4], "--executor", f"makers_{name}:nothing"]) == 2
+    assert run_command([*words[:4], "--executor", "missing_module:dask"]) == 2
+
+
+def test_parts_of_a_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = tiny(sizes=["1KiB", "2KiB", "4KiB", "8KiB", "16KiB"])
+    parts = [select_cases(campaign, (), (k, 3)) for k in (1, 2, 3)]
+    assert sorted(case.name for part in parts for case in part) == sorted(
+        case.name for case in campaign.cases
+    )
+    assert [len(part) for part in parts] == [2, 2, 1]
+    assert parse_share("2/3") == (2, 3)
+    for word in ("0/3", "4/3", "x", "1/0", "slurm"):
+        with pytest.raises(UsageError, match="share"):
+            parse_share(word)
+    for name, value in (("ID", "9"), ("MIN", "3"), ("COUNT", "4"), ("STEP", "2")):
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", value)
+    assert parse_share("slurm") == (4, 4)
+    for k in (1, 2, 3):
+        run_campaign(campaign, tmp_path, share=(k, 3))
+    assert len(read_results(campaign, tmp_path)) == 5
+
+
+def test_no_case_runs_twice(tmp_path: Path) -> None:
+    """Eight processes with one folder, killed at random; the results of a case are written once."""
+    (tmp_path / "c.toml").write_text(
+        TEXT.replace('["1KiB"]', '["1KiB", "2KiB", "4KiB"]') + "seeds = [0, 1]\n"
+    )
+    campaign = read_campaign(tmp_path / "c.toml")
+    folder = tmp_path / "out"
+    program = Path(sys.executable).with_name("conset")
+    command = [str(program), "campaign", "c.toml", "-o", "out"]
+    random, known, first = Random(3), dict[str, int](), True
+    for _ in range(40):
+        left = len(campaign.cases) - len(known)
+        if not left:
+            break
+        writers = [
+            subprocess.Popen(
+                command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            for _ in range(8)
+        ]
+        time.sleep(random.uniform(2.0, 5.0))
+        for writer in writers:
+            if first or random.random() < 0.7:
+                writer.kill()
+        first = False
+        for writer in writers:
+            writer.wait(timeout=120)
+        files = {path.name: path.stat().st_ino for path in (folder / "cases").glob("*.json")}
+        assert known.items() <= files.items(), "no file is written again"
+        known = files
+    assert len(known) == len(campaign.cases)
+    alone = run_campaign(campaign)
+    found = read_results(campaign, folder)
+    assert [each.to_object() for each in found] == [each.to_object() for each in alone.results]

@@ -125,7 +125,8 @@ def _goal(operations: Operations, path: Path) -> Iterator[str]:
                 labels.append(label)
                 way = f"send {size}b to" if sends else f"recv {size}b from"
                 yield f"{label}: {way} {peer} tag {tag}\n"
-                for other in (*joined, *_labels_before(operations, rank, k)):
+                before = (*joined, *_labels_before(operations, rank, k))
+                for other in dict.fromkeys(before):
                     yield f"{label} requires {other}\n"
             joined = labels
             if len(labels) > 2:  # one operation that all of the next group require
