@@ -221,7 +221,11 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("empty.mtx", "empty.mtx: is empty"),
         ("folder.csv", "folder.csv: is a directory, a file is required"),
         ("folder.csv/", "folder.csv: is a directory, a file is required"),
-        ("x.data", "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack " + MESHES),
+        (
+            "x.data",
+            "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack .goal .tit .xml .cm "
+            + MESHES,
+        ),
     ],
 )
 def test_files_that_are_none(

@@ -74,8 +74,6 @@
       const [left, top] = [Math.min(...xs) - pad, Math.min(...ys) - pad];
       const [wide, high] = [Math.max(...xs) + pad - left, Math.max(...ys) + pad - top];
       this.svg = make(this.stage, "svg", { viewBox: `${left} ${top} ${wide} ${high}`, role: "img", "aria-label": "network in this phase" });
-      const marker = { id: "steps-way", viewBox: "0 0 10 10", refX: 5, refY: 5, markerWidth: 170, markerHeight: 170, markerUnits: "userSpaceOnUse", orient: "auto" };
-      make(make(make(this.svg, "defs"), "marker", marker), "path", { d: "M0 0L10 5L0 10z", class: "way" });
       this.wires = wires.map(([a, b], link) => {
         const [x, y] = place[a], [u, v] = place[b], length = Math.hypot(u - x, v - y) || 1;
         const far = bent && length > 1600, side = far ? 0.24 * length : 95;

@@ -119,9 +119,7 @@ def require_no_doctype(path: Path) -> None:
     from xml.parsers.expat import ExpatError, ParserCreate
 
     def refuse(*_: object) -> None:
-        raise InputError(
-            f"{path}: no valid {path.suffix[1:]} mesh: a document type declaration is not read"
-        )
+        raise InputError(f"{path}: a document type declaration is not read")
 
     begun: list[str] = []
     parser = ParserCreate()

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from conset.base import InputError, read_text, shortened, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, require_ranks
+from conset.pattern.readers.mesh_text import require_no_doctype
 from conset.pattern.readers.operations import Kind, Operations
 
 COLLECTIVES = ("alltoall", "alltoallv")
@@ -68,6 +69,7 @@ def read_msccl(path: Path, options: ReadOptions) -> Pattern:
             range, a step without its other end, steps that wait for each other, or a chunk that
             ends where it must not; names GPU, thread block and step.
     """
+    require_no_doctype(path)
     try:
         root = ElementTree.fromstring(read_text(path))
     except (ElementTree.ParseError, ValueError) as error:

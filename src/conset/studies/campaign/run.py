@@ -18,7 +18,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -518,13 +518,14 @@ def run_campaign(
             "executor: is for simulated campaigns; measured ones run one job at a time"
         )
     tasks: list[Task] = []
-    for name, source in campaign.machines.items():
-        own = [case for case in cases if case.machine == name]
-        if campaign.simulated:
-            tasks += runner.open_tasks(source, source.stated(), own)
-        elif own:
-            runner.measure(source, own)
-    runner.simulate(tasks, executor)
+    with closing(store):
+        for name, source in campaign.machines.items():
+            own = [case for case in cases if case.machine == name]
+            if campaign.simulated:
+                tasks += runner.open_tasks(source, source.stated(), own)
+            elif own:
+                runner.measure(source, own)
+        runner.simulate(tasks, executor)
     run = runner.run
     order = {case.name: k for k, case in enumerate(campaign.cases)}
     run.results.sort(key=lambda result: order[result.name])
@@ -621,9 +622,14 @@ class Store:
 
     def release(self, case: Case, digest: str) -> None:
         """Give up the claim of a case that is done: who takes it now sees the result."""
-        if (handle := self._claimed.pop(digest, None)) is not None:
+        if digest in self._claimed:
             self._claim_of(case, digest).unlink(missing_ok=True)
-            os.close(handle)
+            os.close(self._claimed.pop(digest))
+
+    def close(self) -> None:
+        """Give up all claims of cases that are not done."""
+        while self._claimed:
+            os.close(self._claimed.popitem()[1])
 
     def write(self, result: CaseResult) -> None:
         """Keep a result."""
