@@ -42,6 +42,7 @@ from conset.methods import MethodFunction, find_method
 from conset.models import Settings, Timeline, Workload, find_model, read_trace, retarget
 from conset.pattern import Pattern
 from conset.schedule import (
+    EXPORTS,
     Guarantees,
     InFlight,
     Program,
@@ -52,6 +53,7 @@ from conset.schedule import (
     read_compiled,
     read_document,
     write_compiled,
+    write_export,
 )
 from conset.verification import Verification, verify as verify_document
 
@@ -148,9 +150,14 @@ def read(path: str | Path) -> Schedule | Program:
 def write(schedule: Schedule | Program, path: str | Path) -> None:
     """Writes a schedule, `.json` for people, `.npz` for size, or a program, `.json`.
 
+    Or all messages for another tool: `.goal`, `.tit`, `.xml` (MSCCL), `.cm`, `.csv`.
+
     Raises UsageError otherwise.
     """
-    write_compiled(schedule, path)
+    if Path(path).suffix.lower() in EXPORTS:
+        write_export(schedule.whole, Path(path))
+    else:
+        write_compiled(schedule, path)
 
 
 @python_interface
