@@ -192,36 +192,39 @@ class _Blocks:
 
     def __init__(self, gpu: int, gpus: int) -> None:
         self.gpu, self.gpus = gpu, gpus
-        self.steps: dict[tuple[int, bool], list[dict[str, object]]] = {}
+        self.block: dict[tuple[int, bool], int] = {}
+        self.steps: list[list[dict[str, object]]] = []
 
     def add(
         self, peer: int, sends: bool, after: list[tuple[int, int]], step: dict[str, object]
     ) -> tuple[int, int]:
         """A step more of the block of a peer and direction: (block, step), after others."""
-        steps = self.steps.setdefault((peer, sends), [])
-        block = [*self.steps].index((peer, sends))
+        block = self.block.setdefault((peer, sends), len(self.steps))
+        if block == len(self.steps):
+            self.steps.append([])
+        steps = self.steps[block]
         waits = [other for other in dict.fromkeys(after) if other[0] != block]
         for other in waits[:-1]:
             steps.append(_step("nop") | {"depid": other[0], "deps": other[1]})
         depends = {"depid": waits[-1][0], "deps": waits[-1][1]} if waits else {}
         steps.append(step | depends)
         for tb, s in waits:
-            [*self.steps.values()][tb][s]["hasdep"] = 1
+            self.steps[tb][s]["hasdep"] = 1
         return block, len(steps) - 1
 
     def lines(self, path: Path, chunks: int) -> Iterator[str]:
         """The element of the GPU."""
-        nodes = len(self.steps) + sum(map(len, self.steps.values()))
+        nodes = len(self.steps) + sum(map(len, self.steps))
         for what, count, most in (
             ("thread blocks", len(self.steps), MAX_BLOCKS),
             ("elements", nodes, MAX_NODES),
-            ("steps of a thread block", max(map(len, self.steps.values()), default=0), MAX_STEPS),
+            ("steps of a thread block", max(map(len, self.steps), default=0), MAX_STEPS),
         ):
             if count > most:
                 raise InputError(f"{path}: gpu {self.gpu}: {count} {what}, MSCCL takes {most}")
         head = {"id": self.gpu, "i_chunks": chunks, "o_chunks": chunks, "s_chunks": 0}
         yield f"  <gpu{_attributes(head)}>\n"
-        for tb, ((peer, sends), steps) in enumerate(self.steps.items()):
+        for ((peer, sends), tb), steps in zip(self.block.items(), self.steps, strict=True):
             apart = (peer - self.gpu if sends else self.gpu - peer) % self.gpus
             channel = 0 if peer < 0 else (apart - 1) // CHANNEL_PEERS
             ends = {"send": peer if sends else -1, "recv": -1 if sends else peer, "chan": channel}
