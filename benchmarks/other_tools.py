@@ -76,18 +76,25 @@ without arguments that makes it, in a module that Python finds, or beside the ca
 # engines.py
 def dask():
     from distributed import Client
+
     return Client("scheduler:8786").get_executor()
+
 
 def loky():
     from loky import get_reusable_executor
+
     return get_reusable_executor(8)
+
 
 def parsl():
     import parsl
+
     return parsl.concurrent.ParslPoolExecutor(parsl.Config())
+
 
 def submitit():
     import submitit
+
     executor = submitit.AutoExecutor(folder="log")
     executor.update_parameters(timeout_min=30, slurm_array_parallelism=64)
     return executor
