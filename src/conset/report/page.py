@@ -6,11 +6,13 @@ A page has the form of `page.html.jinja`. Nouns ask for their card, `_repr_html_
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -126,7 +128,15 @@ def write_sections(
 
     def picture(draw: Draw) -> Markup:
         svg = style.svg_text(draw)
-        return Markup(compact(own_ids(svg[svg.index("<svg") :], next(numbers)), classes))
+        known = dict(classes)
+        text = compact(own_ids(svg[svg.index("<svg") :], next(numbers)), known)
+        if len(text) <= LARGEST or not stepped:
+            classes.update(known)
+            return Markup(text)
+        title = re.search("<title>([^<]*)</title>", text)
+        png = fewer_colours(style.png_bytes(draw, DOTS_PER_INCH))
+        form = '<img alt="{}" src="data:image/png;base64,{}"/>'
+        return Markup(form).format(Markup(title[1] if title else ""), png)
 
     stepped = any("data-steps" in part.card for each in sections for part in each.parts)
 
@@ -178,6 +188,24 @@ _DECIMALS = re.compile(r"(?<![\d.])(\d*[1-9]\d*\.\d)\d+")
 _STYLE = re.compile(r'(?: clip-path="(url\([^)]*\))")? style="([^"]*)"')
 
 
+LARGEST = 130_000
+"""Letters of a picture beyond which a page that steps through phases has it in pixels."""
+COLOURS, DOTS_PER_INCH = 48, 66
+_EMBEDDED = re.compile(r"base64,([A-Za-z0-9+/=\s]+)")
+
+
+def fewer_colours(png: bytes) -> str:
+    """Return a picture in pixels of at most `COLOURS` colours, in base64."""
+    from PIL import Image
+
+    with Image.open(BytesIO(png)) as image, BytesIO() as small:
+        method = Image.Quantize.FASTOCTREE
+        image.convert("RGBA").quantize(COLOURS, method, dither=Image.Dither.NONE).save(
+            small, "png", optimize=True
+        )
+        return base64.b64encode(min(small.getvalue(), png, key=len)).decode()
+
+
 def compact(svg: str, classes: dict[str, str]) -> str:
     """Return a picture with tenths of points, and classes in place of repeated styles.
 
@@ -194,7 +222,9 @@ def compact(svg: str, classes: dict[str, str]) -> str:
 
     def shorter(tag: re.Match[str]) -> str:
         if "base64" in tag[0]:
-            return tag[0].replace("\n", "")
+            return _EMBEDDED.sub(
+                lambda found: f"base64,{fewer_colours(base64.b64decode(found[1]))}", tag[0]
+            )
         return _STYLE.sub(in_class, _DECIMALS.sub(r"\1", " ".join(tag[0].split())))
 
     text = re.sub(r"<[^>]+>", shorter, _METADATA.sub("", svg))

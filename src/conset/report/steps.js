@@ -2,7 +2,7 @@
 // Data: conset/report/steps.py. Without this script, or in a browser that cannot unpack, the page's still pictures remain.
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg", LISTED = 200, PLAY_MS = 700, TICKS = 100000;
+  const SVG = "http://www.w3.org/2000/svg", LISTED = 200, PLAY_MS = 700, TICKS = 10000;
 
   const unpack = async (text) => {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -38,6 +38,7 @@
       this.count = data.phases.length - 1;
       this.at = [0];
       for (const hops of data.hops) this.at.push(this.at[this.at.length - 1] + hops);
+      this.follow();
       this.buildBar();
       this.stage = make(box, "div", { class: "stage" });
       this.buildNetwork();
@@ -49,7 +50,22 @@
       this.show(0);
     }
 
-    links(k) { return this.data.links.slice(this.at[k], this.at[k + 1]); }
+    // Every hop of every route: of the links that leave its place, the one with its number.
+    follow() {
+      const { place, rank, wires, ways, source, hops } = this.data, out = place.map(() => []);
+      wires.forEach(([from], link) => out[from].push(link));
+      this.route = [];
+      for (let k = 0, j = 0; k < source.length; k++) {
+        let node = rank[source[k]];
+        for (let h = 0; h < hops[k]; h++, j++) {
+          const link = out[node][ways[j]];
+          this.route.push(link);
+          node = wires[link][1];
+        }
+      }
+    }
+
+    links(k) { return this.route.slice(this.at[k], this.at[k + 1]); }
     range() { return [this.data.phases[this.phase], this.data.phases[this.phase + 1]]; }
 
     buildBar() {
@@ -167,9 +183,9 @@
     }
 
     describe(k) {
-      const { source, target, sizes, size, hops, start, took, time_s: all } = this.data;
+      const { source, target, bytes, hops, start, took, time_s: all } = this.data;
       const when = start ? `, ${formatTime((start[k] / TICKS) * all)} for ${formatTime((took[k] / TICKS) * all)}` : "";
-      return `${source[k]} → ${target[k]}: ${sizes[size[k]]}${hops[k] ? `, ${count(hops[k], "link")}` : ""}${when}`;
+      return `${source[k]} → ${target[k]}: ${formatBytes(bytes[k])}${hops[k] ? `, ${count(hops[k], "link")}` : ""}${when}`;
     }
 
     listen() {
@@ -211,7 +227,7 @@
       for (let k = low; k < high; k++) {
         for (const link of this.links(k)) load[link]++;
         busy.add(data.source[k]).add(data.target[k]);
-        bytes += data.bytes[data.size[k]];
+        bytes += data.bytes[k];
         if (data.start) { first = Math.min(first, data.start[k]); last = Math.max(last, data.start[k] + data.took[k]); }
       }
       const most = load.reduce((a, b) => Math.max(a, b), 0);
@@ -226,7 +242,7 @@
       this.rows = new Map();
       for (let k = low; k < Math.min(high, low + LISTED); k++) {
         const row = make(this.list, "tr");
-        for (const text of [`${data.source[k]} → ${data.target[k]}`, data.sizes[data.size[k]], data.hops[k] ? count(data.hops[k], "link") : ""]) make(row, "td", {}, text);
+        for (const text of [`${data.source[k]} → ${data.target[k]}`, formatBytes(data.bytes[k]), data.hops[k] ? count(data.hops[k], "link") : ""]) make(row, "td", {}, text);
         row.addEventListener("pointerenter", () => this.point((other) => other === k, this.describe(k)));
         row.addEventListener("pointerleave", () => this.point(null));
         this.rows.set(k, row);

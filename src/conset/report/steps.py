@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from conset.base import Floats, Ints, Ints32, format_size
+from conset.base import Floats, Ints, Ints32
 from conset.machine.network.routes import route_links
 from conset.models import Timeline
 from conset.report.network_layout import Plan, plan_of, positions
@@ -24,7 +24,7 @@ from conset.schedule import Schedule, chosen_links
 
 MAX_TRANSFERS, MAX_NODES = 20_000, 1_500
 """Schedules and networks beyond these are not stepped through."""
-TICKS = 100_000
+TICKS = 10_000
 """Steps of the time axis."""
 
 
@@ -61,21 +61,23 @@ def _data(schedule: Schedule, timeline: Timeline | None) -> dict[str, Any]:
         offsets, links = route_links(topology, routing, nodes[source], nodes[target])
     used, index = np.unique(links, return_inverse=True)
     place, ends, own = _places(schedule, used)
-    sizes, size = np.unique(schedule.size, return_inverse=True)
+    # of each link its number among those that leave its place: routes go on as they went
+    order = np.argsort(ends[:, 0], kind="stable")
+    begins = np.searchsorted(ends[order, 0], ends[order, 0])
+    number = np.empty(used.size, np.int64)
+    number[order] = np.arange(used.size) - begins
     data: dict[str, Any] = {
         "place": np.round((place - place.min(axis=0)) * 1000).astype(int).tolist(),
         "rank": own[nodes].tolist(),
         "wires": ends.tolist(),
         "hops": np.diff(offsets).tolist(),
-        "links": index.tolist(),
+        "ways": number[index].tolist(),
         "bent": topology.wraps,
         "names": [topology.link_name(int(link)) for link in used],
         "phases": schedule.phase_offsets.tolist(),
         "source": source.tolist(),
         "target": target.tolist(),
-        "sizes": [format_size(float(each)) for each in sizes],
-        "bytes": sizes.tolist(),
-        "size": size.tolist(),
+        "bytes": schedule.size.tolist(),
     }
     if timeline is not None and timeline.start_s.shape == source.shape and timeline.time_s > 0:
         unit = TICKS / timeline.time_s

@@ -398,7 +398,12 @@ def svg_text(draw: Callable[[], Figure]) -> str:
     return _drawn(draw, "svg").decode()
 
 
-def _drawn(draw: Callable[[], Figure], form: str) -> bytes:
+def png_bytes(draw: Callable[[], Figure], dots_per_inch: int) -> bytes:
+    """A picture as `save` writes it into `.png`, in other pixels; raises as `svg_text`."""
+    return _drawn(draw, "png", dots_per_inch)
+
+
+def _drawn(draw: Callable[[], Figure], form: str, dots_per_inch: int = DOTS_PER_INCH) -> bytes:
     require_matplotlib()
     from matplotlib import rc_context
 
@@ -406,7 +411,7 @@ def _drawn(draw: Callable[[], Figure], form: str) -> bytes:
         figure = draw()
         _settle(figure)
         if form == "png":
-            figure.savefig(picture, format=form, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            figure.savefig(picture, format=form, dpi=dots_per_inch, metadata={"Software": None})
             return picture.getvalue()
         metadata = {"Date": None, "Creator": "conset", "Title": title_of(figure)}
         figure.savefig(picture, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
