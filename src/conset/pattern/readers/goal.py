@@ -43,7 +43,7 @@ def read_goal(path: Path, options: ReadOptions) -> Pattern:
             or what `Operations.pattern` refuses.
     """
     text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), read_text(path))
-    operations, ranks, rank = Operations(), None, None
+    operations, ranks, rank, computed = Operations(), None, None, 0
     labels: dict[str, int] = {}
     seen: set[int] = set()
     for number, words in (
@@ -68,6 +68,7 @@ def read_goal(path: Path, options: ReadOptions) -> Pattern:
         elif words == "}":
             rank = None
         elif found := _MOVE.fullmatch(words):
+            computed += bool((found[9] or "").strip("0"))
             send, receive = found[2] is not None, found[5] is not None
             peer = found[4] or found[7] or "0"
             k = operations.add(
@@ -95,8 +96,7 @@ def read_goal(path: Path, options: ReadOptions) -> Pattern:
     if ranks is None or rank is not None:
         what = "num_ranks N" if ranks is None else "} of the last rank"
         raise InputError(f"{path}: ends before {what}")
-    steps = operations.kind.count("step")
-    notes = [f"without {count_of(steps, 'computation')}"] if steps else []
+    notes = [f"without {count_of(computed, 'computation')}"] if computed else []
     return operations.pattern(path, ranks, notes)
 
 
