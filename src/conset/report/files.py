@@ -39,7 +39,7 @@ from conset.report.schedule import (
     picture_schedule,
 )
 from conset.report.sections import Draw, Fact, Part, Section, Table
-from conset.report.steps import steps_card
+from conset.report.steps import has_steps, steps_card
 from conset.report.terminal import fitted_table
 from conset.report.timeline import TimelineView, picture_timeline, timeline_facts
 from conset.schedule import Guarantees, Program, Schedule, guarantees, phase_loads
@@ -318,7 +318,7 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
         Part("Setting", [*schedule_facts(schedule), flight, posted]),
         _goodness(found),
         _durations(found),
-        _steps(found, schedule),
+        *([_steps(found, schedule)] if has_steps(schedule) else []),
         Part("Pattern", draws=[partial(picture_pattern, schedule.pattern)]),
         Part("Schedule, and its phase with the largest load", draws=_pictures(schedule, facts)),
         *_guaranteed(schedule, guarantees(schedule)),

@@ -26,7 +26,7 @@
   const formatBytes = (b) => inUnits(b, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
   const formatTime = (s) => (s < 1 ? inUnits(s * 1e9, 1000, ["ns", "us", "ms"]) : `${+s.toPrecision(4)} s`);
 
-  // From (x, y) to (u, v), its middle pulled by (dx, dy): in two halves, so that a marker stands between them.
+  // From (x, y) to (u, v), its middle pulled by (dx, dy): in two halves, so that a marker can be between them.
   const curve = (x, y, u, v, dx, dy) => {
     const cx = (x + u) / 2 + dx, cy = (y + v) / 2 + dy;
     return `M${x} ${y}Q${(x + cx) / 2} ${(y + cy) / 2} ${(x + 2 * cx + u) / 4} ${(y + 2 * cy + v) / 4}Q${(cx + u) / 2} ${(cy + v) / 2} ${u} ${v}`;
@@ -266,7 +266,7 @@
       path.dataset.transfer = k;
     }
 
-    // What is pointed at stands out everywhere: the transfers that fit.
+    // Highlights the transfers that fit, in all views.
     point(fits, text = "", only = -1) {
       const [low, high] = this.range();
       this.focus = fits ? new Set() : null;

@@ -17,10 +17,9 @@ import numpy as np
 from markupsafe import Markup
 
 from conset.base import Floats, Ints, Ints32
-from conset.machine.network.routes import route_links
 from conset.models import Timeline
 from conset.report.network_layout import Plan, plan_of, positions
-from conset.schedule import Schedule, chosen_links
+from conset.schedule import Schedule, transfer_links
 
 MAX_TRANSFERS, MAX_NODES = 20_000, 1_500
 """Schedules and networks beyond these are not stepped through."""
@@ -28,18 +27,20 @@ TICKS = 10_000
 """Steps of the time axis."""
 
 
-def steps_card(schedule: Schedule, timeline: Timeline | None) -> str:
-    """Return the element and its data, as HTML; empty where the schedule is too large.
-
-    Args:
-        schedule: with known routes.
-        timeline: when each of its transfers starts and ends; None: the time axis is left out.
-    """
+def has_steps(schedule: Schedule) -> bool:
+    """Return whether a schedule is small enough, and its routes are known."""
     topology = schedule.machine.topology
     known = schedule.machine.routing.is_known or schedule.route_offsets is not None
-    small = 0 < schedule.transfers <= MAX_TRANSFERS and topology.nodes <= MAX_NODES
-    if not (known and small):
-        return ""
+    return known and 0 < schedule.transfers <= MAX_TRANSFERS and topology.nodes <= MAX_NODES
+
+
+def steps_card(schedule: Schedule, timeline: Timeline | None) -> str:
+    """Return the element and its data, as HTML.
+
+    Args:
+        schedule: of which `has_steps` is true.
+        timeline: when each of its transfers starts and ends; None: the time axis is left out.
+    """
     data = json.dumps(_data(schedule, timeline), separators=(",", ":"))
     packed = base64.b64encode(zlib.compress(data.encode(), 9)).decode()
     return Markup('<div class="steps" hidden data-steps="{}"></div>').format(packed)
@@ -52,13 +53,9 @@ def script() -> Markup:
 
 def _data(schedule: Schedule, timeline: Timeline | None) -> dict[str, Any]:
     pattern, topology = schedule.pattern, schedule.machine.topology
-    ranks = np.arange(pattern.ranks, dtype=np.int32)
-    nodes = ranks if schedule.placement is None else schedule.placement
+    nodes = schedule.nodes_of(np.arange(pattern.ranks, dtype=np.int32))
     source, target = pattern.source[schedule.message], pattern.target[schedule.message]
-    offsets, links = chosen_links(schedule)
-    if not offsets.size:
-        routing = schedule.machine.routing
-        offsets, links = route_links(topology, routing, nodes[source], nodes[target])
+    offsets, links = transfer_links(schedule)
     used, index = np.unique(links, return_inverse=True)
     place, ends, own = _places(schedule, used)
     # of each link its number among those that leave its place: routes go on as they went

@@ -38,6 +38,7 @@ from .loads import (
     largest_sizes as largest_sizes,
     loads_list as loads_list,
     phase_loads as phase_loads,
+    transfer_links as transfer_links,
 )
 from .paths import MAX_STAGES as MAX_STAGES, Bundles as Bundles, Paths as Paths, direct as direct
 from .policy import (

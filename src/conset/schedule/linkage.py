@@ -63,10 +63,9 @@ import numpy as np
 
 from conset.base import Floats, Indices, InputError, Ints, Ints32
 from conset.machine.costs import Costs, Limits
-from conset.machine.network.routes import route_links
 from conset.machine.network.topology import Topology
 from conset.machine.times import link_rates
-from conset.schedule.loads import chosen_links
+from conset.schedule.loads import chosen_links, transfer_links
 from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 
@@ -245,10 +244,7 @@ def guarantees(schedule: Schedule) -> Guarantees:
     O(sum of hops log).
     """
     machine, source, target = schedule.machine, schedule.source_node, schedule.target_node
-    if schedule.route_offsets is None:
-        routes = route_links(machine.topology, machine.routing, source, target)
-    else:
-        routes = chosen_links(schedule)
+    routes = transfer_links(schedule)
     return shared(
         machine.topology,
         machine.costs_for(schedule.method),
@@ -442,11 +438,7 @@ class Connections:
 
     def _routes(self, schedule: int) -> tuple[Ints, Ints32]:
         if schedule not in self._links:
-            plan = self._schedules[schedule]
-            chosen = chosen_links(plan)
-            machine = plan.machine
-            walked = (machine.topology, machine.routing, plan.source_node, plan.target_node)
-            self._links[schedule] = chosen if chosen[0].size else route_links(*walked)
+            self._links[schedule] = transfer_links(self._schedules[schedule])
         return self._links[schedule]
 
     def _numbered(self, key: tuple[int, int, bytes, int], links: Ints32) -> int:

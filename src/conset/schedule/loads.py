@@ -17,7 +17,12 @@ import numpy as np
 
 from conset import _core
 from conset.base import Floats, Ints, Ints32, as_figure
-from conset.machine.network.routes import core_network, core_widths, links_of_nodes
+from conset.machine.network.routes import (
+    core_network,
+    core_widths,
+    links_of_nodes,
+    route_links,
+)
 from conset.schedule.schedule import Schedule
 
 
@@ -66,6 +71,16 @@ def chosen_links(schedule: Schedule) -> tuple[Ints, Ints32]:
         schedule.route_offsets,
         schedule.route_nodes,
         schedule.route_links,
+    )
+
+
+def transfer_links(schedule: Schedule) -> tuple[Ints, Ints32]:
+    """(offsets, links) of the routes of all transfers: those a compiler chose, or the machine's."""
+    if schedule.route_offsets is not None:
+        return chosen_links(schedule)
+    machine = schedule.machine
+    return route_links(
+        machine.topology, machine.routing, schedule.source_node, schedule.target_node
     )
 
 

@@ -22,9 +22,8 @@ import numpy as np
 
 from conset.base import InputError, Ints, Ints32, count_of, replacing, require_suffix
 from conset.machine import core_widths
-from conset.machine.network.routes import route_links
 from conset.pattern.readers.msccl import MAX_COUNT
-from conset.schedule.loads import chosen_links
+from conset.schedule.loads import transfer_links
 from conset.schedule.policy import order_of_transfers, parse_sync
 from conset.schedule.schedule import Schedule
 
@@ -44,7 +43,7 @@ class Operation(NamedTuple):
     tag: int
 
 
-class Operations:
+class RankTransfers:
     """The transfers of a schedule as ranks see them.
 
     Attributes:
@@ -81,7 +80,7 @@ class Operations:
         return found
 
     def of(self, rank: int) -> Iterator[list[Operation]]:
-        """The operations of a rank, group by group, receives first."""
+        """The transfers of a rank, group by group, receives first."""
         at = self._by_rank[rank]
         for begin, end in zip(*self._spans(self.group[at]), strict=True):
             transfers = at[begin:end]
@@ -112,20 +111,20 @@ class Operations:
         return begins, np.append(begins[1:], group.size) if group.size else begins
 
 
-def _goal(operations: Operations, path: Path) -> Iterator[str]:
-    ranks = operations.schedule.pattern.ranks
+def _goal(transfers: RankTransfers, path: Path) -> Iterator[str]:
+    ranks = transfers.schedule.pattern.ranks
     yield f"num_ranks {ranks}\n"
     for rank in range(ranks):
         yield f"\nrank {rank} {{\n"
         joined: list[str] = []
-        for group, each in enumerate(operations.of(rank)):
+        for group, each in enumerate(transfers.of(rank)):
             labels = []
             for k, sends, peer, size, tag in each:
                 label = f"{'s' if sends else 'r'}{k}"
                 labels.append(label)
                 way = f"send {size}b to" if sends else f"recv {size}b from"
                 yield f"{label}: {way} {peer} tag {tag}\n"
-                before = (*joined, *_labels_before(operations, rank, k))
+                before = (*joined, *_labels_before(transfers, rank, k))
                 for other in dict.fromkeys(before):
                     yield f"{label} requires {other}\n"
             joined = labels
@@ -136,48 +135,48 @@ def _goal(operations: Operations, path: Path) -> Iterator[str]:
         yield "}\n"
 
 
-def _labels_before(operations: Operations, rank: int, transfer: int) -> Iterator[str]:
-    for first in operations.waits.get((rank, transfer), ()):
-        sends = operations.ends[_SOURCE, first] == rank
+def _labels_before(transfers: RankTransfers, rank: int, transfer: int) -> Iterator[str]:
+    for first in transfers.waits.get((rank, transfer), ()):
+        sends = transfers.ends[_SOURCE, first] == rank
         yield f"{'s' if sends else 'r'}{first}"
 
 
-def _trace(operations: Operations, path: Path) -> Iterator[str]:
-    ranks = operations.schedule.pattern.ranks
-    kind = parse_sync(operations.schedule.sync).kind
-    groups = int(operations.group.max(initial=0)) + 1 if kind == "barrier" else 1
+def _trace(transfers: RankTransfers, path: Path) -> Iterator[str]:
+    ranks = transfers.schedule.pattern.ranks
+    kind = parse_sync(transfers.schedule.sync).kind
+    groups = int(transfers.group.max(initial=0)) + 1 if kind == "barrier" else 1
     for rank in range(ranks):
         yield f"{rank} init\n"
         done = 0
-        for each in operations.of(rank):
+        for each in transfers.of(rank):
             if kind == "barrier":
-                group = int(operations.group[each[0].transfer])
+                group = int(transfers.group[each[0].transfer])
                 yield f"{rank} barrier\n" * (group - done)
                 done = group
             waited: set[int] = set()
             for k, sends, peer, size, tag in each:
-                for first in operations.waits.get((rank, k), ()):
-                    if first not in waited and operations.group[first] == operations.group[k]:
+                for first in transfers.waits.get((rank, k), ()):
+                    if first not in waited and transfers.group[first] == transfers.group[k]:
                         waited.add(first)
-                        source, target = operations.ends[:, first]
-                        yield f"{rank} wait {source} {target} {operations.tag[first]}\n"
+                        source, target = transfers.ends[:, first]
+                        yield f"{rank} wait {source} {target} {transfers.tag[first]}\n"
                 yield f"{rank} {'isend' if sends else 'irecv'} {peer} {tag} {size}\n"
             yield f"{rank} waitall\n"
         yield f"{rank} barrier\n" * (groups - 1 - done)
         yield f"{rank} finalize\n"
 
 
-def _connections(operations: Operations, path: Path) -> Iterator[str]:
-    schedule = operations.schedule
+def _connections(transfers: RankTransfers, path: Path) -> Iterator[str]:
+    schedule = transfers.schedule
     yield f"Nodes {schedule.pattern.ranks}\nConnections {schedule.transfers}\n"
     for k, (source, target, size) in enumerate(
-        zip(*operations.ends.tolist(), schedule.size.tolist(), strict=True), 1
+        zip(*transfers.ends.tolist(), schedule.size.tolist(), strict=True), 1
     ):
         yield f"{source}->{target} id {k} start 0 size {size}\n"
 
 
-def _messages(operations: Operations, path: Path) -> Iterator[str]:
-    pattern = operations.schedule.pattern
+def _messages(transfers: RankTransfers, path: Path) -> Iterator[str]:
+    pattern = transfers.schedule.pattern
     yield "source,target,bytes" + (",after\n" if pattern.before is not None else "\n")
     after: dict[int, list[str]] = defaultdict(list)
     for first, second in () if pattern.before is None else pattern.before.tolist():
@@ -244,13 +243,13 @@ def _attributes(values: Mapping[str, object]) -> str:
     return "".join(f" {name}={quoteattr(str(value))}" for name, value in values.items())
 
 
-def _msccl(operations: Operations, path: Path) -> Iterator[str]:
-    schedule = operations.schedule
+def _msccl(transfers: RankTransfers, path: Path) -> Iterator[str]:
+    schedule = transfers.schedule
     gpus = schedule.pattern.ranks
     chunk = int(np.gcd.reduce(schedule.size)) if schedule.transfers else 1
     whole = np.zeros((gpus, gpus), np.int64)
     begin = np.zeros(schedule.transfers, np.int64)
-    for k, (source, target) in enumerate(operations.ends.T):
+    for k, (source, target) in enumerate(transfers.ends.T):
         begin[k] = whole[source, target]
         whole[source, target] += schedule.size[k] // max(chunk, 1)
     per_pair = int(whole.max(initial=1))
@@ -279,10 +278,10 @@ def _msccl(operations: Operations, path: Path) -> Iterator[str]:
                 count = min(MAX_COUNT, per_pair - first)
                 blocks.add(-1, True, [], _step("cpy", own + first, own + first, count))
         before: list[tuple[int, int]] = []
-        for each in operations.of(gpu):
+        for each in transfers.of(gpu):
             for k, sends, peer, bytes_, _ in each:
-                after = before + [ends[w] for w in operations.waits.get((gpu, k), ()) if w in ends]
-                source, target = (e * per_pair + int(begin[k]) for e in operations.ends[::-1, k])
+                after = before + [ends[w] for w in transfers.waits.get((gpu, k), ()) if w in ends]
+                source, target = (e * per_pair + int(begin[k]) for e in transfers.ends[::-1, k])
                 chunks = bytes_ // chunk
                 if -(-chunks // MAX_COUNT) > MAX_STEPS:
                     steps = f"{-(-chunks // MAX_COUNT)} steps of {MAX_COUNT} chunks"
@@ -299,24 +298,19 @@ def _msccl(operations: Operations, path: Path) -> Iterator[str]:
 
 
 class Export(NamedTuple):
-    """A format: lines of a file, what it holds beside messages, and what it is."""
+    """A format: lines of a file, and what it holds beside messages."""
 
-    lines: Callable[[Operations, Path], Iterator[str]]
+    lines: Callable[[RankTransfers, Path], Iterator[str]]
     holds: frozenset[str]
-    summary: str
 
 
 EXPORTS: Mapping[str, Export] = MappingProxyType(
     {
-        ".goal": Export(_goal, frozenset({"phases", "order"}), "GOAL"),
-        ".tit": Export(
-            _trace,
-            frozenset({"phases", "order", "barriers", "placement"}),
-            "SMPI trace",
-        ),
-        ".xml": Export(_msccl, frozenset({"phases", "order"}), "MSCCL"),
-        ".cm": Export(_connections, frozenset(), "htsim"),
-        ".csv": Export(_messages, frozenset({"order"}), "messages"),
+        ".goal": Export(_goal, frozenset({"phases", "order"})),
+        ".tit": Export(_trace, frozenset({"phases", "order", "barriers", "placement"})),
+        ".xml": Export(_msccl, frozenset({"phases", "order"})),
+        ".cm": Export(_connections, frozenset()),
+        ".csv": Export(_messages, frozenset({"order", "splits"})),  # messages are whole
     }
 )
 """Suffix → format."""
@@ -341,8 +335,6 @@ def not_held(schedule: Schedule, suffix: str) -> dict[str, str]:
         "packed": "" if pattern.packed is None else "which messages are packed",
         "local": "" if not pattern.local_bytes else f"{pattern.local_bytes:,} B inside ranks",
     }
-    if suffix == ".csv":
-        has["splits"] = ""
     held = EXPORTS[suffix].holds
     return {name: text for name, text in has.items() if text and name not in held}
 
@@ -358,23 +350,19 @@ def write_export(schedule: Schedule, path: Path) -> list[Path]:
             folder is missing or not writable.
     """
     require_suffix(path, "a file of another tool", *EXPORTS)
-    operations = Operations(schedule)
-    files = {path: EXPORTS[path.suffix.lower()].lines(operations, path)}
+    transfers = RankTransfers(schedule)
+    files = {path: EXPORTS[path.suffix.lower()].lines(transfers, path)}
     is_trace = path.suffix.lower() == ".tit"
     if is_trace:
         files[path.with_suffix(".traces")] = iter([f"{path.name}\n"])
     if is_trace and not why_no_platform(schedule):
         files[path.with_suffix(".platform.xml")] = _platform_lines(schedule)
-        files[path.with_suffix(".hosts")] = (f"node{node}\n" for node in _nodes(schedule))
+        ranks = np.arange(schedule.pattern.ranks, dtype=np.int32)
+        files[path.with_suffix(".hosts")] = (f"node{n}\n" for n in schedule.nodes_of(ranks))
     for file, lines in files.items():
         with replacing(file) as temporary, temporary.open("w", encoding="utf-8") as out:
             out.writelines(lines)
     return [*files]
-
-
-def _nodes(schedule: Schedule) -> Ints:
-    ranks = np.arange(schedule.pattern.ranks)
-    return ranks if schedule.placement is None else schedule.placement.astype(np.int64)
 
 
 def why_no_platform(schedule: Schedule) -> str:
@@ -394,14 +382,12 @@ def why_no_platform(schedule: Schedule) -> str:
 def _platform_lines(schedule: Schedule) -> Iterator[str]:
     """Hosts, ports, links and the routes of all messages, as SimGrid's platform."""
     machine, costs = schedule.machine, schedule.machine.costs_for(schedule.method)
-    topology, nodes = machine.topology, _nodes(schedule)
-    source, target = (nodes[e] for e in Operations(schedule).ends)
-    offsets, links = chosen_links(schedule)
-    if not offsets.size:
-        ends = (source.astype(np.int32), target.astype(np.int32))
-        offsets, links = route_links(topology, machine.routing, *ends)
+    topology = machine.topology
+    nodes = schedule.nodes_of(np.arange(schedule.pattern.ranks, dtype=np.int32))
+    source, target = schedule.source_node, schedule.target_node
+    offsets, links = transfer_links(schedule)
     # of messages between the same nodes the first: a platform has one route for a pair
-    _, first = np.unique(source * topology.nodes + target, return_index=True)
+    _, first = np.unique(np.stack([source, target]), axis=1, return_index=True)
     pairs = [int(k) for k in np.sort(first) if source[k] != target[k]]
     yield '<?xml version="1.0"?>\n'
     yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -435,7 +421,7 @@ def _platform_lines(schedule: Schedule) -> Iterator[str]:
 
 
 UNLIMITED_BPS = 1e18
-"""What stands for a rate without limit: SimGrid has none."""
+"""In place of a rate without limit, which SimGrid does not have."""
 
 
 def _link(name: str, rate: float, latency_s: float, *, shared: bool = True) -> str:
