@@ -326,7 +326,7 @@ def read_workload(
         InputError: contents of the file.
     """
     machine = None if on is None else parse_machine(on)
-    if file.suffix == ".csv":
+    if file.suffix == ".csv" or file.suffix.lower() in TRACES:
         if machine is None:
             raise UsageError(
                 f"simulate {file}: a trace needs --on MACHINE", what="file", given=file
@@ -336,15 +336,11 @@ def read_workload(
                 f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits"
             )
         machine = machine if settings is None else with_settings(machine, settings)
-        return SimulationInput(read_trace(file, machine), machine, "none")
-    if file.suffix.lower() in TRACES:
-        if machine is None:
-            raise UsageError(
-                f"simulate {file}: a trace needs --on MACHINE", what="file", given=file
-            )
-        machine = machine if settings is None else with_settings(machine, settings)
-        pattern = load_pattern(file, machine)
-        naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
+        if file.suffix == ".csv":
+            return SimulationInput(read_trace(file, machine), machine, "none")
+        naive = compile_pattern(
+            load_pattern(file, machine), machine, CompileOptions(method="naive")
+        )
         return SimulationInput(Workload.of_schedule(naive), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(
