@@ -60,7 +60,7 @@ conset compile s.cm --on mesh:2x4
 - MSCCL: chunks are followed from buffer to buffer, and errors name gpu, tb and step. Collectives other than
   `alltoall` and `alltoallv` are refused by name. A chunk is the largest size that divides all messages;
   more steps than the executor takes are refused with both numbers. An algorithm for a range of sizes has chunks of `--word` bytes.
-- A schedule of another tool is the naive exchange of its messages in their order. Messages between two ranks add up where no order tells them apart.
+- A schedule of another tool is the naive exchange of its messages in their order. Messages between two ranks add up unless they are ordered.
 
 <!-- not run: needs SimGrid -->
 ```bash

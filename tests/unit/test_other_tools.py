@@ -40,6 +40,16 @@ def bytes_of_pairs(pattern: Pattern) -> Counter[tuple[int, int]]:
     return found
 
 
+def phase_of_pairs(schedule: Schedule) -> dict[tuple[int, int], int]:
+    rows = zip(
+        schedule.pattern.source[schedule.message].tolist(),
+        schedule.pattern.target[schedule.message].tolist(),
+        schedule.phase_of.tolist(),
+        strict=True,
+    )
+    return {(source, target): phase for source, target, phase in rows}
+
+
 def messages_of(pattern: Pattern) -> Counter[tuple[int, ...]]:
     rows = zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True)
     return Counter(rows)
@@ -110,15 +120,7 @@ def test_goal_by_its_own_rules(tmp_path: Path, case: tuple[str, str, str, str]) 
     sent, order = replay_goal(tmp_path / "x.goal")
     assert sent == bytes_of_pairs(schedule.pattern)
     if schedule.sync in ("local", "ready", "barrier") and schedule.parts is None:
-        phase = {
-            (int(s), int(t)): int(p)
-            for s, t, p in zip(
-                schedule.pattern.source[schedule.message],
-                schedule.pattern.target[schedule.message],
-                schedule.phase_of,
-                strict=True,
-            )
-        }
+        phase = phase_of_pairs(schedule)
         of_rank: dict[int, list[int]] = defaultdict(list)
         for source, target, _ in order:
             of_rank[source].append(phase[source, target])
@@ -131,15 +133,7 @@ def test_the_order_of_phases_is_read(tmp_path: Path) -> None:
         write_export(schedule, tmp_path / f"x{suffix}")
         found = conset.load_pattern(tmp_path / f"x{suffix}")
         assert found.before is not None
-        phase = {
-            (int(s), int(t)): int(p)
-            for s, t, p in zip(
-                schedule.pattern.source[schedule.message],
-                schedule.pattern.target[schedule.message],
-                schedule.phase_of,
-                strict=True,
-            )
-        }
+        phase = phase_of_pairs(schedule)
         ends = np.stack([found.source, found.target], axis=1)
         pairs = {(phase[tuple(ends[a])], phase[tuple(ends[b])]) for a, b in found.before}  # type: ignore[index]
         # 2 sends of phase 2 after the 2 operations of phase 1, and so on: none within a phase

@@ -21,7 +21,7 @@ from conset.pattern.readers.entries import ReadOptions, pattern_from_list, requi
 
 _FLOW = re.compile(r"(\d{1,9})->(\d{1,9})((?:\s+\w+\s+\S+)*)")
 KEYS = ("id", "start", "size", "trigger", "prio", "send_done_trigger", "recv_done_trigger")
-"""Words of a flow; what starts another one or comes first is left out."""
+"""Keys of a flow; triggers and priorities are left out."""
 
 
 def read_connections(path: Path, options: ReadOptions) -> Pattern:

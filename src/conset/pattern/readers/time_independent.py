@@ -41,15 +41,13 @@ class _Rank:
 
     Attributes:
         current: operations that the next one waits for.
-        open: requests by source, target and tag.
-        requests: those that are open, in order.
+        open: requests by source, target and tag, oldest first.
         default: bytes of an element without a datatype.
         collectives: calls so far.
     """
 
     current: list[int] = field(default_factory=list)
     open: dict[tuple[int, int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
-    requests: list[int] = field(default_factory=list)
     default: int = _BYTE
     collectives: int = 0
 
@@ -161,7 +159,6 @@ def _move(
         state.current = [k]
     else:
         state.open[(rank, peer, tag) if sends else (peer, rank, tag)].append(k)
-        state.requests.append(k)
 
 
 def _wait(
@@ -169,25 +166,19 @@ def _wait(
 ) -> None:
     """For one request, that of the arguments or, in old files, the last one; None: for all."""
     if given is None:
-        ended = list(state.requests)
-    elif not given:
-        ended = state.requests[-1:]
+        ended = sorted(k for queue in state.open.values() for k in queue)
+        state.open.clear()
     else:
-        source, target, tag = (_number(given, k, place) for k in range(3))
-        ended = state.open[source, target, tag][:1]
-    if given is not None and not ended:
-        raise InputError(f"{place}: wait {' '.join(given)}: no such request is open")
-    gone = set(ended)
-    state.requests = [k for k in state.requests if k not in gone]
-    for queue in state.open.values() if given is None else [state.open[_key(operations, ended[0])]]:
-        queue[:] = [k for k in queue if k not in gone]
+        if given:
+            source, target, tag = (_number(given, k, place) for k in range(3))
+            queue, at = state.open[source, target, tag], 0
+        else:
+            newest: list[int] = []
+            queue, at = max(state.open.values(), key=lambda each: each[-1:], default=newest), -1
+        if not queue:
+            raise InputError(f"{place}: wait {' '.join(given)}: no such request is open")
+        ended = [queue.pop(at)]
     state.current = [operations.add("step", rank, place, after=[*state.current, *ended])]
-
-
-def _key(operations: Operations, k: int) -> tuple[int, int, int]:
-    rank, peer = operations.rank[k], operations.peer[k]
-    ends = (rank, peer) if operations.kind[k] == "send" else (peer, rank)
-    return (*ends, int(str(operations.tag[k])))
 
 
 def _exchange(
