@@ -303,6 +303,16 @@ TABLE = [
         lambda: parse_machine("ethernet").costs.hop_s * 1e9,
         0.001,
     ),
+    Row(
+        "optical",
+        "a change of the prototype",
+        11.5,
+        11.5,
+        "us",
+        lambda: (parse_machine("optical:24,mode=fast").costs.reconfigure_s or 0) * 1e6,
+        0.001,
+        "fitted to it",
+    ),
 ]
 
 
@@ -364,7 +374,9 @@ def test_every_word_has_a_tag_and_a_source(name: str) -> None:
             "link_buffers",
             "window",
             "jitter",
-        }  # of a model that none of them follows
+            "reconfigure",
+            "partial",
+        }  # of a model that none of them follows, or of circuit switches
         stated = set(costs.provenance)
         for word in set(PARAMETERS) - wide:
             own = next((each for each in (word, "overhead") if each in stated), None)
@@ -404,6 +416,7 @@ def test_the_structure_is_the_network(name: str) -> None:
         "frontier:2",
         "dgx-h100:3",
         "ethernet:2x2x3,mode=tcp100",
+        "optical:8,planes=2,mode=fast",
     ],
 )
 def test_a_record_builds_it_again(spec: str) -> None:

@@ -110,6 +110,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         st.integers(0, 4096).map(float), st.just(inf) | st.integers(4096, 2**40).map(float)
     ),
 }
+OF_CIRCUITS = ("reconfigure_s", "partial")
+"""Of crossbars alone: `tests/unit/test_circuits.py` has them."""
 PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False), ("shared", False)))
 LETTERS = st.characters(exclude_categories=("Cc", "Cf", "Cs"))
 """Files refuse control characters."""
@@ -118,7 +120,7 @@ ORIGINS = st.builds(Provenance, st.sampled_from(("printed", "given", "default", 
 
 
 def test_every_field_is_drawn() -> None:
-    assert {*VALUES, "processors", "preempts", "provenance"} == {
+    assert {*VALUES, *OF_CIRCUITS, "processors", "preempts", "provenance"} == {
         field.name for field in fields(Costs)
     }
 
@@ -130,7 +132,14 @@ def costs_of_any_kind(draw: st.DrawFn) -> Costs:
     own = {name: draw(values) for name, values in VALUES.items()}
     sources = draw(
         st.dictionaries(
-            st.sampled_from([word for word in PARAMETERS if not PARAMETERS[word].covers]), ORIGINS
+            st.sampled_from(
+                [
+                    word
+                    for word, entry in PARAMETERS.items()
+                    if not entry.covers and entry.fields[0] not in OF_CIRCUITS
+                ]
+            ),
+            ORIGINS,
         )
     )
     return Costs(**own, processors=processors, preempts=preempts, provenance=sources)
@@ -184,7 +193,9 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
     return st.integers(1, 10).map(str)
 
 
-PAIRS = st.sampled_from([word for word in PARAMETERS if word != "switching"]).flatmap(
+LEFT_OUT = ("switching", "reconfigure", "partial")
+"""Of the words: one sets others, two are of circuit switches."""
+PAIRS = st.sampled_from([word for word in PARAMETERS if word not in LEFT_OUT]).flatmap(
     lambda word: settings_of(word).map(lambda value: f"{word}={value}")
 )
 

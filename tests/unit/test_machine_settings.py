@@ -49,7 +49,7 @@ def test_later_words_win() -> None:
         ("link=1e300GB/s", "link '1e300GB/s': must be finite, is inf B/s"),
         ("link=1e12GB/s", "link '1e12GB/s': must be at most 1e+18 B/s, or none, is 1e+21 B/s"),
         ("preempts=true", "preempts=true: needs processors=one, is two"),
-        ("preempts=yes", "preempts 'yes': must be true or false"),
+        ("preempts=maybe", "preempts 'maybe': must be true or false"),
         ("port=0", "port '0': must be above 0 B/s, is 0 B/s"),
     ],
 )

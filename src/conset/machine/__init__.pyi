@@ -1,3 +1,9 @@
+from .circuits import (
+    CircuitState as CircuitState,
+    CircuitTimes as CircuitTimes,
+    circuit_times as circuit_times,
+    planes_of_links as planes_of_links,
+)
 from .costs import (
     MAX_BLOCKING as MAX_BLOCKING,
     MAX_LIMIT as MAX_LIMIT,

@@ -193,6 +193,9 @@ class Costs(ValueObject):
         synchronization: a barrier.
         setup_s: cost of opening a phase [s].
         signal_s: a zero-byte ready signal [s].
+        reconfigure_s: of a machine of circuit switches: what a switch needs to change connections
+            [s]; None: it has none.
+        partial: whether connections that a circuit switch keeps carry bytes meanwhile.
         first_barrier: whether entering the first phase is charged.
         tolerance: messages a link carries at once without harm.
         blocking: exponent of the loss beyond `tolerance`; 0 is fair sharing.
@@ -247,6 +250,8 @@ class Costs(ValueObject):
     synchronization: Synchronization = Synchronization()
     setup_s: float = 0.0
     signal_s: float = 0.0
+    reconfigure_s: float | None = None
+    partial: bool = False
     first_barrier: bool = False
     tolerance: int = 1
     blocking: float = 0.0
@@ -278,6 +283,7 @@ class Costs(ValueObject):
             check_rate(name, getattr(self, name))
         for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "jitter_s", "computation_s"):
             _check_time(name, getattr(self, name))
+        _check_time("reconfigure_s", self.reconfigure_s or 0.0)
         for name, low, high in (
             ("blocking", 0, MAX_BLOCKING),
             ("overlap", 0, 1),
@@ -313,6 +319,8 @@ class Costs(ValueObject):
         for policy in self.exchange_syncs:
             if policy not in SYNCS:
                 raise unknown_name("policy", str(policy), SYNCS)
+        if self.partial and self.reconfigure_s is None:
+            raise InputError("partial=true: is about circuit switches; needs reconfigure=TIME")
         if self.preempts and self.processors != "one":
             raise InputError(f"preempts=true: needs processors=one, is {self.processors}")
         if len(self.size_range_B) != 2:

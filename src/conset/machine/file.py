@@ -74,6 +74,7 @@ from conset.machine.network.graph_files import read_graph
 from conset.machine.network.routing import MAX_SEED, Routing, Rule, Tie, route_table
 from conset.machine.network.topology import FamilyMember, Topology
 from conset.machine.words import (
+    NEVER,
     PARAMETERS,
     changed_costs,
     default_costs,
@@ -345,7 +346,8 @@ def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[st
     if table.exact:
         fields = {field for word in stated for field in PARAMETERS[word].fields}
         for word, entry in PARAMETERS.items():
-            if not entry.covers and not fields >= set(entry.fields):
+            required = entry.absent is NEVER and not entry.covers
+            if required and not fields >= set(entry.fields):
                 raise UsageError(f"exact = true: every word is required, {word} is missing")
     base = over(default_costs(), stated)
     modes = {
@@ -359,6 +361,23 @@ def _costs(table: MachineTable, graph: Graph | None) -> tuple[ModeCosts, dict[st
     return with_methods(base, table.methods), modes
 
 
+def _ports_of_planes(costs: Costs, topology: Topology, said: list[Provenance]) -> Costs:
+    """Of circuit switches: a port of each plane has the whole rate that was given for a port."""
+    given = [each for each in said if each.tag != "default"]
+    rate, link = min(costs.port_out_Bps, costs.port_in_Bps), costs.provenance.get("link")
+    link_tag = "default" if link is None else link.tag
+    newer = link_tag != "given" and any(each.tag == "given" for each in given)
+    if given and (newer or link_tag == "default" or costs.link_Bps > rate):
+        source, link_tag = Provenance("default", f"port: {given[0].source}"), "default"
+        costs = changed_costs(costs, [("link", f"{rate!r} B/s" if rate < inf else "none")], source)
+    total = costs.link_Bps * topology.planes
+    source = Provenance(
+        "default" if link_tag == "default" else "derived", f"link, of {topology.planes} planes"
+    )
+    rate_of_all = f"{total!r} B/s" if total < inf else "none"
+    return changed_costs(costs, [("port_out", rate_of_all), ("port_in", rate_of_all)], source)
+
+
 def with_own_ports(costs: Costs, topology: Topology) -> Costs:
     """With ports that do not slow down the links of an endpoint, where no port is given.
 
@@ -367,6 +386,8 @@ def with_own_ports(costs: Costs, topology: Topology) -> Costs:
     any endpoint. `port=25GB/s` states another limit.
     """
     said = [costs.provenance.get(word) for word in ("port", "port_out", "port_in")]
+    if costs.reconfigure_s is not None and topology.planes > 1:
+        return _ports_of_planes(costs, topology, [each for each in said if each])
     if (
         not topology.link_slots
         or costs.link_Bps == inf
@@ -512,7 +533,7 @@ def _graph(table: NetworkTable, where: str) -> Graph:
 
 TEXTS = ("iwarp", "ipsc860", "delta", "paragon")
 """Machines of the texts."""
-TODAY = ("bluegene-q", "dgx-h100", "ethernet", "frontier", "fugaku", "tpu-v4")
+TODAY = ("bluegene-q", "dgx-h100", "ethernet", "frontier", "fugaku", "optical", "tpu-v4")
 """Machines of today."""
 PRESETS = (*TEXTS, *TODAY)
 """All presets; each is `presets/<name>.toml`."""

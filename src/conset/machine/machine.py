@@ -92,6 +92,7 @@ class Machine(ValueObject):
             message passing, where scheduled phases open connections).
         mode: the transfer mode in use, "" for none; its costs are in `costs`.
         modes: the transfer modes it has, each with what it costs then.
+        is_circuit: whether it is made of circuit switches (`conset.machine.circuits`).
     """
 
     name: str = field(compare=False)
@@ -104,8 +105,10 @@ class Machine(ValueObject):
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
     modes: Mapping[str, ModeCosts] = field(default_factory=dict)
+    is_circuit: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "is_circuit", self.costs.reconfigure_s is not None)
         if self.routing.rule not in RULES[self.topology.kind]:
             known = " or ".join(RULES[self.topology.kind])
             raise InputError(
@@ -117,11 +120,23 @@ class Machine(ValueObject):
             )
         if self.routing.rule == "planes" and self.topology.base is self.topology:
             raise InputError("routing 'planes': needs a network of planes, as mesh:8x8,planes=2 is")
+        if self.is_circuit and self.topology.kind != "crossbar":
+            self._check_circuit()
         self._check_table()
         if refusal := self.why_not_kept(self.limits):
             raise InputError(refusal)
         for name in ("method_costs", "modes"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def _check_circuit(self) -> None:
+        """Circuit switches join endpoints, with nothing between them."""
+        topology = self.topology
+        inner = np.maximum(topology.link_source, topology.link_target) == topology.endpoints
+        if topology.nodes != topology.endpoints + 1 or not inner.all():
+            raise InputError(
+                "reconfigure: circuit switches are crossbars, as crossbar:64,planes=4; given "
+                f"{topology.family or topology.kind}"
+            )
 
     def _check_table(self) -> None:
         """A stored table has a route for every pair of endpoints, over links that there are."""
@@ -323,6 +338,8 @@ def _rows(costs: Costs) -> dict[str, Any]:
         if wide in rows or (entry.covers and not _holds_for_both(costs, word, entry)):
             continue
         value = getattr(costs, entry.fields[0])
+        if value is entry.absent and word not in sources:
+            continue
         if word == "overhead":
             value = Steps(tuple(2 * time for time in value.seconds), value.up_to_B)
         origin = sources.get(word, sources.get(wide))

@@ -107,6 +107,8 @@ def _with_costs(machine: Machine, settings: Sequence[tuple[str, str]]) -> Machin
         _refuse_links(machine.name, dict(settings))
     changed = machine.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))
     topology, member = changed.topology, changed.topology.family
+    if changed.is_circuit:
+        return changed.with_costs(lambda costs: with_own_ports(costs, topology))
     if member is None or changed.costs.link_Bps == machine.costs.link_Bps:
         return changed
     if topology.link_rate_Bps is not None:

@@ -14,6 +14,7 @@ nothing else. Machine files take them too for words they leave out.
     inject, eject    500 ns each per message, as latency; beside `port=none`, which is no interface
                      at all, 0 unless they are stated
     hop              100 ns
+    reconfigure      none; beside it inject, eject and hop are 0 unless they are stated
     synchronization  2 us · log2(nodes)
     setup            0
     signal           1 us
@@ -187,6 +188,7 @@ def or_named(
 
 
 read_steps_or_none = or_named(read_steps, {"none": None})
+read_time_or_none = or_named(read_time, {"none": None})
 read_count_or_all = or_named(read_count, {"all": None, "none": None})
 read_size_or_none = or_named(read_bytes, {"none": inf})
 read_threshold = or_named(read_bytes, {"none": None, "all": inf})
@@ -201,12 +203,12 @@ def read_flit(value: Any, what: str) -> int:
 
 
 def read_flag(value: Any, what: str) -> bool:
-    """`true` or `false`."""
+    """`true` or `false`, or `yes` or `no`."""
     if isinstance(value, bool):
         return value
-    if value not in ("true", "false"):
+    if value not in ("true", "false", "yes", "no"):
         raise UsageError(f"{what} '{value}': must be true or false")
-    return bool(value == "true")
+    return value in ("true", "yes")
 
 
 def read_policies(value: Any, what: str) -> tuple[str, ...]:
@@ -251,6 +253,11 @@ def write_steps_or_none(steps: Steps | None) -> str:
     return "none" if steps is None else write_steps(steps)
 
 
+def write_time_or_none(time: float | None) -> str:
+    """A time, or `none`."""
+    return "none" if time is None else format_time(time)
+
+
 def write_double(steps: Steps) -> str:
     """The overhead of both ends."""
     return write_steps(steps + steps)
@@ -290,6 +297,10 @@ def write_plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
+NEVER = object()
+"""No value: the word is in every record."""
+
+
 @dataclass(frozen=True)
 class Word:
     """One word for a cost.
@@ -300,6 +311,7 @@ class Word:
         write: the value for people, the inverse of `read` up to rounding.
         unit: of the number in JSON.
         covers: narrower words that this one sets at once.
+        absent: the value for which records leave the word out.
     """
 
     fields: tuple[str, ...]
@@ -307,6 +319,7 @@ class Word:
     write: Callable[[Any], str]
     unit: str
     covers: tuple[str, ...] = ()
+    absent: Any = NEVER
 
     @property
     def si(self) -> str:
@@ -421,6 +434,16 @@ GROUPS: dict[str, dict[str, Word]] = {
         "signal": Word(("signal_s",), read_time, format_time, "s per signal"),
         "first_barrier": Word(("first_barrier",), read_flag, write_plain, "yes or no"),
     },
+    "circuit switches": {
+        "reconfigure": Word(
+            ("reconfigure_s",),
+            read_time_or_none,
+            write_time_or_none,
+            "s per change of connections",
+            absent=None,
+        ),
+        "partial": Word(("partial",), read_flag, write_plain, "yes or no", absent=False),
+    },
     "other": {
         "overlap": Word(("overlap",), read_number(0, 1), write_plain, "share of a transfer"),
         "computation": Word(("computation_s",), read_time, format_time, "s per node"),
@@ -468,6 +491,8 @@ UNSOURCED = Provenance("unknown", "no source")
 """Stands for a number without provenance where words are read; no costs hold it."""
 NO_INTERFACE = Provenance("default", "port=none: no interface")
 """Where an unstated `inject` or `eject` of 0 comes from."""
+LIGHT = Provenance("default", "reconfigure: light passes circuit switches as it is")
+"""The same, and of an unstated `hop`."""
 
 
 def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
@@ -556,19 +581,22 @@ def _expanded(changes: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
 def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
     """As `changed_costs`, for what people state.
 
-    Without any port an `inject` or `eject` that is not specified is 0.
+    Without any port, and through circuit switches, an `inject` or `eject` that is not specified is
+    0; through these a `hop`, too.
 
     What is not specified is tagged `default`. Only parsers of specs, settings and files call this:
     a model takes costs as they are.
     """
     changed = changed_costs(costs, _expanded(changes), provenance)
-    if changed.port_out_Bps < inf or changed.port_in_Bps < inf:
+    is_light = changed.reconfigure_s is not None
+    if not is_light and (changed.port_out_Bps < inf or changed.port_in_Bps < inf):
         return changed
+    words, source = ["inject", "eject"], NO_INTERFACE
+    if is_light:
+        words, source = [*words, "hop"], LIGHT
     sources = changed.provenance
-    unstated = [
-        word for word in ("inject", "eject") if word in sources and sources[word].tag == "default"
-    ]
-    return changed_costs(changed, [(word, 0) for word in unstated], NO_INTERFACE)
+    unstated = [word for word in words if word in sources and sources[word].tag == "default"]
+    return changed_costs(changed, [(word, 0) for word in unstated], source)
 
 
 @cache
