@@ -28,7 +28,11 @@ from .phases_over_time import (
     simulated_switches as simulated_switches,
     switching as switching,
 )
-from .settings import Settings as Settings, parse_count as parse_count
+from .settings import (
+    Settings as Settings,
+    parse_count as parse_count,
+    refuse_policy as refuse_policy,
+)
 from .table import MODELS as MODELS, find_model as find_model
 from .timeline import (
     SUFFIXES as SUFFIXES,

@@ -36,6 +36,15 @@ ReceiveOrder = Literal["list", "any"]
 Fairness = Literal["equal", "rtt"]
 
 
+def refuse_policy(costs: Costs, sync: str) -> None:
+    """Raises UsageError for a policy between phases that circuit switches keep apart."""
+    if costs.reconfigure_s is not None and sync != "none":
+        raise UsageError(
+            f"sync {sync}: circuit switches keep phases apart themselves; must be none",
+            options=["sync"],
+        )
+
+
 @dataclass(frozen=True)
 class Settings:
     """What an execution does beside what the machine costs.
@@ -123,8 +132,10 @@ class Settings:
             max_work: counted work after which it ends.
 
         Raises:
-            UsageError: a value that is neither a whole number of at least 1 nor `all`.
+            UsageError: a value that is neither a whole number of at least 1 nor `all`; a policy
+                between phases where circuit switches keep them apart.
         """
+        refuse_policy(costs, sync)
         return Settings(
             sync=sync,
             in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "in_flight"),

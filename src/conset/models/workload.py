@@ -21,7 +21,7 @@ from conset.base import (
     frozen,
 )
 from conset.machine import Costs, Topology
-from conset.schedule import Schedule, chosen_links, order_of_transfers
+from conset.schedule import Schedule, chosen_links, circuits_of, order_of_transfers
 
 MAX_RANKS = 1 << 24
 """Ranks that messages may name where these are not nodes: rows of tables."""
@@ -248,6 +248,8 @@ class Workload(ValueObject):
 
         Start in the timetable where there is one, else as stored.
 
+        Through circuit switches a transfer is released when its connection is set.
+
         Of a partial order of the pattern's messages: every part of the second waits for every part
         of the first.
         """
@@ -258,11 +260,17 @@ class Workload(ValueObject):
         placed = schedule.placement is not None
         offsets, links = chosen_links(schedule)
         dep_offsets, deps = _dependences(schedule)
+        begin = np.zeros(0)
+        if schedule.machine.is_circuit:
+            table = schedule.timetable
+            begin = circuits_of(schedule)[0].begin if table is None else table[:, 0]
+            order = np.argsort(begin, kind="stable").astype(np.int32)  # planes run side by side
         return Workload(
             schedule.source_node,
             schedule.target_node,
             schedule.size,
             schedule.machine.topology.nodes,
+            time_s=begin,
             dep_offsets=dep_offsets,
             deps=deps,
             phase_offsets=schedule.phase_offsets,

@@ -34,6 +34,7 @@ from .linkage import (
 )
 from .loads import (
     chosen_links as chosen_links,
+    circuits_of as circuits_of,
     figures as figures,
     largest_sizes as largest_sizes,
     loads_list as loads_list,
@@ -59,6 +60,7 @@ from .policy import (
 from .program import (
     Program as Program,
     Stage as Stage,
+    block_ends as block_ends,
     bundles_of as bundles_of,
     chained as chained,
     unchained as unchained,

@@ -17,12 +17,14 @@ import numpy as np
 
 from conset import _core
 from conset.base import Floats, Ints, Ints32, as_figure
+from conset.machine.circuits import CircuitTimes, circuit_times, planes_of_links
 from conset.machine.network.routes import (
     core_network,
     core_widths,
     links_of_nodes,
     route_links,
 )
+from conset.machine.times import transfer_times
 from conset.schedule.schedule import Schedule
 
 
@@ -82,6 +84,25 @@ def transfer_links(schedule: Schedule) -> tuple[Ints, Ints32]:
     return route_links(
         machine.topology, machine.routing, schedule.source_node, schedule.target_node
     )
+
+
+@lru_cache(maxsize=4)
+def circuits_of(schedule: Schedule) -> tuple[CircuitTimes, Ints]:
+    """(when its transfers pass, shape=(transfers): the plane of each), on circuit switches.
+
+    Its phases in order, at the machine's costs.
+    """
+    held = circuits_held(schedule)
+    return circuit_times(schedule.machine, schedule.phase_offsets, *held), held[0]
+
+
+def circuits_held(schedule: Schedule) -> tuple[Ints, Ints32, Ints32, Floats]:
+    """(planes, sources, targets, how long each holds its connection [s]); shape=(transfers)."""
+    machine, links = schedule.machine, transfer_links(schedule)
+    ends = schedule.source_node, schedule.target_node
+    costs = machine.costs_for(schedule.method)
+    alone = transfer_times(machine, costs, *ends, schedule.size, links).alone
+    return planes_of_links(machine.topology, links), *ends, alone
 
 
 @lru_cache(maxsize=4)

@@ -25,11 +25,13 @@ from typing import Any
 import numpy as np
 
 from conset.base import MAX_SIZE_B, Floats, InputError, Ints, Ints32, ValueObject, frozen
+from conset.machine.circuits import CircuitState, circuit_times
 from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_stops
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import MAX_REPEAT
+from conset.schedule.loads import circuits_held
 from conset.schedule.paths import Paths
 from conset.schedule.schedule import Manifest, Schedule, as_routes, routes_of
 
@@ -241,6 +243,8 @@ def _last(stage: Stage, contexts: tuple[int, ...]) -> int:
     return contexts[0] if stage.turns and stage.repeat % 2 == 0 else contexts[-1]
 
 
+KEPT = 4
+"""Repetitions of a block after which those to come take as long as those before."""
 MAX_CHAINED = 2**26
 """Messages that a program may execute as one schedule."""
 
@@ -288,12 +292,67 @@ def chained(program: Program, bundles: Pattern | None = None) -> Schedule:
                 [s.max_latency_s for s in schedules], places, pattern.messages, np.inf
             ),
         )
+    table: Floats | None = None
+    if program.machine.is_circuit:
+        ends = [0.0]
+        state = _disconnected(program)
+        tables = [_pass(program.schedules[k], back, state, ends) for k, back in runs]
+        table = np.concatenate(tables)
     return replace(
         merged,
         phase_offsets=_phase_offsets(program, runs),
+        timetable=table,
         sync=program.sync,
         manifest=program.manifest,
     )
+
+
+def _disconnected(program: Program) -> CircuitState:
+    topology = program.machine.topology
+    return CircuitState.of(topology.planes, topology.endpoints)
+
+
+def _pass(schedule: Schedule, back: bool, state: CircuitState, ends: list[float]) -> Floats:
+    """The timetable of a repetition as posted, which begins at the last of `ends`; adds its end."""
+    order = _phases_in(schedule, back)
+    length = np.diff(schedule.phase_offsets)
+    offsets = np.concatenate([[0], np.cumsum(length[::-1] if back else length)])
+    plane, source, target, duration = circuits_held(schedule)
+    times = circuit_times(
+        schedule.machine,
+        offsets,
+        plane[order],
+        source[order],
+        target[order],
+        duration[order],
+        state=state,
+        not_before=ends[-1],
+    )
+    ends.append(max(ends[-1], times.time_s))
+    return np.column_stack([times.begin, times.end])
+
+
+def block_ends(program: Program) -> list[float]:
+    """When each block of a program over circuit switches has ended [s].
+
+    A block begins when the one before it has ended everywhere; switches keep what they hold, and
+    change for it as soon as they carry nothing. From the fifth repetition on, each takes as long as
+    the one two before it.
+    """
+    state, found = _disconnected(program), [0.0]
+    for stage in program.stages:
+        schedule, ends = program.schedules[stage.schedule], [found[-1]]
+        for repetition in range(min(stage.repeat, KEPT)):
+            _pass(schedule, stage.backwards(repetition), state, ends)
+        more = stage.repeat - len(ends) + 1
+        if more:
+            if more % 2:
+                _pass(schedule, stage.backwards(KEPT), state, ends)
+            passed = (more // 2) * (ends[-1] - ends[-3])
+            state.later(passed)
+            ends.append(ends[-1] + passed)
+        found.append(ends[-1])
+    return found[1:]
 
 
 def bundles_of(paths: Paths) -> Pattern:
@@ -398,8 +457,10 @@ def _phases_in(schedule: Schedule, back: bool) -> Ints32:
 def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> Ints:
     """Where phases begin.
 
-    Those of building blocks that follow each other in one context are one.
+    Those of building blocks that follow each other in one context are one; circuits that stay
+    carry one message after the other.
     """
+    is_one = program.paths is None and not program.machine.is_circuit
     sizes: list[int] = []
     last: int | None = None
     for k, back in runs:
@@ -408,7 +469,7 @@ def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> Ints:
         if back:
             lengths, contexts = lengths[::-1], contexts[::-1]
         for length, context in zip(lengths, contexts, strict=True):
-            if program.paths is None and context == last:
+            if is_one and context == last:
                 sizes[-1] += length
             else:
                 sizes.append(length)

@@ -25,6 +25,9 @@ phases waves go through all of them; under `local` and `ready` every phase has i
 that follows one other of its rank also waits for the rest of that wave: where few messages have an
 order that is long by up to the rest. Cost: that of the recurrence.
 
+Circuit switches (`conset.machine.circuits`): the planes run side by side, and each takes as long as
+its phases and the reconfigurations between them.
+
 Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every
 port and every unit of a link takes its transfers in the order of their starts, each as soon as it
 is free and what must come before has ended. On the schedule's own machine that gives its times
@@ -126,13 +129,16 @@ from conset.machine import (
     with_computation,
     work_of,
 )
+from conset.models.settings import refuse_policy
 from conset.schedule import (
     Kind,
     Program,
     Schedule,
     Sync,
+    block_ends,
     chained,
     chosen_links,
+    circuits_of,
     depths,
     most_posted,
     order_of_transfers,
@@ -582,6 +588,8 @@ def predict(
         schedule = retarget(schedule, machine)
     machine = schedule.machine
     costs = machine.costs_for(schedule.method)
+    if machine.is_circuit:
+        return _predict_circuits(schedule, costs, policy, own)
     batches = batch_offsets(policy, schedule.phases)
     busy = _busy(schedule, costs, policy, batches, latest_ends=own)
     charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
@@ -601,6 +609,37 @@ def predict(
         witness_kind,
         machine.name,
         _computation(schedule, costs, batches, time_s),
+    )
+
+
+def _predict_circuits(schedule: Schedule, costs: Costs, policy: Sync, own: bool) -> Prediction:
+    """When the last plane of circuit switches is done; a table's own times count, too."""
+    refuse_policy(costs, str(policy))
+    times, plane = circuits_of(schedule)
+    end = times.end
+    if own and schedule.timetable is not None:
+        end = np.maximum(end, schedule.timetable[:, 1])
+    time_s = float(end.max(initial=0.0))
+    last = int(plane[end.argmax()]) if end.size else 0
+    setup_s = min(int(times.changes[last]) * (costs.reconfigure_s or 0.0), time_s)
+    phase_s = np.zeros(schedule.phases)
+    full = np.flatnonzero(np.diff(schedule.phase_offsets))
+    if full.size:
+        first = schedule.phase_offsets[full]
+        phase_s[full] = np.maximum.reduceat(end, first) - np.minimum.reduceat(times.begin, first)
+    where = f"plane {last}: " if schedule.machine.topology.planes > 1 else ""
+    changes = count_of(int(times.changes[last]), "reconfiguration")
+    return Prediction(
+        time_s,
+        str(policy),
+        phase_s,
+        {"synchronization": 0.0, "setup": setup_s, "transfer": time_s - setup_s},
+        _warnings(schedule, costs, 0, policy),
+        "planes side by side: the phases of each and the reconfigurations between them, added up",
+        f"{where}{changes}, bytes {format_time(time_s - setup_s)}",
+        "circuit switch",
+        schedule.machine.name,
+        {},
     )
 
 
@@ -891,7 +930,8 @@ def retarget(schedule: Schedule, machine: Machine) -> Schedule:
             f"{machine.name} has {count_of(endpoints, 'endpoint')}"
         )
     if _same_network(schedule.machine.topology, machine.topology):
-        return replace(schedule, machine=machine)
+        table = None if machine.is_circuit else schedule.timetable
+        return replace(schedule, machine=machine, timetable=table)
     return schedule.without_routes(machine=machine, timetable=None)
 
 
@@ -962,6 +1002,8 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
             whole.machine,
             program.sync,
         )
+    if (machine or program.machine).is_circuit:
+        return _predict_circuit_program(program, machine or program.machine)
     once = [
         predict(schedule, sync="barrier", machine=machine).terms["transfer"]
         if schedule.phases
@@ -979,3 +1021,17 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
         "transfer": sum(block_s),
     }
     return ProgramPrediction(sum(terms.values()), terms, block_s, switches, target.name)
+
+
+def _predict_circuit_program(program: Program, machine: Machine) -> ProgramPrediction:
+    """Blocks one after the other, over switches that keep what they hold."""
+
+    def ends(target: Machine) -> list[float]:
+        schedules = [retarget(schedule, target) for schedule in program.schedules]
+        return block_ends(replace(program, machine=target, schedules=tuple(schedules)))
+
+    instant = machine.with_costs(lambda costs: replace(costs, reconfigure_s=0.0))
+    done, at_once = [0.0, *ends(machine)], [0.0, *ends(instant)]
+    terms = {"synchronization": 0.0, "setup": done[-1] - at_once[-1], "transfer": at_once[-1]}
+    block_s = tuple(np.diff(done).tolist())
+    return ProgramPrediction(done[-1], terms, block_s, program.switches, machine.name, program.sync)
