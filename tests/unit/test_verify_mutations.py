@@ -861,6 +861,24 @@ def test_posting_order_and_sends_in_flight(changes: dict[str, Any], expected: li
     assert places(verify(replaced(given, **changes), machine=MESH)) == expected
 
 
+def test_circuits() -> None:
+    """A switch that needs 4 s: what it connects changes too soon, or no time is stated."""
+    machine = conset.load_machine("crossbar:3,reconfigure=4s,port=10B/s")
+    given = document(machine, [(0, 1, 10), (0, 2, 10)], [[[0, 1, 10, 0]], [[0, 2, 10, 1]]])
+    for second, expected in (
+        (9.0, []),
+        (8.0, [("circuit-change", 1, 0)]),
+        (4.5, [("circuit-change", 1, 0), ("timetable-send", 1, 0)]),
+    ):
+        table = np.array([[4.0, 5.0], [second, second + 1]])
+        found = places(verify(replaced(given, timetable=table), machine=machine))
+        assert sorted(found) == expected
+    early = np.array([[3.0, 4.0], [8.0, 9.0]])
+    found = places(verify(replaced(given, timetable=early), machine=machine))
+    assert found == [("circuit-change", 0, 0)]
+    assert places(verify(given, machine=machine)) == [("circuit-times", None, None)]
+
+
 def test_every_rule_is_broken_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert [rule for rule in RULES if f'"{rule}"' not in text] == []

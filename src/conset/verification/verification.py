@@ -48,6 +48,11 @@ RULES: dict[str, str] = {
     "timetable-send": "a node sends one message at an instant of a timetable",
     "timetable-receive": "a node receives one message at an instant of a timetable",
     "timetable-link": "a link carries one message per unit of width at an instant of a timetable",
+    "circuit-times": "what passes circuit switches has a timetable",
+    "circuit-change": (
+        "a circuit switch connects a port to one other at a time, and carries nothing while it "
+        "changes that"
+    ),
     "order": (
         "what comes before ends in an earlier phase, or earlier in the timetable of the same one"
     ),

@@ -19,6 +19,7 @@ from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.network.routing import EQUAL_COST
 from conset.schedule.document import Document, machine_of
+from conset.verification.schedule.circuits import check_circuits
 from conset.verification.schedule.graph_walks import (
     GraphWalk,
     SpreadWalk,
@@ -85,6 +86,7 @@ def check_document(
     found += check_duplex(traffic, groups) if exchange else []
     found += [
         *check_timetable(traffic, walk, machine),
+        *check_circuits(traffic, walk, machine),
         *check_order(traffic),
         *check_posting(traffic),
         *check_guarantees(traffic, walk, machine, None if channels is None else channels.tables),

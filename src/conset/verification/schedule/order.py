@@ -8,9 +8,10 @@ instant, the list decides.
 In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a
 node sends at most one message, receives at most one, and a link carries at most one per unit of its
 width, whatever the limits of the phase say: a timetable is what makes many connections of a phase
-one after the other. Intervals that only touch do not overlap, and one of no length overlaps
-nothing. Transfers inside a node are free. A window is as long as its bytes need at the slowest of
-its ports and of one unit of every link, or it is none.
+one after the other. The phases of circuit switches have one clock together, and a node has a port
+in every plane, which is a link there. Intervals that only touch do not overlap, and one of no
+length overlaps nothing. Transfers inside a node are free. A window is as long as its bytes need at
+the slowest of its ports and of one unit of every link, or it is none.
 Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
 
 A rank posts in the order that the file names.
@@ -149,14 +150,15 @@ def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> Iterator[
             f"from {table[k, 0]:g} s to {table[k, 1]:g} s: must be finite, from 0 on, the end "
             "not before the start",
         )
-    groups = Groups.of_phases(traffic.offsets)
+    offsets = traffic.offsets[[0, -1]] if machine.is_circuit else traffic.offsets
+    groups = Groups.of_phases(offsets)
     for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
         # a phase is never cut: what overlaps is in one phase
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids) & sound[ids]
             yield from _check_lengths(traffic, walk, machine, ids[used])
             used &= table[ids, 0] < table[ids, 1]
-            for kind, uses in _uses(traffic, walk, ids[used], group[used]):
+            for kind, uses in _uses(traffic, walk, machine, ids[used], group[used]):
                 for hit in uses.overlaps():
                     yield _overlap_violation(traffic, kind, *hit)
 
@@ -235,13 +237,16 @@ class _Uses:
         return sorted(self.transfer[same[over]].tolist())
 
 
-def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tuple[str, _Uses]]:
+def _uses(
+    traffic: Traffic, walk: Walk, machine: Machine, ids: Ints, group: Ints
+) -> Iterator[tuple[str, _Uses]]:
     topology, table = traffic.topology, traffic.document.timetable
     if table is None or not ids.size:
         return
     source, target = traffic.source[ids], traffic.target[ids]
     start, end, one = table[ids, 0], table[ids, 1], np.ones(ids.size, np.intp)
-    for kind, node in (("send", source), ("receive", target)):
+    ends = (("send", source), ("receive", target))
+    for kind, node in () if machine.is_circuit and topology.link_slots else ends:
         yield kind, _Uses(topology.nodes, group * topology.nodes + node, ids, start, end, one)
     position, link = walk.hops(ids, source, target)
     if link.size:
