@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from conset.base import InputError, Ints32, UsageError, count_of, format_time, unknown_name
 from conset.bounds.bounds import Bounds, Candidate, TimeOfClass
+from conset.bounds.circuits import bound_circuit_time
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
 from conset.bounds.order import bound_nonempty, bound_order
@@ -48,6 +49,8 @@ from conset.machine import Limits, Machine, plane_routes
 from conset.pattern import Pattern
 from conset.schedule import Schedule, parse_sync
 
+Kind = TypeVar("Kind")
+
 PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,
     "link load": bound_link_load,
@@ -74,6 +77,7 @@ TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
     "message time": bound_message_time,
     "chain time": bound_chain_time,
     "barrier time": bound_barrier_time,
+    "circuit time": bound_circuit_time,
 }
 """Given the least number of phases; the synchronizations of so many are added to each."""
 
@@ -87,6 +91,10 @@ LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
 }
 """The sum over phases of the largest load at any port or link."""
 
+OF_CIRCUITS = frozenset(
+    {"port degree", "nonempty", "port time", "message time", "circuit time", "port sum"}
+)
+"""Those of circuit switches, where every plane connects every port."""
 
 ROUNDING = 1e-12
 """Relative: bounds and predictions add the same terms in different orders."""
@@ -140,7 +148,8 @@ def bound(
         raise unknown_name("routes", str(routes), ("fixed", "free"))
     if order not in ("inside", "phases"):
         raise unknown_name("order", str(order), ("inside", "phases"))
-    if lp and routes != "free" and machine.routing.knowledge != "adaptive":
+    is_free = machine.is_circuit or machine.routing.knowledge == "adaptive"
+    if lp and routes != "free" and not is_free:
         raise UsageError(
             "lp: the linear program is about free routes; add routes free",
             options=["lp", "routes free"],
@@ -157,14 +166,14 @@ def bound(
         limits,
         placement,
         parse_sync(sync),
-        routes == "free" or not machine.routing.is_known,
+        routes == "free" or machine.is_circuit or not machine.routing.is_known,
         split,
         order == "inside",
         phases,
         lp,
         None if slots == "all" else slots,
-        routes == "fixed",
-        said,
+        routes == "fixed" and not machine.is_circuit,
+        said or ("any plane" if machine.is_circuit else ""),
     )
     return _combine(problem)
 
@@ -222,12 +231,14 @@ def bound_any(
     Raises as `bound`.
     """
     free = bound(pattern, machine, Limits(), sync="none", split=True, routes=routes, **how)
-    found = bound(pattern, machine, limits, sync=sync or "barrier", routes=routes, **how)
+    usual = "none" if machine.is_circuit else "barrier"
+    found = bound(pattern, machine, limits, sync=sync or usual, routes=routes, **how)
     of_limits = TimeOfClass(found.time_s, found.time_witness, found.time_class)
     is_stricter = found.time_s > free.time_s and (sync is not None or found.phases > 1)
     candidates = [each for each in found.candidates if each.what != "time"]
     candidates += [each for each in free.candidates if each.what == "time"]
     over = "the machine's routes" if routes == "fixed" else "any routes"
+    over = "any plane" if machine.is_circuit else over
     bounds = replace(
         found,
         time_s=free.time_s,
@@ -249,7 +260,7 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     own = schedule.machine.costs_for(schedule.method).in_flight
     if own is None or (isinstance(slots, int) and slots < own):
         slots = None
-    wide = _over_planes(schedule)
+    wide = None if schedule.machine.is_circuit else _over_planes(schedule)
     fixed = schedule.route_offsets is None or wide is not None
     return bound(
         schedule.pattern,
@@ -285,6 +296,13 @@ def bound_for_model(schedule: Schedule, model: str) -> float:
     return bound_schedule(schedule).time_s
 
 
+def _asked(table: dict[str, Kind], problem: BoundProblem) -> dict[str, Kind]:
+    """The bounds of a table that are about the machine."""
+    if not problem.machine.is_circuit:
+        return table
+    return {name: function for name, function in table.items() if name in OF_CIRCUITS}
+
+
 def _combine(problem: BoundProblem) -> Bounds:
     phases_class, time_class, load_class = (
         _phases_class(problem),
@@ -306,7 +324,7 @@ def _combine(problem: BoundProblem) -> Bounds:
         )
     counts = [
         Candidate(name, "phases", int(found.value), found.witness)
-        for name, function in PHASE_BOUNDS.items()
+        for name, function in _asked(PHASE_BOUNDS, problem).items()
         if (found := function(problem)) is not None
     ]
     most = max(counts, key=lambda c: c.value)
@@ -319,14 +337,14 @@ def _combine(problem: BoundProblem) -> Bounds:
             (found.value + charges) * (1 - ROUNDING),
             f"{found.witness}: {format_time(found.value)}",
         )
-        for name, function in TIME_BOUNDS.items()
+        for name, function in _asked(TIME_BOUNDS, problem).items()
         if (found := function(problem, phases)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
     fractions = not problem.machine.routing.is_known
     loads = [
         Candidate(name, "load", found.value if fractions else int(found.value), found.witness)
-        for name, function in LOAD_BOUNDS.items()
+        for name, function in _asked(LOAD_BOUNDS, problem).items()
         if (found := function(problem)) is not None
     ]
     heaviest = max(loads, key=lambda c: c.value)

@@ -39,7 +39,10 @@ def command(
     routes: Annotated[str, option_of(CompileOptions, "routes")] = FIXED,
     lp: Annotated[
         bool,
-        opt("--lp", "With --routes free: linear programs too, which take seconds (HiGHS)."),
+        opt(
+            "--lp",
+            "With --routes free or circuit switches: programs by HiGHS too, which take seconds.",
+        ),
     ] = False,
     stages: Annotated[
         str | None,
