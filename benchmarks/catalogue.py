@@ -45,6 +45,10 @@ class Instance:
 
 CUBE = tuple(Instance(f"random:degree={d}", "hypercube:6") for d in (4, 16, 48))
 UNEQUAL = tuple(Instance(f"random:degree={d},size=uniform(1,1000)", "hypercube:6") for d in (4, 16))
+SWITCHES = "crossbar:64,planes=4,reconfigure=10ms,port=10GB/s"
+CIRCUITS = tuple(
+    Instance(f"random:degree={d},size=log-uniform(1MiB,1GiB)", SWITCHES) for d in (4, 16)
+)
 EXCHANGE = (Instance("alltoall", "mesh:8x8"), Instance("alltoall", "mesh:16x16"))
 INSTANCES: dict[str, tuple[Instance, ...]] = {
     "naive": EXCHANGE[:1],
@@ -70,6 +74,7 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
     "decreasing": UNEQUAL,
     "birkhoff": tuple(Instance(i.pattern, "crossbar:64") for i in UNEQUAL),
     "event-list": UNEQUAL,
+    **dict.fromkeys(("circuits", "spectra", "eclipse"), CIRCUITS),
     "connections": (
         Instance("alltoall", "iwarp:8x8"),
         Instance("alltoall", "iwarp:8x8", (("objective", "phases"),)),

@@ -98,7 +98,7 @@ def hold(bounds: Bounds, schedule: Schedule) -> None:
     assert bounds.load_sum <= figures["load"]
 
 
-@pytest.mark.parametrize("method", table())
+@pytest.mark.parametrize("method", [name for name, row in table().items() if not row.circuits])
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(instances())
 def test_no_bound_is_above_any_schedule_of_its_class(

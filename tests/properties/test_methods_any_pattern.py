@@ -211,7 +211,7 @@ def placement_of(ranks: int, nodes: int) -> NDArray[np.int32] | None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("method", list(table()))
+@pytest.mark.parametrize("method", [name for name, row in table().items() if not row.circuits])
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_every_method_keeps_its_limits_on_any_pattern(

@@ -30,7 +30,7 @@ from conset.testing.test_method import (
     sparse,
 )
 
-METHODS = list(table())
+METHODS = [name for name, row in table().items() if not row.circuits]
 SQUARE = "torus:4x4,routing=no-wrap"
 INSIDE = {
     "bounded": ("mesh:4x3", "mesh:1x7", "torus:3x4x2", "ring:9", SQUARE),
@@ -262,7 +262,10 @@ def test_phases_close_up_over_numbers_without_messages() -> None:
 def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["methods", "--on", "mesh:4x3", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
-    assert [name for name, row in rows.items() if not row["applies"]] == ["pex", "scott"]
+    assert [name for name, row in rows.items() if not row["applies"]] == [
+        *("pex", "scott"),
+        *("circuits", "spectra", "eclipse"),
+    ]
     assert (
         rows["scott"]["refusal"]
         == "method scott requires an n x n mesh with n divisible by 4, given mesh 4x3"

@@ -408,12 +408,16 @@ def compile_combined(
     options = options or CompileOptions()
     manifest = manifest or Manifest(seed=options.seed)
     if combine is None:
-        if reason := why_direct(pattern, options):
+        if reason := why_direct(pattern, machine, options):
             return replace(_direct(pattern, machine, options, manifest), only_direct=reason)
         combine = AUTO
     wanted = parse_combine(combine)
     if wanted.kind == "none" or not pattern.messages:
         return _direct(pattern, machine, options, manifest)
+    if machine.is_circuit:
+        raise InputError(
+            f"combine {combine}: {machine.name} has circuit switches, for which stages are not made"
+        )
     if pattern.before is not None:
         raise InputError(
             f"combine {combine}: messages of {pattern.name} have an order, which stages do not keep"
@@ -431,13 +435,14 @@ DIRECT_ONLY = ("timetable", "min_bandwidth", "max_latency", "posting")
 """Options that ask for a schedule of direct messages."""
 
 
-def why_direct(pattern: Pattern, options: CompileOptions) -> str:
+def why_direct(pattern: Pattern, machine: Machine, options: CompileOptions) -> str:
     """Why stages are not considered unless `--combine` asks for them; "" where they are."""
     most = MAX_DIRECT * options.effort
     direct_only = [
         name for name in DIRECT_ONLY if getattr(options, name) != getattr(DEFAULTS, name)
     ]
     reasons = {
+        f"{machine.name} has circuit switches, which connect any two nodes": machine.is_circuit,
         f"method {options.chosen_method} was named": options.chosen_method != AUTO,
         "limits were given, which hold for direct messages": options.has_user_limits,
         "the objective is the fewest phases": options.objective == "phases",

@@ -35,12 +35,16 @@ from conset.methods import (
     place,
     schedule_over_planes,
 )
-from conset.models import predict
+from conset.models import predict, refuse_policy
 from conset.pattern import Pattern, read_bandwidths, read_latencies
 from conset.schedule import CompileReport, Manifest, Schedule, phase_loads
 
 PROBE_METHOD = "first-fit"
 """The cheap method that placements are compared by."""
+
+CIRCUITS = "circuits"
+OF_CIRCUITS = "the method for circuit switches, the best of its assignments to their planes"
+"""Why that one, where the method is not named."""
 
 Placement = Ints32 | None
 """shape=(ranks), int32: the node of each rank; None: rank r on node r."""
@@ -105,6 +109,13 @@ def compile_placed(
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""
     name = options.chosen_method
+    if machine.is_circuit:
+        if options.sync != AUTO:
+            refuse_policy(machine.costs, options.sync or "none")
+        made = compile_by(
+            CIRCUITS if name == AUTO else name, pattern, machine, options, placement, manifest
+        )
+        return made.with_report(reason=OF_CIRCUITS) if name == AUTO else made
     if AUTO in (name, options.sync):
         require_affordable(pattern, options.rank_by, options.effort)
 
@@ -182,7 +193,7 @@ def compile_by(
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
     start = time.perf_counter()
     method = find_method(name)
-    over_planes = machine.topology.base is not machine.topology
+    over_planes = machine.is_circuit or machine.topology.base is not machine.topology
     phases = schedule_over_planes(method, problem) if over_planes else method.schedule(problem)
     if options.timetable is not None:
         phases = add_timetable(problem, phases, options.timetable, method=name)
@@ -233,7 +244,9 @@ def _problem_of(
 
 
 def default_sync(phases: Phases, machine: Machine, method: str) -> str:
-    """`none` where there is nothing to separate and no context to switch to, else `barrier`."""
+    """`none` where there is nothing to separate, or circuit switches do it; else `barrier`."""
+    if machine.is_circuit:
+        return "none"
     most = 0 if machine.switches_contexts(method) else 1
     return "none" if phases.offsets.size - 1 <= most else "barrier"
 

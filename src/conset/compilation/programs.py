@@ -74,7 +74,16 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
 from conset.machine import Machine
 from conset.pattern import Pattern, input_path, parse_pattern
-from conset.schedule import MAX_REPEAT, Connections, Ids, Manifest, Program, Schedule, Stage
+from conset.schedule import (
+    MAX_REPEAT,
+    Connections,
+    Ids,
+    Manifest,
+    Program,
+    Schedule,
+    Stage,
+    circuits_of,
+)
 
 TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""
@@ -197,7 +206,11 @@ def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
     transfers = np.concatenate(
         [np.arange(*schedule.phase(p).indices(schedule.transfers)) for p in order]
     )
-    return schedule.rearranged(transfers, np.concatenate([[0], np.cumsum(length)]))
+    made = schedule.rearranged(transfers, np.concatenate([[0], np.cumsum(length)]))
+    if not made.machine.is_circuit:
+        return made
+    times, _ = circuits_of(made)
+    return replace(made, timetable=np.column_stack([times.begin, times.end]))
 
 
 def number_contexts(
@@ -384,12 +397,13 @@ def compile_program(
     if not specs:
         raise InputError("a program needs a block, given none")
     manifest = manifest or Manifest(seed=options.seed)
+    sync = "none" if machine.is_circuit else "barrier"
     placement = placement_of(together(specs), machine, options)
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
     blocks: list[Stage] = []
     for k, block in enumerate(specs, 1):
-        own = replace(block.options, sync="barrier", placement="identity")
+        own = replace(block.options, sync=sync, placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
             try:
@@ -410,7 +424,7 @@ def compile_program(
         number_contexts(ordered, contexts),
         contexts,
         None,
-        "barrier",
+        sync,
         manifest,
         stopped,
     )

@@ -37,6 +37,8 @@ from conset.schedule import InFlight, Schedule, most_posted, parse_sync
 
 def allowed_policies(schedule: Schedule) -> tuple[str, ...]:
     """The policies a schedule may run under, those without barriers first."""
+    if schedule.machine.is_circuit:
+        return ("none",)
     if schedule.phases and schedule.machine.switches_contexts(schedule.method):
         return ("barrier",)
     if schedule.phases <= 1:
@@ -56,6 +58,8 @@ def keeps_in_flight(schedule: Schedule, sync: str) -> bool:
     ranks share.
     """
     limits = schedule.limits
+    if schedule.machine.is_circuit:  # the switches keep phases apart
+        return True
     if schedule.phases <= 1 or limits == Limits() or sync == "barrier":
         return True
     links = bool(schedule.machine.topology.link_slots) and limits.link is not None

@@ -290,7 +290,7 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
         with suppress(InputError, NoScheduleError):
             made[name] = replace(
                 compile_by(options.chosen_method, pattern, machine, options, schedule.placement),
-                sync=sync,
+                sync="none" if machine.is_circuit else sync,
             )
             found = time_schedule(made[name], by=by)
             if (found.by == FORMULA) == (timing.by == FORMULA):

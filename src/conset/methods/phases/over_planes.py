@@ -15,23 +15,29 @@ as a construction for meshes, is made there, and its messages are shared out by 
 Invariant: ports are as the method left them, links keep the limit in every plane. Without slots
 phases of one network keep it as they are.
 
+Circuit switches (`reconfigure`): a method is asked for phases of one of them, each of which then
+passes in one plane. The planes run side by side, so the phases have a timetable.
+
 Source of the idea of two meshes: Bokhari and Nicol, Section 8.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from conset.base import Integers
+from conset.base import Floats, Integers, Ints, take_rows
 from conset.machine import (
+    circuit_times,
     links_in_plane,
     links_of_nodes,
     plane_by_rule,
     plane_routes,
     stops_of_links,
 )
+from conset.methods.phases.circuits import held, in_planes
 from conset.methods.phases.problem import Method, Phases, Problem
 
 
@@ -45,6 +51,11 @@ def folded(method: Method, problem: Problem) -> Problem:
     topology, by_plane = machine.topology, machine.routing.rule == "planes"
     if topology.base is topology:
         return problem
+    inside = replace(
+        machine, topology=topology.base, routing=machine.routing.in_one_plane(topology)
+    )
+    if machine.is_circuit:
+        return replace(problem, machine=inside, planes=topology.planes if method.circuits else 1)
     free = method.free_routes and (
         problem.search.routes == "free" or not method.chooses_planes
     )  # such as connections
@@ -52,9 +63,6 @@ def folded(method: Method, problem: Problem) -> Problem:
     chooses = method.chooses_planes and slots and (by_plane or free)
     if not (chooses or free or (by_plane and method.applies(problem) is not None)):
         return problem
-    inside = replace(
-        machine, topology=topology.base, routing=machine.routing.in_one_plane(topology)
-    )
     return replace(problem, machine=inside, planes=topology.planes if chooses else 1)
 
 
@@ -62,6 +70,8 @@ def schedule_over_planes(method: Method, problem: Problem) -> Phases:
     """`method.schedule(problem)`, over as many planes as the machine has."""
     inside = folded(method, problem)
     found = method.schedule(inside)
+    if problem.machine.is_circuit:
+        return _in_circuits(problem, inside, found)
     if inside is problem or (found.plane is None and found.route_offsets is None):
         return found
     machine, topology = problem.machine, problem.machine.topology
@@ -77,3 +87,42 @@ def schedule_over_planes(method: Method, problem: Problem) -> Phases:
         links = links_in_plane(topology, links, np.repeat(plane, np.diff(offsets)))
     offsets, nodes, entered = stops_of_links(topology, offsets, links, source)
     return replace(found, route_offsets=offsets, route_nodes=nodes, route_links=entered)
+
+
+def _in_circuits(problem: Problem, inside: Problem, found: Phases) -> Phases:
+    """Phases of one circuit switch over all of them, with the times at which messages pass.
+
+    They are listed in the order in which they begin.
+    """
+    machine, topology = problem.machine, problem.machine.topology
+    if found.plane is None:
+        found = in_planes(replace(inside, planes=topology.planes), found)
+    assert found.plane is not None
+    source, target, duration = held(inside, found)
+    plane = found.plane
+
+    def timed(offsets: Ints, rows: Integers) -> Floats:
+        times = circuit_times(
+            machine, offsets, plane[rows], source[rows], target[rows], duration[rows]
+        )
+        return np.column_stack([times.begin, times.end])
+
+    first = timed(found.offsets, np.arange(source.size))[:, 0]
+    full = np.flatnonzero(np.diff(found.offsets))
+    begin = np.maximum.reduceat(first, found.offsets[full]) if full.size else first
+    offsets, rows = take_rows(found.offsets, full[np.argsort(begin, kind="stable")])
+    routes: dict[str, Any] = {}
+    if topology.planes > 1:
+        ends = source[rows], target[rows]
+        along = plane_routes(topology, machine.routing, *ends, plane[rows])
+        stops = stops_of_links(topology, *along, ends[0])
+        routes = dict(zip(("route_offsets", "route_nodes", "route_links"), stops, strict=True))
+    return replace(
+        found,
+        offsets=offsets,
+        message=found.message[rows],
+        parts=None if found.parts is None else found.parts[rows],
+        timetable=timed(offsets, rows),
+        plane=None,
+        **routes,
+    )

@@ -218,6 +218,7 @@ class Method:
         searches: whether it may take long for many messages: a comparison leaves it out above
             2¹⁷ of them, unless it is named.
         auto: how `auto` tries it; None: not at all.
+        circuits: whether it is about circuit switches, which other machines do not have.
     """
 
     name: str
@@ -237,10 +238,13 @@ class Method:
     chooses_planes: bool = False
     searches: bool = False
     auto: AutoTrial | None = None
+    circuits: bool = False
 
     def applies(self, problem: Problem) -> str | None:
         """Why a problem is outside of the domain, in one line; None where it is inside."""
         found = None if self.ordered else refuse_order(problem, self.name)
+        if self.circuits or problem.machine.is_circuit:
+            found = found or self._refuse_circuits(problem)
         if self.by_rank:
             found = found or refuse_shared_nodes(problem, self.name)
         if self.refuses is not None:
@@ -250,6 +254,19 @@ class Method:
             kept = [word for word, value in own if value not in (None, "full")]
             found = found or refuse_limits(problem, self.name, *self.adjustable_limits, *kept)
         return found or (refuse_repeated_pairs(problem, self.name) if self.by_rank else None)
+
+    def _refuse_circuits(self, problem: Problem) -> str | None:
+        """Circuits are of circuit switches, which connect a port to one other at a time."""
+        name, limits = problem.machine.name, problem.limits
+        if not problem.machine.is_circuit:
+            spec = "crossbar:64,planes=4,reconfigure=10ms"
+            return f"method {self.name} requires circuit switches, as {spec}, given {name}"
+        if (limits.send, limits.receive) == (1, 1):
+            return None if self.circuits else refuse_order(problem, self.name)
+        return (
+            f"method {self.name} requires send=1,receive=1 on {name}, whose circuit switches "
+            f"connect a port to one other at a time, given {limits}"
+        )
 
     def schedule(self, problem: Problem) -> Phases:
         """The phases of a problem.

@@ -16,6 +16,12 @@ from conset.methods.phases.bounded import (
     schedule_bounded,
     schedule_scott,
 )
+from conset.methods.phases.circuits import (
+    refuse_no_rate,
+    schedule_circuits,
+    schedule_eclipse,
+    schedule_spectra,
+)
 from conset.methods.phases.coloring import schedule_coloring
 from conset.methods.phases.connections import (
     limits_connections,
@@ -364,6 +370,51 @@ ROWS: tuple[Method, ...] = (
                 machine.limits.channels is not None and pattern.equal_sizes
             ),
         ),
+    ),
+    Method(
+        name="circuits",
+        run=schedule_circuits,
+        refuses=refuse_no_rate,
+        title="circuit switches: few long configurations, cut to fill all planes",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="circuit switches (`reconfigure`), any pattern without an order",
+        guarantee="never slower than Spectra's assignment or wrap-around of the same matchings",
+        complexity=("O(degree · nodes³) at worst and a linear program, O(nodes² + degree · nodes)"),
+        reference="doi:10.1287/mnsc.6.1.1 (wrap-around); Spectra, arXiv:2603.07373 (matchings)",
+        searches=True,
+        circuits=True,
+    ),
+    Method(
+        name="spectra",
+        run=schedule_spectra,
+        refuses=refuse_no_rate,
+        title="circuit switches: the longest configurations first, planes equalized",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="circuit switches (`reconfigure`), any pattern without an order",
+        guarantee="planes differ by the time of a change at most",
+        complexity="as circuits",
+        reference="Spectra, arXiv:2603.07373",
+        searches=True,
+        circuits=True,
+    ),
+    Method(
+        name="eclipse",
+        run=schedule_eclipse,
+        refuses=refuse_no_rate,
+        title="circuit switches: the most bytes per time first, greedily",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="circuit switches (`reconfigure`), any pattern without an order",
+        guarantee="none for all bytes; a constant share of what any schedule serves in its time",
+        complexity="O(configurations · durations · nodes³) at worst, O(nodes²)",
+        reference="Bojja Venkatakrishnan et al., doi:10.1145/2896377.2901479",
+        searches=True,
+        circuits=True,
     ),
 )
 """All methods, in the order of the documentation."""

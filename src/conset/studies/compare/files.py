@@ -228,10 +228,11 @@ def _program(path: Path, program: Program, verdict: Verification) -> FileFinding
         "by_model": None if timing is None else _timed(timing),
         "stages": [_stage(program, prediction, k) for k in range(len(program.stages))],
     }
-    over_time = switching(program) if own is None else None
-    given = None if over_time is None else program_guarantees(program)
-    if given is not None and over_time is not None:
+    over_time = switching(program) if own is None and not program.machine.is_circuit else None
+    given = program_guarantees(program) if own is None else None
+    if over_time is not None:
         facts["switch"] = over_time.parts.to_object()
+    if given is not None:
         for stage in facts["stages"]:
             stage["guaranteed"] = given[stage["schedule"]].to_object()
     if own is not None and timing is not None and whole is not None:
