@@ -29,11 +29,12 @@ from conset.cli.output import WIDTH, console, print_json, progress
 from conset.compilation import CompileOptions, summarize
 from conset.inputs import load_pattern
 from conset.machine import FILE_SUFFIXES, is_spec, machine_names, parse_machine
-from conset.models import predict_program, read_record, switching
+from conset.models import predict_program, read_record
 from conset.pattern import GENERATORS, input_path
 from conset.report import (
     TimelineView,
     Views,
+    blocks_drawn,
     check_output,
     check_phase,
     is_page,
@@ -43,12 +44,10 @@ from conset.report import (
     pattern_html,
     pattern_object,
     pattern_text,
-    picture_blocks,
     picture_machine,
     picture_message,
     picture_pattern,
     picture_phase,
-    picture_schedule,
     picture_timeline,
     program_object,
     program_section,
@@ -57,6 +56,7 @@ from conset.report import (
     require_matplotlib,
     require_paths,
     save,
+    schedule_draws,
     section_text,
     timeline_text,
     views_object,
@@ -333,7 +333,7 @@ def _shown_schedule(path: Path, views: Views, output: Path | None) -> _Shown:
         if is_page(output):
             write_schedule_page(output, schedule, summary, views, WIDTH)
         elif views.phase is None:
-            save(partial(picture_schedule, schedule, summary), output)
+            save(schedule_draws(schedule, summary)[0], output)
         else:
             save(partial(picture_phase, schedule, views.phase), output)
 
@@ -364,8 +364,7 @@ def _shown_program(path: Path, views: Views, message: int | None) -> _Shown:
 
     def draw(output: Path) -> None:
         if program.paths is None and message is None:
-            blocks = partial(picture_blocks, program, switching(program))
-            _drawing(f"blocks on {program.machine.name}", blocks, text=text)(output)
+            _drawing(f"blocks on {program.machine.name}", blocks_drawn(program), text=text)(output)
             return
         pattern = require_paths(program).pattern
         title, facts = f"{pattern.name} on {program.machine.name}", pattern_html(pattern)

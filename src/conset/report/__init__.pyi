@@ -73,7 +73,7 @@ from .page import (
 )
 from .pattern import pattern_text as pattern_text, picture_pattern as picture_pattern
 from .program_pictures import (
-    picture_blocks as picture_blocks,
+    blocks_drawn as blocks_drawn,
     picture_message as picture_message,
     require_paths as require_paths,
 )
@@ -84,6 +84,7 @@ from .schedule import (
     picture_schedule as picture_schedule,
     program_views_object as program_views_object,
     program_views_text as program_views_text,
+    schedule_draws as schedule_draws,
     views_object as views_object,
     views_text as views_text,
     write_schedule_page as write_schedule_page,

@@ -145,7 +145,8 @@ def _time_facts(schedule: Schedule, summary: Mapping[str, Any]) -> list[object]:
     any_s = least_s
     if modelled is not None:
         any_s = f"{format_time(modelled['bound_s'])}: {modelled['bound_witness']}"
-    order_only = summary["sync"] == "none" and summary["phases"] > 1
+    apart = summary["sync"] != "none" or schedule.machine.is_circuit
+    order_only = not apart and summary["phases"] > 1
     posted = " of posting: under sync none limits are not kept at run time" if order_only else ""
     return [
         Fact(

@@ -30,13 +30,13 @@ from conset.report.facts import (
 )
 from conset.report.page import anchor, write_sections
 from conset.report.pattern import picture_pattern
-from conset.report.program_pictures import NAMES, picture_blocks, picture_message
+from conset.report.program_pictures import NAMES, blocks_drawn, picture_message
 from conset.report.schedule import (
     bytes_of_phases,
     guarantee_rows,
     phase_cells,
     picture_phase,
-    picture_schedule,
+    schedule_draws,
 )
 from conset.report.sections import Draw, Fact, Part, Section, Table
 from conset.report.steps import has_steps, steps_card
@@ -304,7 +304,7 @@ def worst_phase(schedule: Schedule) -> int:
 
 
 def _pictures(schedule: Schedule, summary: Facts | None = None) -> list[Draw]:
-    draws: list[Draw] = [partial(picture_schedule, schedule, summary)]
+    draws = schedule_draws(schedule, summary)
     worst = [worst_phase(schedule)] if schedule.transfers else []
     return [*draws, *(partial(picture_phase, schedule, phase) for phase in worst)]
 
@@ -368,9 +368,8 @@ def _phases(found: FileFindings, schedule: Schedule) -> Part:
 
 
 def _block_parts(found: FileFindings) -> list[Part]:
-    program, facts, over_time = found.noun, found.facts, found.switching
+    program, facts = found.noun, found.facts
     assert isinstance(program, Program)
-    assert over_time is not None
     assert found.guarantees is not None
     figures = facts["figures"]
     apart = f"{figures['switches_apart']:,} if no phase were shared"
@@ -387,8 +386,8 @@ def _block_parts(found: FileFindings) -> list[Part]:
         Part("Blocks", table=_stage_table(facts["stages"], blocks=True)),
         _goodness(found),
         _durations(found),
-        _switches(facts),
-        Part(draws=[partial(picture_blocks, program, over_time)]),
+        *([_switches(facts)] if facts["switch"] else []),
+        Part(draws=[blocks_drawn(program, found.switching)]),
         *_schedules(program, found.guarantees),
         _machine(program.schedules[0]),
     ]

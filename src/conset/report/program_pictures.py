@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, sqrt
 from typing import Any
 
@@ -23,10 +24,12 @@ import numpy as np
 
 from conset.base import Array, Floats, Ints32, UsageError, count_of, format_size, format_time
 from conset.bounds.stages import bound_reach
-from conset.models import PARTS, Switching
+from conset.models import PARTS, Switching, switching
 from conset.report import style
 from conset.report.network_drawing import LABELLED, inches_per_unit, node_radius, write_numbers
 from conset.report.network_layout import positions
+from conset.report.schedule import picture_planes
+from conset.report.sections import Draw
 from conset.schedule import Paths, Program
 
 COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
@@ -59,6 +62,13 @@ CENTRE: Any = {"ha": "center", "va": "center"}
 
 
 # Blocks
+
+
+def blocks_drawn(program: Program, over_time: Switching | None = None) -> Draw:
+    """The picture of a program of blocks over time; of circuit switches, of their planes."""
+    if program.machine.is_circuit:
+        return partial(picture_planes, program.whole)
+    return partial(picture_blocks, program, over_time or switching(program))
 
 
 def picture_blocks(program: Program, over_time: Switching) -> style.Figure:

@@ -44,13 +44,14 @@ from conset.report.network_drawing import (
 from conset.report.network_layout import plan_of, positions
 from conset.report.page import schedule_html, write_page
 from conset.report.pattern import CELLS, draw_matrix, linear_sizes, rank_grid, size_ticks
-from conset.report.sections import Part, Section
+from conset.report.sections import Draw, Part, Section
 from conset.report.terminal import ROWS, bar, more, section_text, table_lines
 from conset.schedule import (
     GATE,
     Guarantees,
     Program,
     Schedule,
+    circuits_of,
     guarantees,
     largest_sizes,
     loads_list,
@@ -573,6 +574,8 @@ def program_views_object(program: Program, views: Views) -> dict[str, Any]:
 
 MAX_PHASES = 64
 """Phases that a page draws one by one; a sentence says that there are more."""
+BARS = 6000
+"""Most connections of circuit switches that are drawn one by one."""
 ROW_IN = 0.212
 """Height of a line in the list of transfers [inch]."""
 WRITTEN = 16
@@ -585,8 +588,8 @@ def write_schedule_page(
 ) -> None:
     """Write a page with facts, pictures, those of phases asked for, and text of a `width`."""
     phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
-    draws = [
-        partial(picture_schedule, schedule, summary),
+    draws: list[Draw] = [
+        *schedule_draws(schedule, summary),
         *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None),
     ]
     text = views_text(schedule, summary, views, width)
@@ -594,6 +597,12 @@ def write_schedule_page(
         text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
     title = f"{schedule.method} on {schedule.machine.name}"
     write_page(path, title, schedule_html(schedule), text, draws)
+
+
+def schedule_draws(schedule: Schedule, summary: Summary | None) -> list[Draw]:
+    """The pictures of a whole schedule, the most telling one first."""
+    drawn: list[Draw] = [partial(picture_schedule, schedule, summary)]
+    return [partial(picture_planes, schedule), *drawn] if schedule.machine.is_circuit else drawn
 
 
 # One phase
@@ -835,6 +844,87 @@ def picture_schedule(schedule: Schedule, summary: Summary | None = None) -> styl
         panels[name].tick_params(length=0, labelbottom=name == "bytes")
     panels["bytes"].set_xlabel("phase")
     figure.align_ylabels([panels[name] for name in strips])
+    return figure
+
+
+def picture_planes(schedule: Schedule) -> style.Figure:
+    """Draw what circuit switches carry over time: a row for each plane, in it one for each port.
+
+    A configuration is a box from its first byte to its last; a bar in it is one connection, in the
+    colour of its target; the reconfiguration is before it.
+    """
+    times, plane = circuits_of(schedule)
+    begin, end = (times.begin, times.end) if schedule.timetable is None else schedule.timetable.T
+    machine, pattern = schedule.machine, schedule.pattern
+    planes, ports = machine.topology.planes, machine.topology.endpoints
+    unit, name = style.time_unit(float(end.max(initial=0.0)))
+    delta = machine.costs.reconfigure_s or 0.0
+    figure = style.new_figure(
+        10,
+        float(np.clip(1.6 + 0.75 * planes, 2.6, 9)),
+        f"{schedule.method} on {machine.name}: {format_time(float(end.max(initial=0.0)))}",
+        f"{pattern_label(schedule)}{count_of(schedule.phases, 'configuration')} over "
+        f"{count_of(planes, 'plane')}, {format_time(delta)} before each "
+        f"({count_of(int(times.changes.sum()), 'reconfiguration')})",
+    )
+    axes: Any = figure.subplots()
+    rows = np.flatnonzero(schedule.source_node != schedule.target_node)
+    group = schedule.phase_of[rows].astype(np.int64) * planes + plane[rows]
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    left, right, is_new = (
+        np.full(first.size, np.inf),
+        np.zeros(first.size),
+        np.zeros(first.size, bool),
+    )
+    np.minimum.at(left, number, begin[rows])
+    np.maximum.at(right, number, end[rows])
+    np.logical_or.at(is_new, number, ~times.is_set[rows])
+    row, phase = plane[rows][first], schedule.phase_of[rows][first]
+    where = [f"phase {p} in plane {k}" for p, k in zip(phase.tolist(), row.tolist(), strict=True)]
+    before = style.boxes((left - delta) / unit, left / unit, row + 0.06, row + 0.94)
+    titles = [f"{each}: reconfigures, {format_time(delta)}" for each in where]
+    style.add_areas(
+        axes,
+        before[is_new],
+        gid="conset-changes",
+        titles=[text for text, new in zip(titles, is_new.tolist(), strict=True) if new],
+        facecolors=style.AMBER,
+        edgecolors="none",
+        alpha=0.55,
+    )
+    spans = [f"{format_time(a)} to {format_time(b)}" for a, b in zip(left, right, strict=True)]
+    style.add_areas(
+        axes,
+        style.boxes(left / unit, right / unit, row + 0.06, row + 0.94),
+        gid="conset-configurations",
+        titles=[f"{each}: {span}" for each, span in zip(where, spans, strict=True)],
+        facecolors=style.FAINT,
+        edgecolors=style.PALE,
+        linewidths=0.5,
+    )
+    if rows.size <= BARS:
+        low = plane[rows] + 0.06 + 0.88 * schedule.source_node[rows] / ports
+        colours = style.spread_colours(pattern.ranks)[pattern.target[schedule.message[rows]]]
+        style.add_areas(
+            axes,
+            style.boxes(begin[rows] / unit, end[rows] / unit, low, low + 0.88 / ports),
+            gid="conset-circuits",
+            titles=[
+                f"{pattern.source[m]} → {pattern.target[m]}, {format_size(int(schedule.size[k]))}, "
+                f"{format_time(float(begin[k]))} to {format_time(float(end[k]))}"
+                for k, m in zip(rows.tolist(), schedule.message[rows].tolist(), strict=True)
+            ],
+            facecolors=list(colours),
+            edgecolors="none",
+        )
+    axes.set(
+        xlim=(0, float(end.max(initial=unit)) / unit),
+        ylim=(planes, 0),
+        xlabel=f"time [{name}]; amber: reconfiguration; a bar: a port, coloured by its target",
+        yticks=np.arange(planes) + 0.5,
+        yticklabels=[f"plane {k}" for k in range(planes)] if planes <= 32 else [""] * planes,
+    )
+    axes.tick_params(axis="y", length=0)
     return figure
 
 
