@@ -461,6 +461,8 @@ def compare(
     most = LARGE * options.effort
     contenders: list[tuple[Contender, Sequence[str]]] = []
     for name, own in methods.items():
+        if not (named or name == AUTO or machine.is_circuit) and find_method(name).circuits:
+            continue  # of switches that the machine does not have
         rank_by = options.rank_by if name == AUTO else None
         contenders.append((Contender(name, replace(options, method=name, rank_by=rank_by)), own))
     auto = replace(options, method=AUTO) if combines else options
