@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from conset.bounds import bound
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by
 from conset.pattern.pattern import Pattern
+from conset.report.schedule import picture_planes
+from conset.report.style import save
 
 ROOT = Path(__file__).resolve().parents[1]
 PLANES = (1, 2, 4, 8, 16, 32)
@@ -225,8 +228,22 @@ def large() -> list[str]:
     return lines
 
 
+def draw(path: Path) -> None:
+    """The schedule of the page's first commands, as it draws it."""
+    listed = HEAD.partition("src,dst,bytes\n")[2].partition("END")[0].split()
+    rows = np.array([row.split(",") for row in listed], np.int64)
+    pattern = Pattern.from_messages(*rows.T, 4, name="gradients.csv")
+    machine = conset.load_machine("crossbar:4,planes=2,reconfigure=10ms,port=10GB/s")
+    save(partial(picture_planes, conset.compile(pattern, machine)), path)
+
+
 def main(path: Path) -> None:
-    """Write the page."""
+    """Write the page, and its picture beside it."""
+    draw(
+        path.parent / "pictures/circuits.svg"
+        if path.parent.name == "docs"
+        else path.with_suffix(".svg")
+    )
     lines = [HEAD]
     for name, demand in (
         ("GPT 8", gpt8()),

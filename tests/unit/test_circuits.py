@@ -361,5 +361,8 @@ def test_files_pictures_and_pages(tmp_path: Path, capsys: pytest.CaptureFixture[
     for command, name in (("show", "p.svg"), ("report", "p.html")):
         assert run([command, str(blocks), "-o", str(tmp_path / name)]) == 0
     capsys.readouterr()
+    assert run(["machines", text, "-o", str(tmp_path / "x.machine")]) == 3
+    assert "for which a program cannot schedule by itself" in capsys.readouterr().err
+    assert not (tmp_path / "x.machine").exists()
     assert run(["simulate", str(made), "--sync", "barrier"]) == 2
     assert "circuit switches keep phases apart themselves" in capsys.readouterr().err

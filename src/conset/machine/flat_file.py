@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.base import MACHINE_FILE, FlatValue, require_suffix, write_flat
+from conset.base import MACHINE_FILE, FlatValue, InputError, require_suffix, write_flat
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_widths, next_links, stored_routes
@@ -40,7 +40,16 @@ def write_machine(path: str | Path, machine: Machine) -> None:
 
 
 def machine_entries(machine: Machine) -> dict[str, FlatValue]:
-    """What a flat file says of a machine, by name."""
+    """What a flat file says of a machine, by name.
+
+    Raises:
+        InputError: circuit switches, for which nothing is scheduled inside a program.
+    """
+    if machine.is_circuit:
+        raise InputError(
+            f"{machine.name}: has circuit switches, for which a program cannot schedule by itself; "
+            "give it a plan (conset plan)"
+        )
     limits = machine.limits
     entries: dict[str, FlatValue] = {
         "name": machine.name,
