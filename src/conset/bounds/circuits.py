@@ -26,13 +26,12 @@ Line search (`lp`): the same line, plane by plane.
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds as Range, LinearConstraint, milp
-from scipy.sparse import coo_matrix, csr_matrix
 
 from conset.base import Floats, Integers, Ints, count_of
 from conset.bounds.problem import BoundProblem, BoundValue
@@ -178,25 +177,27 @@ def _is_impossible(length: Floats, planes: int, delta: float, time: float) -> bo
         ]
     else:
         blocks.append(([(of_class, of_type, whole.ravel() * 1.0)], sizes, inf, c))
+    optimize = import_module("scipy.optimize")
     constraints = [
-        LinearConstraint(
+        optimize.LinearConstraint(
             _matrix(entries, (count, t + c * t + c)),
             low,
             high,
         )
         for entries, low, high, count in blocks
     ]
-    found = milp(
+    found = optimize.milp(
         np.zeros(t + c * t + c),
         constraints=constraints,
         integrality=np.repeat([1, 0, 1], [t, c * t, c]),
-        bounds=Range(0, np.concatenate([np.full(t, planes), np.full(c * t, inf), sizes])),
+        bounds=optimize.Bounds(0, np.concatenate([np.full(t, planes), np.full(c * t, inf), sizes])),
         options={"node_limit": NODES},
     )
     return bool(found.status == 2)
 
 
-def _matrix(entries: list[Entries], shape: tuple[int, int]) -> csr_matrix:
+def _matrix(entries: list[Entries], shape: tuple[int, int]) -> Any:
     """Of (rows, columns, values), which add up."""
     row, column, value = (np.concatenate(each) for each in zip(*entries, strict=True))
-    return coo_matrix((value, (row, column)), shape).tocsr()
+    sparse = import_module("scipy.sparse")
+    return sparse.coo_matrix((value, (row, column)), shape).tocsr()

