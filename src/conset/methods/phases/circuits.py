@@ -67,8 +67,8 @@ POWERS = (1.0, 4.0, 1.0, 0.25)
 """Of the bytes, that these weigh an entry by."""
 FULL = 4.0
 """What a byte counts more in a line that cannot rest while a matching is held."""
-STEPS = 40
-"""Of a bisection."""
+STEPS, CLOSE = 40, 1e-7
+"""Of a bisection, at most; relative: how near its ends are when it stops."""
 ROUNDING = 1e-9
 """Relative: bytes that a sum of durations may lack."""
 
@@ -278,10 +278,14 @@ def decompose(
     nodes = len(demand)
     ends = np.nonzero(demand)
     rest, key = demand[ends], ends[0] * nodes + ends[1]
+    keys = key
     degree = max((int(np.bincount(each).max(initial=0)) for each in ends), default=0)
     matching, duration = np.empty((degree, nodes), np.int64), np.empty(degree)
     left = _total(demand)
     for k in range(degree):
+        if np.count_nonzero(rest) < 0.75 * rest.size:
+            kept = np.flatnonzero(rest)
+            ends, rest, key = tuple(each[kept] for each in ends), rest[kept], key[kept]
         some = np.flatnonzero(rest)
         row, column = (each[some] for each in ends)
         tight = [np.bincount(each, minlength=nodes) >= degree - k for each in (row, column)]
@@ -307,10 +311,11 @@ def decompose(
         over = rest[hit] - duration[k]
         rest[hit] = np.where(over > slack * duration[k], over, 0)
         left -= duration[k]
+    size = demand[np.nonzero(demand)]
     if not whole:
-        duration = _shortened(demand[ends], key, matching, duration)
+        duration = _shortened(size, keys, matching, duration)
     duration = np.ceil(duration * (1 - ROUNDING))
-    return Decomposition(matching, _lengthened(demand[ends], key, matching, duration))
+    return Decomposition(matching, _lengthened(size, keys, matching, duration))
 
 
 def _entries(key: Ints, column: Ints) -> Ints:
@@ -435,7 +440,7 @@ def _bisected(
             low = time
         else:
             best, high = made, min(time, _time(made, delta))
-        if high - low <= ROUNDING * high:
+        if high - low <= CLOSE * high:
             break
         time = (low + high) / 2
     return best or [[Piece(k, float(each)) for k, each in enumerate(duration)]]

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import Floats, Integers, Ints, take_rows
+from conset.base import Integers, take_rows
 from conset.machine import (
     circuit_times,
     links_in_plane,
@@ -101,15 +101,13 @@ def _in_circuits(problem: Problem, inside: Problem, found: Phases) -> Phases:
     source, target, duration = held(inside, found)
     plane = found.plane
 
-    def timed(offsets: Ints, rows: Integers) -> Floats:
-        times = circuit_times(
-            machine, offsets, plane[rows], source[rows], target[rows], duration[rows]
-        )
-        return np.column_stack([times.begin, times.end])
-
-    first = timed(found.offsets, np.arange(source.size))[:, 0]
+    times = circuit_times(machine, found.offsets, plane, source, target, duration)
     full = np.flatnonzero(np.diff(found.offsets))
-    begin = np.maximum.reduceat(first, found.offsets[full]) if full.size else first
+    begin = np.maximum.reduceat(times.begin, found.offsets[full]) if full.size else times.begin
+    of_phase = plane[found.offsets[full]]
+    for k in range(topology.planes):  # which keep the order of their phases, so times stay
+        mine = of_phase == k
+        begin[mine] = np.maximum.accumulate(begin[mine])
     offsets, rows = take_rows(found.offsets, full[np.argsort(begin, kind="stable")])
     routes: dict[str, Any] = {}
     if topology.planes > 1:
@@ -122,7 +120,7 @@ def _in_circuits(problem: Problem, inside: Problem, found: Phases) -> Phases:
         offsets=offsets,
         message=found.message[rows],
         parts=None if found.parts is None else found.parts[rows],
-        timetable=timed(offsets, rows),
+        timetable=np.column_stack([times.begin, times.end])[rows],
         plane=None,
         **routes,
     )
