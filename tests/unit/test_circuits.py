@@ -222,6 +222,17 @@ def test_circuits_that_stay_need_no_change() -> None:
     assert conset.predict(schedule).time_s == pytest.approx(0.016)
 
 
+def test_whole_messages_of_a_pair_may_pass_side_by_side() -> None:
+    """Two ranks of a node send to two of another one, each in a plane of its own."""
+    pattern = Pattern.from_messages([0, 1], [2, 3], [10**7, 10**7], 4)
+    placement = np.array([0, 0, 1, 1], np.int32)
+    options = CompileOptions("coloring", ranks_per_node=2)
+    schedule = compile_by("coloring", pattern, switches(2, 2, "1ms"), options, placement)
+    assert schedule.parts is None
+    assert predict(schedule).time_s == pytest.approx(0.011)
+    assert bound_schedule(schedule).time_s == pytest.approx(0.011)
+
+
 def test_ports_that_keep_their_partner_go_on() -> None:
     """One pair has bytes for long; beside it two ports change twice."""
     rows = [(0, 1, 10**8), (2, 3, 10**7), (2, 4, 10**7), (3, 4, 10**7), (4, 3, 10**7)]
@@ -233,6 +244,16 @@ def test_ports_that_keep_their_partner_go_on() -> None:
     }
     assert times[",partial=yes"] == pytest.approx(0.11)
     assert times[""] == pytest.approx(0.13)
+
+
+def test_one_switch_is_a_context_switch_at_every_phase() -> None:
+    """`setup` of a phase and `reconfigure` are one thing where a machine has one plane."""
+    pattern = parse_pattern("alltoall:size=20MB", ranks=6)
+    light = compiled(pattern, switches(6, 1, "10ms"), "coloring")
+    contexts = parse_machine("crossbar:6,setup=10ms,synchronization=0,port=1GB/s,inject=0,eject=0")
+    schedule = compiled(pattern, contexts, "coloring")
+    assert schedule.phases == light.phases
+    assert predict(schedule, sync="barrier").time_s == pytest.approx(predict(light).time_s)
 
 
 def test_what_another_rate_or_change_would_take() -> None:

@@ -5,12 +5,13 @@ A line is all that leaves a node, or all that enters it. It has one port in each
 Line time: bytes and changes of a line fit into its ports.
     Statement: with circuits of rate R and changes of δ, s · T ≥ Σ x/R + δ · Σ ⌈x / (R · (T - δ))⌉
     over the entries x of every line; of whole messages every entry counts one change, and T is at
-    least δ + x/R. Proof: a change goes before what a circuit carries, also the first one, so a
-    circuit is held for at most T - δ, and an entry needs at least ⌈x / (R · (T - δ))⌉ of them.
-    While its port changes, or is held for one entry, it carries nothing else of the line; the s
-    ports of the line have s · T together. With `partial` the same holds: a change keeps its two
-    ports free. The right side falls as T grows, so the least T is found by bisection. Class: any
-    schedule of circuits, split or not. Witness: the line. O(entries) a step, memory O(entries).
+    least δ + b/R for the longest. Proof: a change goes before what a circuit carries, also the
+    first one, so a circuit is held for at most T - δ, and an entry needs at least
+    ⌈x / (R · (T - δ))⌉ of them. While its port changes, or is held for one entry, it carries
+    nothing else of the line; the s ports of the line have s · T together. With `partial` the same
+    holds: a change keeps its two ports free. The right side falls as T grows, so the least T is
+    found by bisection. Class: any schedule of circuits, split or not. Witness: the line.
+    O(entries) a step, memory O(entries).
 
 Line search (`lp`): the same line, plane by plane.
     Statement: T is at least the least time in which one line alone can be carried. Proof: its
@@ -66,7 +67,7 @@ def bound_circuit_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     lines = np.concatenate([entry // nodes, nodes + entry % nodes])
     length = np.concatenate([x, x])
     sums, count = (np.bincount(lines, weights) for weights in (length, None))
-    least = 0.0 if problem.split else float(x.max())
+    least = 0.0 if problem.split else float(problem.size.max()) / rate
 
     def lacking(time: float) -> Floats:
         held = max(time - delta, 0.0)
