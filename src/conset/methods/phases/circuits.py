@@ -101,7 +101,8 @@ def schedule_circuits(problem: Problem) -> Phases:
     """The best of four assignments; with the objective `phases` whole messages in few matchings."""
     demand, delta = _Demand.of(problem), _delta(problem)
     whole = problem.search.objective == "phases"
-    ways = [assign_longest_first] if whole else [_equalized, _wrapped, _wrapped_short, _filled]
+    cuts = not whole and problem.planes > 1
+    ways = [_equalized, _wrapped, _wrapped_short, _filled] if cuts else [assign_longest_first]
 
     def best(found: Decomposition) -> Planes:
         made = [way(found.duration, problem.planes, delta) for way in ways]
