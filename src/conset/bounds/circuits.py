@@ -54,20 +54,18 @@ ROUNDING = 1e-9
 
 def bound_circuit_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The line that needs most [s]; None on other machines."""
-    delta, costs = problem.machine.costs.reconfigure_s, problem.costs
+    delta = problem.machine.costs.reconfigure_s
     if delta is None or not problem.source.size:
         return None
-    link = costs.link_Bps if problem.topology.link_slots else inf
-    rate = min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps, link)
+    ends = problem.source, problem.target
+    bytes_s = problem.size * np.maximum(problem.ways(*ends)[1], problem.port_work(*ends))
     nodes, planes = problem.topology.endpoints, problem.topology.planes
-    entry, number = np.unique(
-        problem.source.astype(np.int64) * nodes + problem.target, return_inverse=True
-    )
-    x = np.bincount(number, problem.size) / rate
+    entry, number = np.unique(ends[0].astype(np.int64) * nodes + ends[1], return_inverse=True)
+    x = np.bincount(number, bytes_s)
     lines = np.concatenate([entry // nodes, nodes + entry % nodes])
     length = np.concatenate([x, x])
     sums, count = (np.bincount(lines, weights) for weights in (length, None))
-    least = 0.0 if problem.split else float(problem.size.max()) / rate
+    least = 0.0 if problem.split else float(bytes_s.max())
 
     def lacking(time: float) -> Floats:
         held = max(time - delta, 0.0)

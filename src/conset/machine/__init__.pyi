@@ -68,6 +68,7 @@ from .times import (
     message_times as message_times,
     plain_sizes as plain_sizes,
     profile_phases as profile_phases,
+    slowest_rates as slowest_rates,
     synchronization_s as synchronization_s,
     transfer_s as transfer_s,
     transfer_times as transfer_times,

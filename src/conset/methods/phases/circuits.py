@@ -48,7 +48,7 @@ from typing import NamedTuple
 import numpy as np
 
 from conset.base import Floats, Integers, Ints, Ints32
-from conset.machine import circuit_times, transfer_times
+from conset.machine import circuit_times, slowest_rates, transfer_times
 from conset.methods.phases.birkhoff import schedule_birkhoff
 from conset.methods.phases.coloring import schedule_coloring
 from conset.methods.phases.problem import Phases, Problem
@@ -189,21 +189,22 @@ def refuse_no_rate(problem: Problem) -> str | None:
     return None if _per_byte(problem) > 0 else "circuits need a rate: state port="
 
 
+def _two_ends(problem: Problem) -> tuple[Ints32, Ints32]:
+    """The ends of a circuit: all are alike."""
+    ends = np.arange(min(2, problem.machine.topology.endpoints), dtype=np.int32)
+    return ends[:1], ends[-1:]
+
+
 def _per_byte(problem: Problem) -> float:
     """[s/B] of a circuit."""
-    costs, has_links = problem.machine.costs, problem.machine.topology.link_slots > 0
-    ports = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps)
-    return max(ports, 1 / costs.link_Bps if has_links else 0.0)
+    machine = problem.machine
+    return float(slowest_rates(machine, machine.costs, *_two_ends(problem))[1][0])
 
 
 def _delta(problem: Problem) -> float:
     """What a configuration costs beside its bytes, in bytes of a circuit."""
-    machine, ends = (
-        problem.machine,
-        np.arange(min(2, problem.machine.topology.endpoints), dtype=np.int32),
-    )
-    none = np.zeros(1, np.int64)
-    alone = transfer_times(machine, machine.costs, ends[:1], ends[-1:], none).alone
+    machine, none = problem.machine, np.zeros(1, np.int64)
+    alone = transfer_times(machine, machine.costs, *_two_ends(problem), none).alone
     return ((machine.costs.reconfigure_s or 0.0) + float(alone[0])) / _per_byte(problem)
 
 

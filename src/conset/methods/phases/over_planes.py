@@ -100,7 +100,6 @@ def _in_circuits(problem: Problem, inside: Problem, found: Phases) -> Phases:
     assert found.plane is not None
     source, target, duration = held(inside, found)
     plane = found.plane
-
     times = circuit_times(machine, found.offsets, plane, source, target, duration)
     full = np.flatnonzero(np.diff(found.offsets))
     begin = np.maximum.reduceat(times.begin, found.offsets[full]) if full.size else times.begin
