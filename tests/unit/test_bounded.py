@@ -16,7 +16,7 @@ from conset.machine.costs import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.phases.bounded import box_of, partner_at, schedule_bounded, step_of
-from conset.methods.phases.complete_exchange.box import Box, build_orbits, symmetry_groups
+from conset.methods.phases.complete_exchange.box import Box, OrbitPacking, symmetries
 from conset.methods.phases.complete_exchange.chooser import CONSTRUCTIONS, choose_exchange
 from conset.methods.phases.complete_exchange.families import build_factors, families_of
 from conset.methods.phases.complete_exchange.product import cheapest_plan, reflected, steps_of
@@ -319,23 +319,45 @@ def test_search_never_returns_more_than_the_best_construction() -> None:
         assert choose_exchange(box, effort=0, seed=0).phases.offsets.size == best
 
 
-@pytest.mark.parametrize("spec", ["mesh:5x4", "torus:5x6", "torus:8x3", "torus:12"])
+@pytest.mark.parametrize(
+    "spec", ["mesh:5x4", "mesh:5x5", "mesh:4x6", "torus:5x6", "torus:8x3", "torus:12"]
+)
 def test_symmetries_take_routes_to_routes(spec: str) -> None:
+    """All links of a route go to those of its image, with the ends of a message swapped or not."""
     box = box_of(problem(spec))
-    groups = symmetry_groups(box, most=16)
-    assert groups
+    groups = symmetries(box, most=16)
+    assert [group.order for group in groups][-1] == 1 < groups[0].order
+    source, rest = np.divmod(np.arange(box.messages, dtype=np.int32), box.nodes - 1)
+    target = rest + (rest >= source)
+    offsets, nodes = box.network.route_nodes(source, target)
     for group in groups:
-        orbits = build_orbits(box, group)
-        assert np.array_equal(np.sort(orbits.message), np.arange(box.messages))
-        source, rest = np.divmod(np.arange(box.messages, dtype=np.int32), box.nodes - 1)
-        target = rest + (rest >= source)
-        offsets, nodes = box.network.route_nodes(source, target)
-        for g in group:
-            moved_offsets, moved = box.network.route_nodes(
-                g[source].astype(np.int32), g[target].astype(np.int32)
-            )
-            assert np.array_equal(moved_offsets, offsets)
-            assert np.array_equal(moved, g[nodes])
+        images = group.images(box)
+        for g, back, image in zip(group.nodes, group.reverses, images, strict=True):
+            assert np.array_equal(np.sort(image), np.arange(box.messages))
+            moved_offsets, moved = box.network.route_nodes(source[image], target[image])
+            for m in range(box.messages):
+                route = g[nodes[offsets[m] : offsets[m + 1]]]
+                found = moved[moved_offsets[m] : moved_offsets[m + 1]]
+                assert np.array_equal(found, route[::-1] if back else route)
+        fixed = images[1:] == np.arange(box.messages)
+        assert not fixed.any()
+        for order in group.orders:
+            # the first elements are a subgroup, so many in a row its cosets
+            sets = {tuple(sorted(images[k : k + order, 0])) for k in range(0, group.order, order)}
+            assert {tuple(sorted(images[:order, m])) for row in sets for m in row} == sets
+
+
+@pytest.mark.parametrize("spec", ["mesh:5x4", "mesh:4x4", "mesh:5x5", "torus:5x6", "torus:3x4"])
+def test_negotiated_orbits_are_phases_of_all_messages(spec: str) -> None:
+    """Also where the group does not divide their number, so that some are their own images."""
+    given = problem(spec, 1)
+    box = box_of(given)
+    for group in symmetries(box, most=16):
+        packing = OrbitPacking(box, group)
+        for phases in range(2 * box.bound, 2 * box.bound + group.order):
+            found = packing.negotiate(phases, 10**8, seed=1)
+            assert found.complete
+            assert checked(given, Phases.of(found.slot)) <= phases
 
 
 def test_other_patterns_and_machines_are_refused() -> None:

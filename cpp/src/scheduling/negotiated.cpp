@@ -43,7 +43,12 @@ Negotiation::Negotiation(const NegotiatedItems& items, std::int32_t slots, const
         keep_rows_that_can_fill(limits);
         row_step_ = (static_cast<std::size_t>(slots) + kLanes - 1) / kLanes * kLanes;
         slot_step_ = 1;
-        total_.resize(row_step_);
+        std::int64_t most = 0;
+        for (std::size_t i = 0; i < items.items(); ++i) {
+            taken_alternative_.push_back(items.first(i));
+            most = std::max(most, items.first(i + 1) - items.first(i));
+        }
+        total_.resize(row_step_ * static_cast<std::size_t>(most));
     }
     open_cells(limits);
     edge_price_.assign(items.edge_first_.size(), first_weight());
@@ -85,12 +90,14 @@ void Negotiation::keep_rows_that_can_fill(const SlotLimits& limits) {
     offsets_.push_back(0);
     Array<std::int32_t> user;  // the item of each entry
     for (std::size_t i = 0; i < items_.items(); ++i) {
-        for (std::int64_t k = items_.offsets_[i]; k < items_.offsets_[i + 1]; ++k) {
-            if (number[items_.row_[k]] < 0) continue;
-            row_.push_back(number[items_.row_[k]]);
-            user.push_back(static_cast<std::int32_t>(i));
+        for (std::int64_t a = items_.first(i); a < items_.first(i + 1); ++a) {
+            for (std::int64_t k = items_.offsets_[a]; k < items_.offsets_[a + 1]; ++k) {
+                if (number[items_.row_[k]] < 0) continue;
+                row_.push_back(number[items_.row_[k]]);
+                user.push_back(static_cast<std::int32_t>(i));
+            }
+            offsets_.push_back(static_cast<std::int64_t>(row_.size()));
         }
-        offsets_.push_back(static_cast<std::int64_t>(row_.size()));
     }
     users_.resize(row_.size());
     users_offsets_ = fill_rows<std::int64_t>(
@@ -129,7 +136,7 @@ void Negotiation::price_all() {
 
 View<const std::int32_t> Negotiation::rows_of(std::size_t item) const {
     if (items_.free_) return taken_[item];
-    return {row_.data() + offsets_[item], row_.data() + offsets_[item + 1]};
+    return rows_of_alternative(taken_alternative_[item]);
 }
 
 std::int64_t Negotiation::run(std::int64_t sweeps, std::int64_t work) {
@@ -222,7 +229,7 @@ void Negotiation::replace(std::size_t item) {
             each_cell(row, slot_[item], [&](std::size_t at) { ledger_->give_back(at); });
     const float* order = order_prices(item);
     if (!items_.free_) {
-        slot_[item] = cheapest_slot(item, order);
+        take_cheapest_slot(item, order);
     } else if (items_.leaves(item)) {
         const std::int64_t before = search_->steps();
         slot_[item] = search_->find(item, *ledger_, order, random_, path_[item]);
@@ -269,12 +276,33 @@ const float* Negotiation::order_prices(std::size_t item) {
     return order_price_.data();
 }
 
-// The cheapest slot of an item on a fixed route; ties at random.
-std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
-    const View<const std::int32_t> rows = rows_of(item);
-    const float* prices = ledger_->prices();
+// The cheapest slot of an item on a fixed route, over all its alternatives; ties at random.
+void Negotiation::take_cheapest_slot(std::size_t item, const float* order) {
+    const std::int64_t first = items_.first(item), count = items_.first(item + 1) - first;
     float lowest = std::numeric_limits<float>::max();
-    for (std::size_t q = 0; q < row_step_; q += kLanes) {
+    for (std::int64_t k = 0; k < count; ++k)
+        lowest =
+            std::min(lowest, add_prices(first + k, order, total_.data() + static_cast<std::size_t>(k) * row_step_));
+    const auto places = static_cast<std::size_t>(count * slots_);
+    std::size_t at = random_.below(places);
+    const auto slots = static_cast<std::size_t>(slots_);
+    while (total_[at / slots * row_step_ + at % slots] != lowest) at = at + 1 == places ? 0 : at + 1;
+    taken_alternative_[item] = first + static_cast<std::int64_t>(at / slots);
+    slot_[item] = static_cast<std::int32_t>(at % slots);
+}
+
+// What an alternative would cost in every slot, nothing pays for those it may not take; the least of it.
+float Negotiation::add_prices(std::int64_t alternative, const float* order, float* total) {
+    const View<const std::int32_t> rows = rows_of_alternative(alternative);
+    const float* prices = ledger_->prices();
+    std::size_t first = 0, end = row_step_;
+    if (items_.has_alternatives()) {
+        first = static_cast<std::size_t>(items_.first_slot_[alternative]);
+        end = static_cast<std::size_t>(items_.end_slot_[alternative]);
+        std::fill_n(total, row_step_, kClosed);
+    }
+    float lowest = std::numeric_limits<float>::max();
+    for (std::size_t q = first / kLanes * kLanes; q < end; q += kLanes) {
         float sum[kLanes] = {};
         if (order != nullptr) std::copy_n(order + q, kLanes, sum);
         for (const std::int32_t row : rows) {
@@ -282,19 +310,26 @@ std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
             for (std::size_t k = 0; k < kLanes; ++k) sum[k] += price[k];
         }
         for (std::size_t k = 0; k < kLanes; ++k) {
-            total_[q + k] = sum[k];
+            if (q + k < first || q + k >= end) continue;
+            total[q + k] = sum[k];
             lowest = std::min(lowest, sum[k]);
         }
     }
-    work_ += static_cast<std::int64_t>((row_step_ + kTouch) * (rows.size() + 1));
-    std::int32_t at = static_cast<std::int32_t>(random_.below(slots_));
-    while (total_[at] != lowest) at = at + 1 == slots_ ? 0 : at + 1;
-    return at;
+    work_ += static_cast<std::int64_t>((end - first + kTouch) * (rows.size() + 1));
+    return lowest;
 }
 
 Array<std::int32_t> Negotiation::slot_of_messages() const {
-    Array<std::int32_t> slot(items_.messages());
-    for (std::size_t m = 0; m < slot.size(); ++m) slot[m] = std::max(0, slot_[items_.item_[m]]);
+    Array<std::int32_t> slot(items_.messages(), -1);
+    if (!items_.has_alternatives()) {
+        for (std::size_t m = 0; m < slot.size(); ++m) slot[m] = std::max(0, slot_[items_.item_[m]]);
+        return slot;
+    }
+    for (std::size_t i = 0; i < slot_.size(); ++i) {
+        const std::int64_t a = taken_alternative_[i];
+        for (std::int64_t k = items_.message_offsets_[a]; k < items_.message_offsets_[a + 1]; ++k)
+            slot[items_.message_[k]] = slot_[i];
+    }
     return slot;
 }
 

@@ -39,6 +39,29 @@ NegotiatedItems::NegotiatedItems(const Network& network, const Connections& mess
     order_items(messages);
 }
 
+NegotiatedItems::NegotiatedItems(const Network& network, const Connections& messages, View<const std::int32_t> width,
+                                 const Alternatives& alternatives)
+    : nodes_(network.nodes()),
+      links_(network.link_slots()),
+      width_(width.begin(), width.end()),
+      first_(alternatives.items.begin(), alternatives.items.end()),
+      message_offsets_(alternatives.offsets.begin(), alternatives.offsets.end()),
+      message_(alternatives.message.begin(), alternatives.message.end()),
+      first_slot_(alternatives.first_slot.begin(), alternatives.first_slot.end()),
+      end_slot_(alternatives.end_slot.begin(), alternatives.end_slot.end()) {
+    copy_messages(messages);
+    item_.assign(source_.size(), -1);
+    offsets_.push_back(0);
+    for (std::size_t i = 0; i < items(); ++i) {
+        std::int32_t hops = 0;
+        for (std::int64_t a = first_[i]; a < first_[i + 1]; ++a) {
+            const auto begin = message_.data() + message_offsets_[a], end = message_.data() + message_offsets_[a + 1];
+            hops = std::max(hops, add_rows(network, {begin, end}));
+        }
+        hops_.push_back(hops);
+    }
+}
+
 NegotiatedItems::NegotiatedItems(const Wiring& wiring, const Connections& messages, View<const std::int32_t> width)
     : nodes_(wiring.nodes),
       links_(static_cast<std::int32_t>(wiring.source.size())),
@@ -108,10 +131,15 @@ void NegotiatedItems::pair_messages(const Network& network) {
 }
 
 void NegotiatedItems::add_item(const Network& network, View<const std::int32_t> messages) {
+    for (const std::int32_t m : messages) item_[m] = static_cast<std::int32_t>(items());
+    hops_.push_back(add_rows(network, messages));
+}
+
+// What messages that share a slot take of it; the hops of their routes.
+std::int32_t NegotiatedItems::add_rows(const Network& network, View<const std::int32_t> messages) {
     const Routes routes{network, source_, target_, {}, {}};
     std::int32_t hops = 0;
     for (const std::int32_t m : messages) {
-        item_[m] = static_cast<std::int32_t>(items());
         if (!leaves(m)) continue;
         if (!exchange_) {
             row_.insert(row_.end(), {source_[m], nodes_ + target_[m]});
@@ -124,8 +152,8 @@ void NegotiatedItems::add_item(const Network& network, View<const std::int32_t> 
             ++hops;
         });
     }
-    hops_.push_back(hops);
     offsets_.push_back(static_cast<std::int64_t>(row_.size()));
+    return hops;
 }
 
 void NegotiatedItems::order_items(const Connections& messages) {

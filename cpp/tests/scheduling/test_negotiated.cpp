@@ -202,5 +202,24 @@ TEST(Negotiation, KeepsAnOrder) {
     for (std::int32_t k = 0; k < 12; ++k) EXPECT_EQ(slot[k], k);
 }
 
+// On the path 0 - 1 - 2: 0 -> 1 or, in either slot, both 1 -> 2 and 2 -> 0; and 0 -> 1 once more, which has the first
+// slot alone. So the first item takes its other alternative.
+TEST(Negotiation, TakesTheAlternativeThatFits) {
+    const Network path = Network::box({3}, false, Tie::parity);
+    const Ints source{0, 1, 2, 0}, target{1, 2, 0, 1}, message{0, 1, 2, 3}, first_slot{0, 0, 0}, end_slot{1, 2, 1};
+    const Array<std::int64_t> item_offsets{0, 2, 3}, offsets{0, 1, 3, 4};
+    const NegotiatedItems items(path, {source, target, {}, {}}, one,
+                                {item_offsets, offsets, message, first_slot, end_slot});
+    EXPECT_EQ(items.items(), 2U);
+    EXPECT_EQ(items.last_slot(), 1);
+    Negotiation negotiation(items, 2, {one, one, one, none}, fixed_pressure, 1);
+    EXPECT_EQ(negotiation.run(100, 1'000'000), 0);
+    const Ints slot = negotiation.slot_of_messages();
+    EXPECT_EQ(slot[0], -1);
+    EXPECT_EQ(slot[1], slot[2]);
+    EXPECT_GE(slot[1], 0);
+    EXPECT_EQ(slot[3], 0);
+}
+
 }  // namespace
 }  // namespace conset

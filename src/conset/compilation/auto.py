@@ -31,12 +31,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.base import NoScheduleError, Work, format_time, work, workers
+from conset.base import InputError, NoScheduleError, Work, format_time, work, workers
+from conset.bounds import bound
 from conset.compilation.candidates import (
+    CANDIDATES,
     Make,
     Refuse,
     make_naive,
@@ -44,7 +47,7 @@ from conset.compilation.candidates import (
     naive_orders,
     refuse_nothing,
 )
-from conset.compilation.options import FORMULA, CompileOptions
+from conset.compilation.options import FORMULA, CompileOptions, effective_limits
 from conset.compilation.search import (
     FIRST_SHARE,
     POSTED_SHARE,
@@ -74,8 +77,8 @@ from conset.compilation.trial import (
     ranking_of,
 )
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
-from conset.machine import Machine
-from conset.methods import LARGE
+from conset.machine import Limits, Machine
+from conset.methods import LARGE, find_method
 from conset.pattern import Pattern
 from conset.schedule import Schedule, phase_loads
 
@@ -153,6 +156,7 @@ class _Maker:
         self.sync, self.user_limits = options.policy, options.has_user_limits
         self.naive = make_naive(make)
         self.made: list[Base] | None = None
+        self._least_phases: int | None = None
 
     def others(self) -> list[Base]:
         """All candidates but naive."""
@@ -169,8 +173,31 @@ class _Maker:
                 effort=self.options.effort * more,
                 reach=more,
                 refuse=self.refuse,
+                ends=self._has_fewest_phases if searches else None,
             )
         return self.made
+
+    def _has_fewest_phases(self, schedule: Schedule) -> bool:
+        """Whether no candidate can have fewer: what the loosest of their limits need."""
+        if self._least_phases is None:
+            kept: set[Limits] = set()
+            for candidate in CANDIDATES:
+                with suppress(InputError):
+                    method = find_method(candidate.method)
+                    kept.add(effective_limits(method, self.machine, self.options)[0])
+            # `connections` chooses routes unasked
+            free = self.options.routes == "free" or self.machine.limits.channels is not None
+            self._least_phases = min(
+                bound(
+                    self.pattern,
+                    self.machine,
+                    limits,
+                    placement=schedule.placement,
+                    routes="free" if free else "fixed",
+                ).phases
+                for limits in kept
+            )
+        return schedule.phases <= self._least_phases
 
     def keep_fewest_phases(self) -> None:
         """Only candidates with the fewest phases.

@@ -9,7 +9,7 @@ naive's orders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -138,6 +138,7 @@ def make_others(
     effort: int,
     reach: int = 1,
     refuse: Refuse = refuse_nothing,
+    ends: Callable[[Schedule], bool] | None = None,
 ) -> list[Base]:
     """Every other candidate at every contention, each schedule once, in the order of the list.
 
@@ -151,6 +152,8 @@ def make_others(
         effort: sweeps of search.
         reach: factor of the most messages per unit of effort that methods are tried on.
         refuse: says of a method why it does not apply.
+        ends: whether a schedule cannot be improved on: candidates after it are not made; None: all
+            are.
 
     Raises:
         ConsetError: nothing applies and there is no naive; what the last method said.
@@ -174,8 +177,8 @@ def make_others(
         except (InputError, NoScheduleError) as reason:
             return reason
 
-    submitted = [
-        executor.submit(attempt, candidate, contention)
+    attempts = [
+        (candidate, contention)
         for candidate in tried
         for contention in (
             contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,)
@@ -183,18 +186,22 @@ def make_others(
     ]
     made: list[Base] = [] if naive is None else [naive]
     error: ConsetError | None = None
-    for future in counted(submitted):
+    ahead = len(attempts) if ends is None else 2
+    submitted: list[Future[Base | ConsetError]] = []
+    for k in counted(range(len(attempts))):
         if made and _core.stop_asked():
-            future.cancel()
-            continue
+            break
+        submitted += [executor.submit(attempt, *a) for a in attempts[len(submitted) : k + ahead]]
         try:
-            found = future.result()
+            found = submitted[k].result()
         except KeyboardInterrupt:
             if not made:
                 raise
             break
         if isinstance(found, Base):
             made.append(found)
+            if ends is not None and ends(found.schedule):
+                break
         else:
             error = found
     for future in submitted:

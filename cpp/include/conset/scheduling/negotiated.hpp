@@ -7,6 +7,7 @@
 // Ebeling, PathFinder, doi:10.1145/201310.201328.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -30,17 +31,32 @@ struct Pressure {
     double start, growth, history, most;
 };
 
-// What is to be assigned: a message, or with `exchange` a message and the one that comes back.
+// Items with alternatives: item i is one of the alternatives items[i] ... items[i + 1] - 1, and alternative a stands
+// for the messages message[offsets[a]] ..., all in one slot from first_slot[a] to end_slot[a] - 1.
+struct Alternatives {
+    View<const std::int64_t> items, offsets;
+    View<const std::int32_t> message, first_slot, end_slot;
+};
+
+// What is to be assigned: a message, with `exchange` a message and the one that comes back, or one of alternatives.
 class NegotiatedItems {
 public:
     // Fixed routes. `exchange`: a node is busy with one item of a slot, whatever it sends and receives.
     NegotiatedItems(const Network& network, const Connections& messages, View<const std::int32_t> width, bool exchange);
+    // Fixed routes, one alternative of each item.
+    NegotiatedItems(const Network& network, const Connections& messages, View<const std::int32_t> width,
+                    const Alternatives& alternatives);
     // Free routes over `wiring`; no exchanges.
     NegotiatedItems(const Wiring& wiring, const Connections& messages, View<const std::int32_t> width);
 
     std::size_t messages() const { return source_.size(); }
-    std::size_t items() const { return offsets_.size() - 1; }
+    std::size_t items() const { return (first_.empty() ? offsets_ : first_).size() - 1; }
     bool free() const { return free_; }
+    bool has_alternatives() const { return !first_.empty(); }
+    // The last slot that an alternative may take; -1 without alternatives.
+    std::int32_t last_slot() const {
+        return end_slot_.empty() ? -1 : *std::max_element(end_slot_.begin(), end_slot_.end()) - 1;
+    }
 
     // The links of a path found by a search.
     Array<std::int32_t> links_of(View<const std::int32_t> path) const {
@@ -59,6 +75,7 @@ private:
     void copy_messages(const Connections& messages);
     void pair_messages(const Network& network);
     void add_item(const Network& network, View<const std::int32_t> messages);
+    std::int32_t add_rows(const Network& network, View<const std::int32_t> messages);
     void order_items(const Connections& messages);
     void measure_hops(const Wiring& wiring);
     std::int64_t capacity(std::int32_t row, const SlotLimits& limits, std::size_t slot) const;
@@ -72,9 +89,17 @@ private:
     std::int32_t nodes_ = 0, links_ = 0;
     bool exchange_ = false, free_ = false;
     Array<std::int32_t> source_, target_, width_;
-    Array<std::int32_t> item_;     // of each message
-    Array<std::int64_t> offsets_;  // rows of item i: row_[offsets_[i]] ... (free: send and receive port only)
+    // The alternative i of an item is its own number where it has no other.
+    std::int64_t first(std::size_t item) const {
+        return first_.empty() ? static_cast<std::int64_t>(item) : first_[item];
+    }
+
+    Array<std::int32_t> item_;     // of each message; -1 with alternatives
+    Array<std::int64_t> offsets_;  // rows of alternative a: row_[offsets_[a]] ... (free: send and receive port only)
     Array<std::int32_t> row_;
+    // With alternatives: those of each item, the messages of each, and the slots it may take.
+    Array<std::int64_t> first_, message_offsets_;
+    Array<std::int32_t> message_, first_slot_, end_slot_;
     Array<std::int32_t> hops_;  // of each item, all its routes together
     // Order: pairs of items in compressed rows, and the longest chains that end and start at each item.
     Array<std::int64_t> order_offsets_;
@@ -106,9 +131,9 @@ public:
     std::int64_t run(std::int64_t sweeps, std::int64_t work);
 
     std::int64_t sweeps() const { return sweeps_; }
-    std::int64_t work() const { return work_; }  // prices read, or states searched
-    Array<std::int32_t> slot_of_messages() const;
-    RoutePaths paths() const;  // free routes
+    std::int64_t work() const { return work_; }    // prices read, or states searched
+    Array<std::int32_t> slot_of_messages() const;  // -1: of an alternative that was not taken
+    RoutePaths paths() const;                      // free routes
 
 private:
     std::size_t cell(std::int32_t row, std::int32_t slot) const {
@@ -122,6 +147,9 @@ private:
         for (std::int32_t k = 0; k < planes_; ++k) visit(cell(row, slot - slot % planes_ + k));
     }
     View<const std::int32_t> rows_of(std::size_t item) const;
+    View<const std::int32_t> rows_of_alternative(std::int64_t alternative) const {
+        return {row_.data() + offsets_[alternative], row_.data() + offsets_[alternative + 1]};
+    }
     float first_weight() const;
     float step() const;
     void keep_rows_that_can_fill(const SlotLimits& limits);
@@ -136,15 +164,16 @@ private:
     void replace(std::size_t item);
     void note_rows(std::size_t item);
     const float* order_prices(std::size_t item);
-    std::int32_t cheapest_slot(std::size_t item, const float* order);
+    void take_cheapest_slot(std::size_t item, const float* order);
+    float add_prices(std::int64_t alternative, const float* order, float* total);
 
     const NegotiatedItems& items_;
     std::int32_t slots_, planes_;
     Pressure pressure_;
     Random random_;
     std::size_t row_step_ = 0, slot_step_ = 0;
-    // Fixed routes: the rows that can fill, by item and as numbered in the items; items by row.
-    Array<std::int64_t> offsets_, users_offsets_, row_seen_;
+    // Fixed routes: the rows that can fill, by alternative and as numbered in the items; items by row; what is taken.
+    Array<std::int64_t> offsets_, users_offsets_, row_seen_, taken_alternative_;
     Array<std::int32_t> row_, old_row_, users_;
     // Free routes: rows and path of each item.
     Array<Array<std::int32_t>> taken_, path_;

@@ -5,7 +5,6 @@
 #include <random>
 #include <utility>
 
-#include "conset/scheduling/complete_exchange/exchange_ejection.hpp"
 #include "conset/scheduling/occupancy.hpp"
 #include "conset/stop.hpp"
 
@@ -31,13 +30,13 @@ void each_resource(const Network& network, std::int32_t message, Visit&& visit) 
 
 }  // namespace
 
-ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, const ExchangeItems& items)
-    : items_(items) {
+ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention) {
+    const std::int32_t messages = network.nodes() * (network.nodes() - 1);
     const auto resources = static_cast<std::size_t>(2 * network.nodes() + network.link_slots());
     Array<std::int32_t> row_of(resources, -1);
-    row_offsets_.reserve(items.message.size() + 1);
+    row_offsets_.reserve(as_size(messages) + 1);
     row_offsets_.push_back(0);
-    for (const std::int32_t message : items.message) {
+    for (std::int32_t message = 0; message < messages; ++message) {
         each_resource(network, message, [&](std::int32_t resource) {
             if (row_of[resource] < 0) {
                 row_of[resource] = static_cast<std::int32_t>(capacity_.size());
@@ -49,95 +48,79 @@ ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, 
     }
 }
 
-// The earliest phase any alternative fits in, tried from `first` on cyclically.
+// The earliest phase a message fits in, which it takes.
 template <class Occupied>
-std::int32_t ExchangeSearch::place(Occupied& occupied, std::int32_t item, std::int64_t first,
-                                   std::int64_t& chosen) const {
-    const std::int64_t begin = items_.offsets[item], count = items_.offsets[item + 1] - begin;
-    std::int32_t best = -1;
-    for (std::int64_t k = 0; k < count; ++k) {
-        const std::int64_t alternative = begin + (first - begin + k) % count;
-        const std::int32_t phase = occupied.find(rows(alternative), 0);
-        if (best >= 0 && phase >= best) continue;
-        best = phase;
-        chosen = alternative;
-        if (best == 0) break;
-    }
-    for (const std::int32_t row : rows(chosen)) occupied.take(row, best);
-    return best;
+std::int32_t ExchangeSearch::place(Occupied& occupied, std::int32_t message) const {
+    const std::int32_t phase = occupied.find(rows(message), 0);
+    for (const std::int32_t row : rows(message)) occupied.take(row, phase);
+    return phase;
 }
 
-ExchangePacking ExchangeSearch::fill(View<const std::int32_t> start) const {
-    ExchangePacking packing{Array<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
-    packing.chosen.assign(items_.offsets.begin(), items_.offsets.end() - 1);
+Array<std::int32_t> ExchangeSearch::fill(View<const std::int32_t> start) const {
+    Array<std::int32_t> phase(messages(), -1), order;
     Occupancy occupied = empty_occupancy(capacity_);
-    Array<std::int32_t> order;
-    for (std::int32_t i = 0; i < items(); ++i) {
-        const auto taken = rows(packing.chosen[i]);
-        const bool kept = start[i] >= 0 && std::none_of(taken.begin(), taken.end(),
-                                                        [&](std::int32_t row) { return occupied.full(row, start[i]); });
+    for (std::int32_t m = 0; as_size(m) < messages(); ++m) {
+        const auto taken = rows(m);
+        const bool kept = start[m] >= 0 && std::none_of(taken.begin(), taken.end(),
+                                                        [&](std::int32_t row) { return occupied.full(row, start[m]); });
         if (!kept) {
-            order.push_back(i);
+            order.push_back(m);
             continue;
         }
-        for (const std::int32_t row : taken) occupied.take(row, start[i]);
-        packing.phase[i] = start[i];
+        for (const std::int32_t row : taken) occupied.take(row, start[m]);
+        phase[m] = start[m];
     }
-    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-        return rows(packing.chosen[a]).size() > rows(packing.chosen[b]).size();
-    });
-    for (const std::int32_t i : order) packing.phase[i] = place(occupied, i, packing.chosen[i], packing.chosen[i]);
-    return packing;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int32_t a, std::int32_t b) { return rows(a).size() > rows(b).size(); });
+    for (const std::int32_t m : order) phase[m] = place(occupied, m);
+    return phase;
 }
 
-ExchangePacking ExchangeSearch::peel(std::uint64_t seed) const {
+Array<std::int32_t> ExchangeSearch::peel(std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    ExchangePacking packing{Array<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
-    packing.chosen.assign(items_.offsets.begin(), items_.offsets.end() - 1);
-    Array<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0),
-        left(static_cast<std::size_t>(items()));
+    Array<std::int32_t> phase_of(messages(), -1), left(messages());
+    Array<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0);
     std::iota(left.begin(), left.end(), 0);
     std::shuffle(left.begin(), left.end(), random);
-    for (std::int64_t offset : packing.chosen)
-        for (const std::int32_t row : rows(offset)) ++remaining[row];
+    for (const std::int32_t row : rows_) ++remaining[row];
     Array<std::pair<std::int64_t, std::int32_t>> order;
     for (std::int32_t phase = 0; !left.empty(); ++phase) {
         order.clear();
-        for (const std::int32_t i : left) {
+        for (const std::int32_t m : left) {
             std::int32_t most = 0;
-            const auto taken = rows(packing.chosen[i]);
+            const auto taken = rows(m);
             for (const std::int32_t row : taken)
                 most = std::max(most, (remaining[row] + capacity_[row] - 1) / capacity_[row]);
-            order.emplace_back(-(std::int64_t{most} * 4096 + static_cast<std::int64_t>(taken.size())), i);
+            order.emplace_back(-(std::int64_t{most} * 4096 + static_cast<std::int64_t>(taken.size())), m);
         }
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         std::fill(used.begin(), used.end(), 0);
-        for (const auto& [key, i] : order) {
-            const auto taken = rows(packing.chosen[i]);
+        for (const auto& [key, m] : order) {
+            const auto taken = rows(m);
             if (std::any_of(taken.begin(), taken.end(), [&](std::int32_t row) { return used[row] == capacity_[row]; }))
                 continue;
             for (const std::int32_t row : taken) {
                 ++used[row];
                 --remaining[row];
             }
-            packing.phase[i] = phase;
+            phase_of[m] = phase;
         }
-        std::erase_if(left, [&](std::int32_t i) { return packing.phase[i] >= 0; });
+        std::erase_if(left, [&](std::int32_t m) { return phase_of[m] >= 0; });
     }
-    return packing;
+    return phase_of;
 }
 
-ExchangePacking ExchangeSearch::reorder(ExchangePacking packing, std::int32_t target, std::int64_t rounds,
-                                        std::uint64_t seed) const {
+Array<std::int32_t> ExchangeSearch::reorder(Array<std::int32_t> phase, std::int32_t target, std::int64_t rounds,
+                                            std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    Array<std::int32_t> order(packing.phase.size()), key, size, next;
+    Array<std::int32_t> order(phase.size()), key, size, next;
     for (std::int64_t round = 0; round < rounds; ++round) {
-        const std::int32_t phases = 1 + *std::max_element(packing.phase.begin(), packing.phase.end());
+        const std::int32_t phases = 1 + *std::max_element(phase.begin(), phase.end());
         if (phases <= target || stop_asked()) break;
         key.resize(static_cast<std::size_t>(phases));
         std::iota(key.begin(), key.end(), 0);
         size.assign(key.size(), 0);
-        for (const std::int32_t p : packing.phase) ++size[p];
+        for (const std::int32_t p : phase) ++size[p];
         if (round > 0 && random() % 8 == 0)
             std::shuffle(key.begin(), key.end(), random);
         else
@@ -147,16 +130,11 @@ ExchangePacking ExchangeSearch::reorder(ExchangePacking packing, std::int32_t ta
         next.assign(key.size(), 0);
         std::int32_t sum = 0;
         for (const std::int32_t p : key) next[p] = std::exchange(sum, sum + size[p]);
-        for (std::size_t i = 0; i < order.size(); ++i) order[next[packing.phase[i]]++] = static_cast<std::int32_t>(i);
+        for (std::size_t m = 0; m < order.size(); ++m) order[next[phase[m]]++] = static_cast<std::int32_t>(m);
         Occupancy occupied = empty_occupancy(capacity_);
-        for (const std::int32_t i : order) packing.phase[i] = place(occupied, i, packing.chosen[i], packing.chosen[i]);
+        for (const std::int32_t m : order) phase[m] = place(occupied, m);
     }
-    return packing;
-}
-
-ExchangePacking ExchangeSearch::eject(ExchangePacking packing, std::int32_t target, std::int64_t moves,
-                                      std::uint64_t seed) const {
-    return Ejection(*this, std::move(packing), seed).run(target, moves);
+    return phase;
 }
 
 }  // namespace conset

@@ -101,35 +101,26 @@ TEST(Transversal, IsAPermutationWithDistinctSymbolsOfSmallLoad) {
 // A 3 x 3 mesh: 72 messages, 8 from each node, so no fewer than 8 phases.
 TEST(ExchangeSearch, EveryPartReturnsAPackingThatKeepsTheLimits) {
     const Network mesh = Network::box({3, 3}, false, Tie::parity);
-    Array<std::int64_t> offsets(73);
-    Array<std::int32_t> message(72), nowhere(72, -1);
-    for (std::int32_t k = 0; k < 73; ++k) offsets[k] = k;
-    for (std::int32_t k = 0; k < 72; ++k) message[k] = k;
+    const Array<std::int32_t> nowhere(72, -1);
     for (const std::int32_t contention : {1, 2}) {
-        const ExchangeSearch search(mesh, contention, {offsets, message});
-        const ExchangePacking filled = search.fill(nowhere);
-        expect_valid(mesh, group_phases(filled.phase), contention);
-        expect_valid(mesh, group_phases(search.peel(1).phase), contention);
-        const ExchangePacking reordered = search.reorder(filled, 8, 50, 1);
-        expect_valid(mesh, group_phases(reordered.phase), contention);
-        const auto phases = [](const ExchangePacking& p) {
-            return *std::max_element(p.phase.begin(), p.phase.end()) + 1;
-        };
+        const ExchangeSearch search(mesh, contention);
+        const Array<std::int32_t> filled = search.fill(nowhere), reordered = search.reorder(filled, 8, 50, 1);
+        for (const auto& packing : {filled, search.peel(1), reordered})
+            expect_valid(mesh, group_phases(packing), contention);
+        const auto phases = [](const Array<std::int32_t>& p) { return *std::max_element(p.begin(), p.end()) + 1; };
         EXPECT_LE(phases(reordered), phases(filled));
-        const ExchangePacking ejected = search.eject(reordered, 8, 5000, 1);
-        expect_valid(mesh, group_phases(ejected.phase), contention);
-        EXPECT_LE(phases(ejected), phases(reordered));
-        EXPECT_GE(phases(ejected), 8);
+        EXPECT_GE(phases(reordered), 8);
     }
 }
 
 TEST(ExchangeSearch, KeepsWhatFitsWhereItStands) {
-    const Network mesh = Network::box({3, 3}, false, Tie::parity);
-    Array<std::int64_t> offsets{0, 1, 2, 3};
-    Array<std::int32_t> message{0, 1, 8};  // 0->1 and 0->2 share their sender, 1->0 neither
-    const ExchangeSearch search(mesh, 1, {offsets, message});
-    const Array<std::int32_t> start{5, 5, 5};
-    EXPECT_EQ(search.fill(start).phase, (Array<std::int32_t>{5, 0, 5}));
+    const ExchangeSearch search(Network::box({3, 3}, false, Tie::parity), 1);
+    Array<std::int32_t> start(72, -1);
+    start[0] = start[1] = start[8] = 5;  // 0->1 and 0->2 share their sender, 1->0 neither
+    const Array<std::int32_t> phase = search.fill(start);
+    EXPECT_EQ(phase[0], 5);
+    EXPECT_NE(phase[1], 5);
+    EXPECT_EQ(phase[8], 5);
 }
 
 }  // namespace

@@ -1,39 +1,45 @@
-"""Box: a mesh or torus as the constructions see it, with its bound and symmetries.
+"""Box: a mesh or torus as the constructions see it, with its bound, symmetries and search.
 
-The symmetries keep its routes.
+Symmetry: a group G of maps of messages that take routes to routes and leave no message where it is.
+A packing of one message per orbit into K phases becomes, with its images, |G| K phases of all
+messages: the search is |G| times smaller. Where |G| does not divide the number of phases, some are
+their own images under a subgroup H, and hold messages with their images under H; such a phase has
+|G| / |H| images.
+Maps that keep routes: reflections of a mesh, free where a reflected side is even or all sides are
+reflected (the half turn); on a square a quarter turn of a message that is sent back, (s, t) → (R t,
+R s), as a route along the row first, turned and reversed, goes along the row first again; on a
+cycle of odd length all translations, on one of even length those that agree with the rule for ties,
+which is checked line by line.
 
-Where a group G of node permutations takes every route to a route, a packing of one message per
-orbit into K phases becomes, with its images, |G| K phases of all messages: the search is |G| times
-smaller. On a mesh the half turn keeps routes; on a cycle of odd length all translations do, on one
-of even length those that agree with the rule for ties, which is checked line by line.
+Search: the general fallback, and what absorbs the leftovers of a construction. The engines are in
+the core.
 
-Search: the general fallback, and what absorbs the leftovers of a construction.
-
-The engine is in the core.
-
-Problem: few phases on a box for which no construction meets the bound, at any contention. Idea, in
-turn, each from the best so far and each ending at the bound: iterated greedy from the
-constructions' best, which fits their leftovers into earlier phases; peeling, then iterated greedy;
-the same over orbits under symmetries of the network with ejection, where the search is smaller by
-the order of the group; ejection from the best.
+Problem: few phases on a box for which no construction meets the bound, at any contention.
+Idea, in turn, each from the best so far and each ending at the bound: negotiation of orbits
+(`conset.methods.phases.negotiated`), upwards from the bound; iterated greedy from the
+constructions' best, which fits their leftovers into earlier phases; peeling, then iterated greedy.
 Guarantee: never worse than what it was given.
-Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all
-sizes, at least one round of greedy; nothing is searched on boxes with more messages than
-`MAX_MESSAGES`. Reference: see
-`cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
+Complexity: in units of effort, each of a budget of elementary operations that grows with the
+messages up to a limit, at least one round of greedy; nothing is searched on boxes with more
+messages than `MAX_MESSAGES`.
+Measured: all meshes up to 16 × 16 at their bound, 9 × 9 (180 phases) in a second, 9 × 10 and 13 ×
+14 (225, 637) by the half turn; `benchmarks/bench_bounded.py`.
+Reference: see `cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from conset import _core
 from conset.base import Ints, Ints32
+from conset.methods.phases.negotiated import FIXED, Assignment, fewest_slots, negotiate
 from conset.methods.phases.problem import Phases
 
 _NOTHING = np.zeros(0, np.int32)
@@ -168,86 +174,111 @@ def empty() -> Ints32:
 
 
 @dataclass(frozen=True, eq=False)
-class Orbits:
-    """Messages by orbits.
+class Symmetry:
+    """A group G of maps of messages, commutative and without fixed messages.
 
     Attributes:
-        order: |G|.
-        offsets: shape=(orbits + 1), int64.
-        message: shape=(messages), int32: orbit i is `message[offsets[i] : offsets[i + 1]]`.
-        images: shape=(|G|, messages), int32: where each element of G takes each message.
+        nodes: shape=(|G|, nodes): where each element takes each node; the first one nowhere.
+        reverses: shape=(|G|), bool: whether it swaps the ends of a message.
+        orders: of subgroups, rising, from 1 to |G|: the first elements are a subgroup, and so many
+            in a row are its cosets.
     """
 
-    order: int
-    offsets: Ints
-    message: Ints32
-    images: Ints32
+    nodes: Ints
+    reverses: npt.NDArray[np.bool_]
+    orders: tuple[int, ...]
 
-    def expand(self, phase: Ints32, chosen: Ints) -> Ints32:
-        """shape=(messages), int32.
+    @property
+    def order(self) -> int:
+        """|G|."""
+        return len(self.nodes)
 
-        The phase of every message, from that of each orbit and the message it chose.
-        """
-        result = np.full(self.images.shape[1], -1, np.int32)
-        for g, image in enumerate(self.images):
-            target = image[self.message[chosen]]
-            free = result[target] < 0
-            result[target[free]] = phase[free] * self.order + g
-        return result
+    def images(self, box: Box) -> Ints32:
+        """shape=(|G|, messages), int32: where each element takes each message."""
+        source, rest = np.divmod(np.arange(box.messages), box.nodes - 1)
+        target = rest + (rest >= source)
+        return np.stack(
+            [
+                box.message_ids(*((g[target], g[source]) if back else (g[source], g[target])))
+                for g, back in zip(self.nodes, self.reverses, strict=True)
+            ]
+        ).astype(np.int32)
+
+    def shares(self, phases: int) -> tuple[int, list[int]]:
+        """(phases with |G| images each, orders of the subgroups of the others)."""
+        whole, rest = divmod(phases, self.order)
+        others = []
+        for order in self.orders[1:]:
+            others += [order] * (rest // (self.order // order))
+            rest %= self.order // order
+        return whole, others
 
 
-def build_orbits(box: Box, group: Ints) -> Orbits:
-    """Orbits under `group`, shape=(|G|, nodes), closed under composition; O(|G| · messages)."""
-    nodes = box.nodes
-    source, rest = np.divmod(np.arange(box.messages), nodes - 1)
-    target = rest + (rest >= source)
-    images = np.stack([box.message_ids(g[source], g[target]) for g in group])
-    first = images.min(axis=0)
-    order = np.argsort(first, kind="stable")
-    starts = np.flatnonzero(np.diff(first[order], prepend=-1))
-    offsets = np.append(starts, order.size).astype(np.int64)
-    return Orbits(len(group), offsets, order.astype(np.int32), images.astype(np.int32))
+def symmetries(box: Box, most: int) -> list[Symmetry]:
+    """Groups of at most `most` elements each that are worth trying, the largest first.
 
-
-def symmetry_groups(box: Box, most: int) -> list[Ints]:
-    """Groups worth trying, at most `most` elements each.
-
-    The half turn of a mesh, translations along each cycle.
+    Reflections of a mesh, quarter turns of a square; translations along each cycle; at last the
+    group of one element.
     """
+    nothing = _reflections(box, [])
+    if not box.is_mesh:
+        return [*_translation_groups(box, most), nothing]
+    found = [nothing, _reflections(box, [tuple(range(len(box.sides)))])]
+    even = [(axis,) for axis in box.axes if box.sides[axis] % 2 == 0]
+    if len(even) > 1 and 1 << len(even) <= most:
+        found.append(_reflections(box, even))
+    if len(box.sides) == 2 and box.is_cube():
+        turn = np.rot90(np.arange(box.nodes).reshape(box.sides)).ravel()
+        half = turn[turn]
+        found.append(
+            Symmetry(
+                np.stack([np.arange(box.nodes), half, turn, turn[half]]),
+                np.array([False, False, True, True]),
+                (1, 2, 4),
+            )
+        )
+    return found[::-1]
+
+
+def _reflections(box: Box, generators: Sequence[tuple[int, ...]]) -> Symmetry:
+    """Of several sides at once by each generator."""
+    group = np.arange(box.nodes)[None]
+    for axes in generators:
+        mirror = np.flip(np.arange(box.nodes).reshape(box.sides), axes).ravel()
+        group = np.concatenate([group, group[:, mirror]])
+    orders = tuple(1 << k for k in range(len(generators) + 1))
+    return Symmetry(group, np.zeros(len(group), np.bool_), orders)
+
+
+def _translation_groups(box: Box, most: int) -> list[Symmetry]:
+    """Of one or two cycles by multiples of what keeps their routes, one group of each order."""
     # ties of a line are decided by its own coordinate, unless there are any of a checker
     if box.tie == "checker" and any(
         c and side % 2 == 0 for side, c in zip(box.sides, box.cycles, strict=True)
     ):
         return []
-    if box.is_mesh:
-        return (
-            [np.stack([np.arange(box.nodes), np.arange(box.nodes)[::-1]])] if box.nodes > 1 else []
-        )
-    groups: dict[bytes, Ints] = {}
+    groups: dict[int, Symmetry] = {}
     steps = [_translations(box, k) for k in range(len(box.sides))]
-    node = np.arange(box.nodes)
-    coordinate = np.stack(np.unravel_index(node, box.sides))
+    coordinate = np.stack(np.unravel_index(np.arange(box.nodes), box.sides))
     for one in range(len(box.sides)):
-        for step in steps[one]:
-            by = [
-                [0] if k != one else list(range(0, box.sides[k], step))
-                for k in range(len(box.sides))
-            ]
-            for other in range(one, len(box.sides)):
+        for other in range(one, len(box.sides)):
+            for step in steps[one]:
                 for more in steps[other] if other > one else [box.sides[one]]:
-                    both = list(by)
+                    by = [np.zeros(1, np.int64) for _ in box.sides]
+                    by[one] = np.arange(0, box.sides[one], step)
                     if other > one:
-                        both[other] = list(range(0, box.sides[other], more))
-                    if 1 < prod(len(b) for b in both) <= most:
-                        grid = np.stack(np.meshgrid(*both, indexing="ij"), axis=-1).reshape(
-                            -1, len(box.sides)
-                        )
-                        moved = [
-                            (coordinate + d[:, None]) % np.array(box.sides)[:, None] for d in grid
-                        ]
-                        group = np.stack([np.ravel_multi_index(tuple(m), box.sides) for m in moved])
-                        groups.setdefault(group.tobytes(), group)
-    return sorted(groups.values(), key=len)
+                        by[other] = np.arange(0, box.sides[other], more)
+                    order = prod(shifts.size for shifts in by)
+                    if not 1 < order <= most:
+                        continue
+                    grid = np.stack(np.meshgrid(*by, indexing="ij"), axis=-1)
+                    moved = coordinate + grid.reshape(order, -1, 1)
+                    moved %= np.array(box.sides)[:, None]
+                    nodes = np.stack([np.ravel_multi_index(tuple(m), box.sides) for m in moved])
+                    orders = tuple(sorted({1, by[other].size if other > one else 1, order}))
+                    found = Symmetry(nodes, np.zeros(order, np.bool_), orders)
+                    groups.setdefault(order, found)
+    return sorted(groups.values(), key=lambda group: -group.order)
 
 
 def _translations(box: Box, axis: int) -> list[int]:
@@ -269,7 +300,11 @@ def _translations(box: Box, axis: int) -> list[int]:
 MAX_ABSORBED = 2_000_000
 """Messages of which leftovers are fitted into gaps."""
 MAX_MESSAGES = 400_000
-"""More than these are never searched; more than a quarter of them not by orbits."""
+"""More than these are never searched."""
+ORBIT_WORK = 200_000
+"""Prices read, for each message, by one negotiation of orbits, per unit of effort."""
+MAX_ORBIT_WORK = 1_200_000_000
+"""At most in one negotiation, per unit of effort."""
 WORTH = 200
 """A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
 MAX_ROUNDS = 400
@@ -278,10 +313,9 @@ ROUND_BUDGET = 25_000_000
 """Resources looked at by the iterated greedy of one start, in one sweep."""
 PEEL_BUDGET = 250_000_000
 """Resources looked at by peeling; above, there is none."""
-MOVE_BUDGET = 30_000_000
-"""Places looked at by one ejection, in one sweep."""
-MAX_PLACES = 20_000_000
-"""Messages times phases that an ejection keeps a number for."""
+
+MAX_SWEEPS = 1 << 30
+"""Of a negotiation, which its work ends."""
 
 Steps = Ints32
 
@@ -291,7 +325,7 @@ def mend_phases(box: Box, phases: Phases) -> Phases:
 
     What does not fit moves to the first phase with room.
     """
-    packed = _singles(box).fill(phase_of(phases)).phase
+    packed = _singles(box).fill(phase_of(phases))
     return Phases.of(packed)
 
 
@@ -302,7 +336,7 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     """
     if box.messages > MAX_ABSORBED or first > _count(step):
         return step
-    return _singles(box).fill(np.where(step < first, step, -1).astype(np.int32)).phase
+    return _singles(box).fill(np.where(step < first, step, -1).astype(np.int32))
 
 
 def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:
@@ -315,31 +349,15 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
     if box.messages > MAX_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
         return best
     steps = [phase_of(phases) for phases in starts]
+    steps.insert(0, _negotiate_orbits(box, steps[0], effort, seed))
     for sweep in range(effort):
         _core.publish(_count(steps[0]), box.bound)
-        if _core.should_stop(True):
+        if _count(steps[0]) <= box.bound or _core.should_stop(True):
             break
-        found = _sweep(box, steps, (seed + sweep) % 2**64)
+        found = _reorder_all(box, steps, (seed + sweep) % 2**64)
         if _count(found) < _count(steps[0]):
             steps.insert(0, found)
-        if _count(steps[0]) <= box.bound:
-            break
     return Phases.of(steps[0]) if _count(steps[0]) < best.offsets.size - 1 else best
-
-
-def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
-    """One unit of effort."""
-    step = _reorder_all(box, starts, seed)
-    if box.messages <= MAX_MESSAGES // 4:
-        for group in symmetry_groups(box, most=16):
-            if -(-box.bound // len(group)) * len(group) < _count(step):
-                step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
-    if box.bound < _count(step) and box.messages * _count(step) <= MAX_PLACES:
-        moves = MOVE_BUDGET // (_count(step) * _width(box))
-        step = min(
-            step, _singles(box).eject(step, _own(box), box.bound, moves, seed).phase, key=_count
-        )
-    return step
 
 
 def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
@@ -347,50 +365,105 @@ def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
 
     Then all of them from the two best.
     """
-    singles, own = _singles(box), _own(box)
+    singles = _singles(box)
     rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MAX_ROUNDS)
     makers: list[Callable[[], Steps]] = [partial(np.copy, step) for step in starts]
     if box.bound * box.messages * _width(box) <= PEEL_BUDGET:
-        makers.append(lambda: singles.peel(seed).phase)
-    makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32)).phase)
+        makers.append(lambda: singles.peel(seed))
+    makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32)))
     found: list[Steps] = []
     for make in makers:
-        found.append(singles.reorder(make(), own, box.bound, -(-rounds // 4), seed).phase)
+        found.append(singles.reorder(make(), box.bound, -(-rounds // 4), seed))
         if _count(found[-1]) <= box.bound:
             return found[-1]
     longer = [
-        singles.reorder(step, own, box.bound, rounds, (seed + 1) % 2**64).phase
+        singles.reorder(step, box.bound, rounds, (seed + 1) % 2**64)
         for step in sorted(found, key=_count)[:2]
     ]
     return min(longer, key=_count)
 
 
-def _search_orbits(box: Box, orbits: Orbits, seed: int) -> Steps:
-    """The phase of every message from a search over orbits."""
-    search = _core.ExchangeSearch(box.network, box.contention, orbits.offsets, orbits.message)
-    target = -(-box.bound // orbits.order)
-    packed = search.fill(np.full(orbits.offsets.size - 1, -1, np.int32))
-    rounds = max(1, ROUND_BUDGET // (4 * box.messages * _width(box)))
-    packed = search.reorder(packed.phase, packed.chosen, target, min(rounds, MAX_ROUNDS // 8), seed)
-    looks = orbits.order * _count(packed.phase) * _width(box)
-    packed = search.eject(packed.phase, packed.chosen, target, MOVE_BUDGET // (2 * looks), seed)
-    return orbits.expand(packed.phase, packed.chosen)
+def _negotiate_orbits(box: Box, best: Steps, effort: int, seed: int) -> Steps:
+    """Fewer phases than `best` that are their own images under a symmetry, or `best`."""
+    work = min(ORBIT_WORK * box.messages, MAX_ORBIT_WORK) * effort
+    for group in symmetries(box, most=min(16, box.bound)):
+        packing = OrbitPacking(box, group)
+
+        def attempt(phases: int, packing: OrbitPacking = packing) -> Assignment:
+            return packing.negotiate(phases, work, seed)
+
+        found = fewest_slots(box.bound, _count(best), attempt, MAX_SWEEPS)
+        if found is not None:
+            best = found.slot
+        if _count(best) <= box.bound or _core.stop_asked():
+            break
+    return best
 
 
-def _own(box: Box) -> Ints:
-    """The alternative of every message: itself."""
-    return np.arange(box.messages, dtype=np.int64)
+class OrbitPacking:
+    """Negotiation of one message per orbit."""
+
+    def __init__(self, box: Box, group: Symmetry) -> None:
+        self._box, self._group, self._images = box, group, group.images(box)
+        first = np.flatnonzero(self._images.min(axis=0) == np.arange(box.messages))
+        self._orbits = np.ascontiguousarray(self._images[:, first].T)  # shape=(orbits, |G|)
+
+    def negotiate(self, phases: int, work: int, seed: int) -> Assignment:
+        """One try at so many phases: the phase of every message in place of its slot."""
+        box, group = self._box, self._group
+        whole, others = group.shares(phases)
+        count, sizes = (
+            len(self._orbits),
+            np.repeat([1, *others], group.order // np.array([1, *others])),
+        )
+        begin = np.repeat(
+            np.concatenate([[0], whole + np.arange(len(others))]),
+            group.order // np.array([1, *others]),
+        )
+        end = np.where(np.arange(sizes.size) < group.order, whole, begin + 1)
+        source, rest = np.divmod(np.arange(box.messages, dtype=np.int32), box.nodes - 1)
+        items = _core.NegotiatedItems.alternatives(
+            box.network,
+            _core.Connections(source, rest + (rest >= source), empty(), empty()),
+            np.ones(1, np.int32),
+            items=np.arange(count + 1, dtype=np.int64) * sizes.size,
+            offsets=np.concatenate([[0], np.cumsum(np.tile(sizes, count))]),
+            message=np.tile(self._orbits, 1 + len(others)).ravel(),
+            first_slot=np.tile(begin, count).astype(np.int32),
+            end_slot=np.tile(end, count).astype(np.int32),
+        )
+        pressure = replace(FIXED, sweeps=MAX_SWEEPS, work=work)
+        slots = whole + len(others)
+        found = negotiate(
+            items, slots, send=1, receive=1, link=box.contention, pressure=pressure, seed=seed
+        )
+        return (
+            replace(found, slot=self._phases(found.slot, whole, others))
+            if found.complete
+            else found
+        )
+
+    def stored(self, place: Ints, phases: int) -> Phases:
+        """Phases from `slot * |G| + element` of every orbit: the element's message has the slot."""
+        slot = np.full(self._box.messages, -1, np.int32)
+        at, element = np.divmod(place.astype(np.int32), self._group.order)
+        slot[self._orbits[np.arange(place.size), element]] = at
+        return Phases.of(self._phases(slot, *self._group.shares(phases)))
+
+    def _phases(self, slot: Ints32, whole: int, others: Sequence[int]) -> Steps:
+        """Slots of representatives, -1 of the others, as phases of all messages."""
+        order = self._group.order
+        share = np.array([1] * whole + list(others))
+        first = np.concatenate([[0], np.cumsum(order // share)])
+        chosen = np.flatnonzero(slot >= 0)
+        result = np.empty(slot.size, np.int32)
+        for element, image in enumerate(self._images):
+            result[image[chosen]] = first[slot[chosen]] + element // share[slot[chosen]]
+        return result
 
 
 def _singles(box: Box) -> _core.ExchangeSearch:
-    """Every message an item of its own."""
-    messages = box.messages
-    return _core.ExchangeSearch(
-        box.network,
-        box.contention,
-        np.arange(messages + 1, dtype=np.int64),
-        np.arange(messages, dtype=np.int32),
-    )
+    return _core.ExchangeSearch(box.network, box.contention)
 
 
 def phase_of(phases: Phases) -> Steps:
