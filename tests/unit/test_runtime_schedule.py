@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,14 @@ from conset.machine.network.routing import route_table
 from conset.machine.network.topology import without
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
 
 METHODS = (
     "naive",
     "lp",
+    "gen",
+    "pex-gen-shift",
     "rs-n",
     "rs-nl",
     "coloring",
@@ -39,6 +43,7 @@ METHODS = (
     "decreasing",
     "event-list",
     "negotiated",
+    "half-duplex",
 )
 BARE = (
     "mesh:4x4",
@@ -122,7 +127,8 @@ def test_phases_are_those_of_compile(spec: str) -> None:
     for seed, (messages, unequal) in enumerate([(0, False), (20, False), (30, True), (70, False)]):
         ranks = data.endpoints - seed
         pattern = draw(ranks, messages, seed, unequal=unequal, repeats=seed % 2 == 1)
-        assert expect_same(pattern, machine, data) >= len(METHODS) - 1
+        by_number = 3 if seed % 2 == 1 else 0  # which take one message from a rank to another one
+        assert expect_same(pattern, machine, data) >= len(METHODS) - 1 - by_number
 
 
 @pytest.mark.parametrize("spec", BARE)
@@ -150,7 +156,7 @@ def test_machine_files_schedule_as_python(spec: str, tmp_path: Path) -> None:
     spec = spec.replace(",hop_by_size=1us", "")
     machine = parse_machine(spec)
     pattern = draw(machine.topology.endpoints, 60, 5, unequal=True)
-    assert expect_same(pattern, machine, stored(machine, tmp_path), METHODS[:6] + METHODS[7:]) >= 6
+    assert expect_same(pattern, machine, stored(machine, tmp_path), METHODS[:8] + METHODS[9:]) >= 6
 
 
 def test_stored_routes_rates_and_widths(tmp_path: Path) -> None:
@@ -168,7 +174,7 @@ def test_stored_routes_rates_and_widths(tmp_path: Path) -> None:
     assert data.link_slots == links
     assert (
         expect_same(
-            draw(topology.endpoints, 50, 1, unequal=True), machine, data, METHODS[:6] + METHODS[7:]
+            draw(topology.endpoints, 50, 1, unequal=True), machine, data, METHODS[:8] + METHODS[9:]
         )
         >= 6
     )
@@ -185,13 +191,45 @@ def test_stored_routes_rates_and_widths(tmp_path: Path) -> None:
 )
 def test_hard_limits(limits: Limits, tmp_path: Path) -> None:
     machine = replace(parse_machine("torus:3x3"), limits=limits, limits_methods=())
-    methods = METHODS[:6] if limits.channels else METHODS
+    methods = METHODS[:8] if limits.channels else METHODS
     made = expect_same(draw(9, 20, 3), machine, stored(machine, tmp_path), methods)
     assert 1 <= made < len(methods)
     machine = replace(machine, limits_methods=("first-fit", "lp"))
     data = stored(machine, tmp_path)
     assert data.hard_limits("naive") == (0, 0, 0, 0, False) != data.hard_limits("lp")
     assert expect_same(draw(9, 20, 3), machine, data, methods) >= made
+
+
+@pytest.mark.parametrize("link", [1, 2, 3, 4])
+def test_complete_exchange_of_a_square_is_that_of_compile(link: int) -> None:
+    for side in (4, 8, 12):
+        machine = replace(parse_machine(f"mesh:{side}x{side}"), limits=Limits(1, 1, link))
+        pattern = parse_pattern("alltoall:size=64", topology=machine.topology)
+        wanted = conset.compile(pattern, machine, method="bounded", effort=1)
+        with TemporaryDirectory() as folder:
+            found = schedule(stored(machine, Path(folder)), pattern, "bounded")
+        assert np.array_equal(found.phase_offsets, wanted.phase_offsets)
+        assert np.array_equal(found.message, wanted.message)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pattern"),
+    [
+        ("paragon:4x4", "alltoall:size=4KiB"),
+        ("paragon:8x8", "alltoall:size=64KiB"),
+        ("ipsc860:16", "random:degree=5,size=4KiB"),
+        ("delta:4x4", "alltoall:size=1KiB"),
+    ],
+)
+def test_choice_is_that_of_compile(spec: str, pattern: str, tmp_path: Path) -> None:
+    """Not slower than what the command line finds, stages aside, by the same model."""
+    machine = parse_machine(spec)
+    given = parse_pattern(pattern, topology=machine.topology)
+    wanted = conset.compile(given, machine, combine="none")
+    found = schedule(stored(machine, tmp_path), given, "auto")
+    assert wanted.report is not None
+    assert wanted.report.simulated_s is not None
+    assert found.predicted_s <= wanted.report.simulated_s * (1 + 1e-9)
 
 
 def test_choice_is_never_slower_than_posting_everything(tmp_path: Path) -> None:

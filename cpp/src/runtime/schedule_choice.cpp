@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "conset/runtime/outcome.hpp"
@@ -18,9 +19,9 @@ constexpr double kClear = 4;                 // a formula is not more wrong than
 constexpr std::size_t kSimulated = 1 << 12;  // messages that a model ranks; beyond them the formula does
 // Counted work of all simulations of a choice: for each message, at least, at most. A visit to a flow takes less time
 // than an event of a header.
-constexpr std::int64_t kFlowWork = 500, kHeaderWork = 160, kLeastWork = 1 << 17, kMostWork = 1 << 20;
-constexpr std::int64_t kSearchWork = 1 << 22;  // prices that a negotiation may read
-constexpr std::array<std::int64_t, 3> kInFlight = {1, 2, 4};
+constexpr std::int64_t kFlowWork = 2000, kHeaderWork = 640, kLeastWork = 1 << 18, kMostWork = 1 << 22;
+constexpr double kFirstShare = 0.6;            // of it, before fewer sends in flight are tried
+constexpr std::int64_t kSearchWork = 1 << 25;  // prices that a negotiation may read
 
 // A method, up to how many messages it is tried, and whether only where sizes differ. `decreasing` anneals for a
 // second.
@@ -32,7 +33,11 @@ struct Candidate {
 constexpr std::array kCandidates{
     Candidate{"coloring", std::size_t{1} << 21, false},
     Candidate{"lp", std::size_t{1} << 31, false},
+    Candidate{"gen", std::size_t{1} << 31, false},
+    Candidate{"bounded", std::size_t{1} << 31, false},
+    Candidate{"pex-gen-shift", std::size_t{1} << 17, false},
     Candidate{"first-fit", std::size_t{1} << 17, false},
+    Candidate{"half-duplex", 2048, false},
     Candidate{"negotiated", 2048, false},
     Candidate{"rs-nl", kSimulated, false},
     Candidate{"rs-n", std::size_t{1} << 17, false},
@@ -95,7 +100,7 @@ Array<std::int32_t> link_limits(const Candidate& candidate, const MachineData& m
     Array<std::int32_t> limits{0};
     if (harmless > 1 && harmless < 1 << 10) limits.push_back(static_cast<std::int32_t>(harmless));
     if (cheap || limits.size() == 1) limits.push_back(2);
-    if (cheap && candidate.method == "first-fit") limits.push_back(4);
+    if (cheap && candidate.method != "rs-nl") limits.push_back(4);
     return limits;
 }
 
@@ -115,9 +120,12 @@ void make(const MachineData& machine, const RankMessages& messages, std::string_
         if (failure.code != Code::schedule) throw;
     }
     if (!phases) return;
-    // the partners of lp are for dense patterns: a sparse one pays nearly all of its phases
-    const bool sparse = method == "lp" && !bases.empty() &&
-                        static_cast<std::int64_t>(phases->offsets.size()) > 2 * bases.back().phase_count();
+    // partners by number are for dense patterns: a sparse one pays nearly all of their phases
+    const bool by_number = method == "lp" || method == "gen" || method == "pex-gen-shift";
+    const auto coloring =
+        std::find_if(bases.begin(), bases.end(), [](const auto& b) { return b.method() == "coloring"; });
+    const bool sparse = by_number && coloring != bases.end() &&
+                        static_cast<std::int64_t>(phases->offsets.size()) > 2 * coloring->phase_count();
     if (sparse) return;
     const MachineCosts* costs = &machine.costs_for(method);
     for (const TimedSchedule& base : bases)
@@ -130,36 +138,48 @@ void make_others(const MachineData& machine, const RankMessages& messages, std::
     const bool unequal = !unequal_sizes(messages).empty();
     for (const Candidate& candidate : kCandidates) {
         if (messages.size() > candidate.messages || (candidate.unequal && !unequal)) continue;
+        if (candidate.method == "half-duplex" && !machine.costs.half_duplex()) continue;
         for (const std::int32_t link : link_limits(candidate, machine, messages.size()))
             make(machine, messages, candidate.method, link, seed, bases);
     }
     if (bases.empty()) throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
 }
 
-// A schedule that keeps links free and one that does not under every policy, then every schedule under the best of
-// them.
-void run_by_policy(TrialSearch& search, const std::deque<TimedSchedule>& bases, std::optional<SyncPolicy> policy) {
-    for (const std::string_view method : {"coloring", "first-fit"}) {
-        const auto base = std::find_if(bases.begin(), bases.end(), [&](const auto& b) { return b.method() == method; });
-        if (base == bases.end()) continue;
-        for (const SyncPolicy& each : policy ? Array<SyncPolicy>{*policy} : base->policies())
-            search.run({&*base, each, 0, 0, kUnlimited});
+// By predicted times: the best under each policy, every schedule under the best policy so far, and what is left.
+void run_by_prediction(TrialSearch& search, const MachineData& machine, const std::deque<TimedSchedule>& bases,
+                       std::optional<SyncPolicy> policy) {
+    Array<Trial> trials;
+    for (const TimedSchedule& base : bases)
+        for (const Trial& trial : trials_of(base, policy))
+            if (search.may_win(trial) && !is_as_posted(trial, machine.costs)) trials.push_back(trial);
+    sort_by_prediction(trials);
+    Array<SyncPolicy> seen;
+    for (const Trial& trial : trials) {
+        if (std::find(seen.begin(), seen.end(), trial.policy) != seen.end()) continue;
+        seen.push_back(trial.policy);
+        search.run(trial);
     }
     const auto best = search.best();
-    const SyncPolicy chosen = best ? best->policy : policy ? *policy : bases.back().policies().front();
-    for (const TimedSchedule& base : bases)
-        if (policy || runs_under(base, chosen)) search.run({&base, chosen, 0, 0, kUnlimited});
+    for (const Trial& trial : trials)
+        if (best && trial.policy == best->policy) search.run(trial);
+    for (const Trial& trial : trials)
+        if (search.spent() < kFirstShare) search.run(trial);
 }
 
-// With fewer sends in flight than the machine's number.
-void run_in_flight(TrialSearch& search, const MachineData& machine, const Trial& trial) {
-    const std::int64_t own = machine.costs_for(trial.base->method()).in_flight;
-    for (const std::int64_t in_flight : kInFlight) {
-        if (own > 0 && in_flight >= own) return;
-        Trial fewer = trial;
-        fewer.in_flight = in_flight;
-        search.run(fewer);
-    }
+// With fewer sends in flight than the machine's number: the best, posting everything in every order, and every schedule
+// without waits, whose order spreads the load only where few are in flight.
+void run_in_flight(TrialSearch& search, const MachineData& machine, const std::deque<TimedSchedule>& bases,
+                   const SyncPolicy& posted) {
+    const auto run = [&](Trial trial, std::int64_t most) {
+        const std::int64_t own = machine.costs_for(trial.base->method()).in_flight;
+        for (trial.in_flight = 1; trial.in_flight <= most; trial.in_flight *= 2)
+            if (own == 0 || trial.in_flight < own) search.run(trial);
+    };
+    if (const auto best = search.best()) run(*best, 4);
+    for (const TimedSchedule& base : bases)
+        if (base.method() == "naive") run({&base, posted, 0, 0, kUnlimited}, 4);
+    for (const TimedSchedule& base : bases)
+        if (posted == SyncPolicy{} && runs_under(base, {})) run({&base, {}, 0, 0, kUnlimited}, 2);
 }
 
 // Posting everything; the floor is its prediction where that counts on nothing but work that has to be done.
@@ -171,6 +191,26 @@ Trial run_posted(TrialSearch& search, const MachineData& machine, const TimedSch
     if (plain && policy.kind == SyncKind::none) search.set_floor(posted.predicted_s);
     search.run(posted, 1);
     return posted;
+}
+
+// Posting everything, each rank its messages in another order: the nearest upwards first, so that no two begin with one
+// target; the two of an exchange at one place of their lists; the longest first.
+void make_orders(const MachineData& machine, const RankMessages& messages, std::deque<TimedSchedule>& bases) {
+    const auto distance = [&](std::int32_t m) {
+        return (messages.target[m] - messages.source[m] + messages.ranks) % messages.ranks;
+    };
+    const auto add = [&](const auto& key) {
+        Phases phases = bases.front().phases();
+        std::stable_sort(phases.message.begin(), phases.message.end(),
+                         [&](std::int32_t a, std::int32_t b) { return key(a) < key(b); });
+        for (const TimedSchedule& base : bases)
+            if (same_phases(base.phases(), phases)) return;
+        bases.emplace_back(machine, messages, "naive", bases.front().limits(), std::move(phases));
+    };
+    add([&](std::int32_t m) { return std::tuple(messages.source[m], distance(m)); });
+    add([&](std::int32_t m) { return std::tuple(messages.source[m] ^ messages.target[m], messages.source[m]); });
+    if (!unequal_sizes(messages).empty())
+        add([&](std::int32_t m) { return std::tuple(messages.source[m], -messages.bytes[m], distance(m)); });
 }
 
 // Whether posting everything is the best by far: as its bytes share rates fairly, only barriers and waits tell the
@@ -190,8 +230,12 @@ bool posts_at_once(const MachineData& machine, const RankMessages& messages, con
 
 bool TrialSearch::over() const { return spent_ >= budget_ || best_s_ <= floor_s_ * kEqual; }
 
+bool TrialSearch::may_win(const Trial& trial) const {
+    return floor_s_ + trial.base->barriers_s(trial.policy) < best_s_;
+}
+
 void TrialSearch::run(const Trial& trial, double share) {
-    if (over() || tried(trial) || floor_s_ + trial.base->barriers_s(trial.policy) >= best_s_) return;
+    if (over() || tried(trial) || !may_win(trial)) return;
     seen_.push_back(trial);
     const auto most = static_cast<std::int64_t>(share * static_cast<double>(budget_));
     const SimulatedTime found =
@@ -242,12 +286,15 @@ Trial choose_schedule(const MachineData& machine, const RankMessages& messages, 
         posted = run_posted(search, machine, *naive, own);
         const auto best = search.best();
         if (best && search.over()) return *best;
+        if (!is_as_posted(*posted, machine.costs)) {
+            make_orders(machine, messages, bases);
+            for (const TimedSchedule& order : bases) search.run({&order, own, 0, 0, kUnlimited});
+        }
     }
     make_others(machine, messages, seed, bases);
     if (messages.size() <= kSimulated) {
-        run_by_policy(search, bases, policy);
-        if (const auto best = search.best()) run_in_flight(search, machine, *best);
-        if (posted) run_in_flight(search, machine, *posted);
+        run_by_prediction(search, machine, bases, policy);
+        run_in_flight(search, machine, bases, policy.value_or(SyncPolicy{}));
         const auto best = search.best();
         // posting everything took too long to simulate, and promises more than what did not
         if (posted && posted->predicted_s < search.best_s() && !search.ended(*posted))

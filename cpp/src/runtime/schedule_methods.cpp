@@ -1,10 +1,12 @@
 #include "conset/runtime/schedule_methods.hpp"
 
 #include <array>
+#include <bit>
 #include <numeric>
 
 #include "conset/runtime/outcome.hpp"
 #include "conset/scheduling/coloring.hpp"
+#include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 #include "conset/scheduling/first_fit.hpp"
 #include "conset/scheduling/random_schedule.hpp"
 
@@ -22,10 +24,18 @@ struct MethodRow {
 };
 
 constexpr std::array kRows{
-    MethodRow{"lp", {1, 1, 0, 0, false}, kDuplex},      MethodRow{"rs-n", {1, 1, 0, 0, false}, kNothing},
-    MethodRow{"rs-nl", {1, 1, 1, 0, false}, kLinks},    MethodRow{"coloring", {1, 1, 0, 0, false}, kNothing},
-    MethodRow{"first-fit", {1, 1, 1, 0, false}, kAny},  MethodRow{"decreasing", {1, 1, 1, 0, false}, kAny},
-    MethodRow{"negotiated", {1, 1, 1, 0, false}, kAny}, MethodRow{"event-list", {0, 0, 0, 0, false}, kNothing},
+    MethodRow{"lp", {1, 1, 0, 0, false}, kDuplex},
+    MethodRow{"gen", {1, 1, 0, 0, false}, kNothing},
+    MethodRow{"bounded", {1, 1, 1, 0, false}, kLinks},
+    MethodRow{"pex-gen-shift", {1, 1, 0, 0, false}, kDuplex},
+    MethodRow{"rs-n", {1, 1, 0, 0, false}, kNothing},
+    MethodRow{"rs-nl", {1, 1, 1, 0, false}, kLinks},
+    MethodRow{"coloring", {1, 1, 0, 0, false}, kNothing},
+    MethodRow{"first-fit", {1, 1, 1, 0, false}, kAny},
+    MethodRow{"decreasing", {1, 1, 1, 0, false}, kAny},
+    MethodRow{"negotiated", {1, 1, 1, 0, false}, kAny},
+    MethodRow{"event-list", {0, 0, 0, 0, false}, kNothing},
+    MethodRow{"half-duplex", {1, 1, 1, 0, true}, kLinks | kDuplex},
     MethodRow{"naive", {0, 0, 0, 0, false}, kNothing},
 };
 
@@ -64,19 +74,42 @@ Phases one_phase(Array<std::int32_t> order) {
     return {{0, static_cast<std::int64_t>(order.size())}, std::move(order)};
 }
 
-// Throws Failure where two messages would meet in one phase.
-Array<std::int32_t> by_xor(const RankMessages& messages) {
+// One phase for each value of step(source, target), which no two messages of a rank share. Throws Failure where two
+// messages would meet in one phase.
+template <class Step>
+Array<std::int32_t> by_step(std::string_view method, const RankMessages& messages, Step&& step) {
     Array<std::int32_t> last(as_size(messages.ranks), -1);  // who sent to each target last
-    for (std::size_t k = 0; k < messages.size(); ++k) {
-        if (last[messages.target[k]] == messages.source[k])
-            throw Failure(Code::schedule, "method lp requires one message from a rank to another one, given two from " +
-                                              std::to_string(messages.source[k]) + " to " +
-                                              std::to_string(messages.target[k]));
-        last[messages.target[k]] = messages.source[k];
-    }
     Array<std::int32_t> phase(messages.size());
-    for (std::size_t k = 0; k < phase.size(); ++k) phase[k] = (messages.source[k] ^ messages.target[k]) - 1;
+    for (std::size_t k = 0; k < phase.size(); ++k) {
+        const std::int32_t source = messages.source[k], target = messages.target[k];
+        if (last[target] == source)
+            throw Failure(Code::schedule, "method " + std::string(method) +
+                                              " requires one message from a rank to another one, given two from " +
+                                              std::to_string(source) + " to " + std::to_string(target));
+        last[target] = source;
+        phase[k] = step(source, target);
+    }
     return phase;
+}
+
+constexpr auto kPartner = [](std::int32_t source, std::int32_t target) { return (source ^ target) - 1; };
+
+// The closed form of a complete exchange; with more on a link than a quarter of the side it has no fewer phases.
+Phases by_square(const MachineData& machine, const RankMessages& messages, std::int32_t link) {
+    const auto& sides = machine.network.sides();
+    const std::size_t ranks = as_size(messages.ranks);
+    bool complete = machine.network.is_box() && !machine.wraps && sides.size() == 2 && sides[0] == sides[1] &&
+                    sides[0] % 4 == 0 && messages.ranks == machine.endpoints() &&
+                    messages.size() == ranks * (ranks - 1);
+    for (std::size_t k = 0; complete && k < messages.size(); ++k) {
+        const auto source = static_cast<std::int32_t>(k / (ranks - 1)), at = static_cast<std::int32_t>(k % (ranks - 1));
+        complete = messages.source[k] == source && messages.target[k] == at + (at >= source ? 1 : 0);
+    }
+    if (!complete)
+        throw Failure(Code::schedule,
+                      "method bounded at run time requires a complete exchange, by rising target, on an "
+                      "n x n mesh with n divisible by 4; conset.compile has it for any mesh or torus");
+    return SquareExchange(sides[0]).phases(std::min(std::max(link, 1) * machine.width[0], sides[0] / 4));
 }
 
 }  // namespace
@@ -89,14 +122,15 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
     const Limits kept = own;
     if (link > 0) own.link = link;
     if (machine.network.spreads()) {  // nobody knows what meets on a link
-        if (row.name == "rs-nl" || row.name == "negotiated" || row.name == "event-list")
+        if (row.name == "rs-nl" || row.name == "bounded" || row.name == "negotiated" || row.name == "event-list")
             throw Failure(Code::schedule, "method " + std::string(row.name) + " orders messages on links: " +
                                               machine.name + " does not know its routes; first-fit orders ports");
         own.link = own.channels = 0;
     }
     const Limits hard = machine.hard_limits(method);
     const Limits limits{stricter(own.send, hard.send), stricter(own.receive, hard.receive),
-                        stricter(own.link, hard.link), stricter(own.channels, hard.channels), hard.exchange};
+                        stricter(own.link, hard.link), stricter(own.channels, hard.channels),
+                        own.exchange || hard.exchange};
     check(row, "send", kept.send, limits.send, any);
     check(row, "receive", kept.receive, limits.receive, any);
     check(row, "link", kept.link, limits.link, any || (row.keeps & kLinks) != 0 || !has_links);
@@ -133,7 +167,17 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         return one_phase(std::move(order));
     }
     if (method == "event-list") return one_phase(schedule_event_list(machine, messages, seed));
-    if (method == "lp") return group_phases(by_xor(messages));
+    if (method == "lp") return group_phases(by_step(method, messages, kPartner));
+    if (method == "gen") {
+        const std::int32_t ranks = messages.ranks;
+        return group_phases(by_step(method, messages, [&](auto s, auto t) { return (t - s + ranks) % ranks - 1; }));
+    }
+    if (method == "pex-gen-shift") {
+        const auto ranks = static_cast<std::uint32_t>(messages.ranks);
+        const auto shift = static_cast<std::int32_t>((std::bit_ceil(ranks) - ranks) / 2);
+        return group_phases(by_step(method, messages, [&](auto s, auto t) { return ((s + shift) ^ (t + shift)) - 1; }));
+    }
+    if (method == "bounded") return by_square(machine, messages, limits.link);
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
     if (method == "coloring")
@@ -141,7 +185,15 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
     if (method == "first-fit")
         return group_phases(first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {}));
     if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed));
-    const auto found = schedule_negotiated(machine, messages, resources, seed, work);
+    Array<std::int32_t> start = first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {});
+    // the partners of lp keep the limits of half-duplex where they keep links free
+    if (method == "half-duplex" && (limits.link == 0 || machine.shape == Shape::hypercube)) try {
+            Array<std::int32_t> phase = by_step("lp", messages, kPartner);
+            if (group_phases(phase).offsets.size() < group_phases(start).offsets.size()) start = std::move(phase);
+        } catch (const Failure& failure) {
+            if (failure.code != Code::schedule) throw;
+        }
+    const auto found = schedule_negotiated(machine, messages, resources, std::move(start), seed, work);
     if (!found) return std::nullopt;
     return group_phases(*found);
 }

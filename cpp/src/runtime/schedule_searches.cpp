@@ -130,12 +130,11 @@ Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMe
 }
 
 std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                                       const Resources& resources, std::uint64_t seed,
-                                                       std::int64_t most_work) {
+                                                       const Resources& resources, Array<std::int32_t> phase,
+                                                       std::uint64_t seed, std::int64_t most_work) {
     constexpr std::int64_t work = 2'000'000'000, cells = std::int64_t{1} << 28;
     const Limits& limits = resources.limits();
     const std::int64_t sweeps = limits.exchange ? 100'000 : 10'000;
-    Array<std::int32_t> phase = first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {});
     const auto one = [](std::int32_t limit) { return limit == 0 ? Array<std::int32_t>{} : Array<std::int32_t>{limit}; };
     const Array<std::int32_t> send = one(limits.send), receive = one(limits.receive), link = one(limits.link),
                               channels = one(limits.channels);

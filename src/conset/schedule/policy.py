@@ -92,11 +92,11 @@ def parse_sync(text: str, *others: str) -> Sync:
 
 InFlight = int | Literal["all"]
 
-ORDERS = ("ascending", "rotated", "random", "longest-first")
-"""Orders of `naive` that `auto` tries."""
 PAIRWISE = "pairwise"
+ORDERS = ("ascending", "rotated", "random", "longest-first", PAIRWISE)
+"""Orders of `naive` that `auto` tries."""
 BY_DIMENSION = "dimension"
-POSTINGS = ("schedule", *ORDERS, PAIRWISE, BY_DIMENSION)
+POSTINGS = ("schedule", *ORDERS, BY_DIMENSION)
 """The values of `order_messages`; `schedule`: the list is as its method made it."""
 MAX_IN_FLIGHT = 999_999_999
 """What `--in-flight` takes at most."""

@@ -21,7 +21,7 @@ struct RankMessages {
 };
 
 struct ScheduleOptions {
-    std::string method = "auto";  // lp rs-n rs-nl coloring first-fit decreasing negotiated event-list naive auto
+    std::string method = "auto";  // of method_names()
     std::string sync = "auto";    // none local ready barrier[:k] auto
     std::uint64_t seed = 0;
 };

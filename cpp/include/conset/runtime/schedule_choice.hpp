@@ -2,10 +2,10 @@
 // conset/compilation/auto.py chooses, from fewer candidates and within a budget of counted work, so that all ranks
 // choose the same and soon.
 //
-// Posting everything is simulated first; where that is close to what no schedule beats, nothing else is looked at. Then
-// every schedule under every policy is predicted by formula, and simulated: the best of each policy, every schedule
-// under the best policy, the best with fewer sends in flight, the rest as predicted. A simulation is stopped when its
-// clock passes the best time so far.
+// Posting everything is simulated first, in several orders; where that is close to what no schedule beats, nothing else
+// is looked at. Then every schedule under every policy is predicted by formula, and simulated: the best of each policy,
+// every schedule under the best policy, the rest as predicted, the best with fewer sends in flight. A simulation is
+// stopped when its clock passes the best time so far.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,12 @@ public:
     // The least time, the first of equals; nothing where none ended.
     std::optional<Trial> best() const;
     double best_s() const { return best_s_; }
+    double spent() const { return static_cast<double>(spent_) / static_cast<double>(budget_); }
     // What no schedule beats [s]; 0: nothing is known.
     void set_floor(double seconds) { floor_s_ = seconds; }
     bool over() const;
+    // Whether what no schedule beats, with its barriers, is below the best time.
+    bool may_win(const Trial& trial) const;
     // Whether a trial was simulated to its end.
     bool ended(const Trial& trial) const;
 

@@ -45,9 +45,10 @@ Array<double> transfer_times(const MachineData& machine, const MachineCosts& cos
 // The methods with searches of their own (schedule_searches.cpp).
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
                                         const Resources& resources, std::uint64_t seed);
+// The same for every message of `phase`, or fewer phases.
 std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                                       const Resources& resources, std::uint64_t seed,
-                                                       std::int64_t most_work);
+                                                       const Resources& resources, Array<std::int32_t> phase,
+                                                       std::uint64_t seed, std::int64_t most_work);
 // The order of posting.
 Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed);
 
