@@ -228,8 +228,11 @@ def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
         floor = _floor_s(maker, maker.naive)
         optimal = any(trial.fits and trial.time_s <= floor * REL_TOL for trial in trials)
     if not optimal:
-        for base in maker.others():
-            trials += _predicted(base, maker.sync)
+        posted = maker.naive is not None
+        for found in maker.executor.map(
+            lambda base: _predicted(base, maker.sync, posted=posted), maker.others()
+        ):
+            trials += found
             if _core.stop_asked():
                 break
     return verdict_by_formula(
@@ -237,13 +240,18 @@ def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
     )
 
 
-def _predicted(base: Base, sync: str | None) -> list[Trial]:
-    """Under every policy; of large patterns, whose predictions take long, under few."""
+def _predicted(base: Base, sync: str | None, *, posted: bool = False) -> list[Trial]:
+    """Under every policy; of large patterns, whose predictions take long, under few.
+
+    Not under `none` where the naive exchange is known (`posted`), of which the formula says the
+    same: all is in flight at once.
+    """
     if sync is not None:
         return predicted_trials(base, [sync])
     allowed = allowed_policies(base.schedule)
     if base.schedule.transfers > LARGE:
-        allowed = tuple(policy for policy in allowed if ":" not in policy)
+        left_out = {"none"} if posted and len(allowed) > 1 else set()
+        allowed = tuple(p for p in allowed if ":" not in p and p not in left_out)
     return predicted_trials(base, allowed)
 
 

@@ -203,16 +203,16 @@ def candidates(
             name, replace(paths), estimate
         )  # without the bundles that it remembers: there are many
 
-    found = [judged("none", direct(pattern))]
     if pattern.messages == 0:
-        return found
-    left, ways = moves, []
+        return [judged("none", direct(pattern))]
+    ways: list[tuple[str, Make]] = [("none", partial(direct, pattern))]
+    left = moves
     for name, stages, make in _all(pattern, machine, placement, more):
         if pattern.messages * stages <= left:
             left -= pattern.messages * stages
             ways.append((name, make))
     with workers(2) as executor:
-        found += executor.map(lambda way: judged(way[0], way[1]()), ways)
+        found = executor.map(lambda way: judged(way[0], way[1]()), ways)
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
