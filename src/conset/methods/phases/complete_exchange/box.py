@@ -314,6 +314,8 @@ ROUND_BUDGET = 25_000_000
 PEEL_BUDGET = 250_000_000
 """Resources looked at by peeling; above, there is none."""
 
+MAX_ORBITS = MAX_MESSAGES // 4
+"""Messages that are negotiated by orbits."""
 MAX_SINGLES = 4096
 """Messages that are negotiated one by one where orbits miss the bound."""
 MAX_SWEEPS = 1 << 30
@@ -389,7 +391,7 @@ def _negotiate_orbits(box: Box, best: Steps, effort: int, seed: int) -> Steps:
     """Fewer phases than `best` that are their own images under a symmetry, or `best`."""
     work = min(ORBIT_WORK * box.messages, MAX_ORBIT_WORK) * effort
     for group in symmetries(box, most=min(16, box.bound)):
-        if group.order == 1 and box.messages > MAX_SINGLES:
+        if box.messages > (MAX_ORBITS if group.order > 1 else MAX_SINGLES):
             break
         packing = OrbitPacking(box, group)
 
