@@ -33,9 +33,8 @@ SAID = [
     "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, "
     "as in mesh:4x4, "
     "given '9x9x'",
-    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing "
-    "negotiated event-list "
-    "naive or auto",
+    "UsageError: method 'best': must be one of lp gen bounded pex-gen-shift rs-n rs-nl coloring "
+    "first-fit decreasing negotiated event-list half-duplex naive or auto",
     "UsageError: rank 1: timeout_s -1: must be above 0, and finite",
     "InputError: rank 1: recvbuf has 8 bytes: 32 arrive",
     OTHER_OPTIONS,

@@ -26,11 +26,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
+from operator import length_hint
 
 import numpy as np
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, counted
+from conset.base import InputError, NoScheduleError, work
 from conset.bounds import Bounds, bound
 from conset.compilation.candidates import CANDIDATES
 from conset.compilation.trial import (
@@ -140,18 +141,20 @@ class Search:
         """
         allowed = int(self.budget * share)
         trials = list(trials)
-        left = iter(counted(trials))
+        left = iter(trials)
         reach = slack if equals else 1.0
-        while batch := self._next_batch(left, reach):
-            if (self.best_s <= self.floor_s * REL_TOL and not equals) or _core.stop_asked():
-                return
-            if self.spent >= allowed:
-                self.skipped |= {
-                    t.key for t in (*batch, *(t for t in left if self.may_win(t, reach)))
-                }
-                return
-            most = min((allowed - self.spent) // len(batch), int(self.budget * single))
-            self._simulate(batch, slack, max(most, 1))
+        with work(len(trials)) as whole:
+            while batch := self._next_batch(left, reach):
+                if (self.best_s <= self.floor_s * REL_TOL and not equals) or _core.stop_asked():
+                    return
+                if self.spent >= allowed:
+                    self.skipped |= {
+                        t.key for t in (*batch, *(t for t in left if self.may_win(t, reach)))
+                    }
+                    return
+                most = min((allowed - self.spent) // len(batch), int(self.budget * single))
+                self._simulate(batch, slack, max(most, 1))
+                whole.done = len(trials) - length_hint(left)
 
     def may_win(self, trial: Trial, reach: float = 1.0) -> bool:
         """Whether its lower bound is below `reach` times the best time so far."""

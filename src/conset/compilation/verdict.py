@@ -20,7 +20,7 @@ from math import inf, isfinite
 from typing import Any
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, format_time
+from conset.base import InputError, NoScheduleError, counted, format_time
 from conset.compilation.options import FORMULA
 from conset.compilation.search import Search, error_of, is_measured
 from conset.compilation.trial import (
@@ -339,7 +339,7 @@ def verdict_by_model(
     model_times = {own: _own_times(best, posted, search.finished, refused)}
     posting = posted or next((trial for trial in trials if trial.posts_everything), None)
     with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
-        for model in () if _core.stop_asked() else other_models(machine, own):
+        for model in counted(() if _core.stop_asked() else other_models(machine, own)):
             model_times[model] = _times_by(model, best, posting, trials, search)
     model_times[FORMULA] = ModelTimes(
         _predicted(best), None if posting is None else _predicted(posting)

@@ -464,7 +464,10 @@ def schedule_stored(box: Box, seed: int) -> Phases:
     """The schedule read from the package."""
     side, folder = box.sides[0], resources.files(__package__)
     if side in ORBIT_SIDES:
-        with folder.joinpath(f"mesh_{side}x{side}.npz").open("rb") as file, np.load(file) as stored:
+        with (
+            folder.joinpath(f"mesh_{side}x{side}.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as stored,
+        ):
             return OrbitPacking(box, symmetries(box, most=4)[0]).stored(stored["place"], box.bound)
     text = folder.joinpath(FILES[box.is_mesh]).read_text(encoding="ascii")
     words = [word for line in text.splitlines() for word in line.split() if word != "-"]
