@@ -161,11 +161,8 @@ def make_others(
     """
     crowding = 0.0 if naive is None or not sweep_link_limit else _crowding(naive.schedule)
 
-    tried = [
-        candidate
-        for candidate in candidates(pattern, machine, effort * reach)
-        if candidate.method != "naive"
-    ]
+    every = candidates(pattern, machine, effort * reach)
+    tried = [candidate for candidate in every if candidate.method != "naive"]
     refusals = {candidate.method: refuse(candidate.method) for candidate in tried}
 
     def attempt(candidate: Candidate, contention: int | None) -> Base | ConsetError:
