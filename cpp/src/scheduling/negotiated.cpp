@@ -283,12 +283,16 @@ void Negotiation::take_cheapest_slot(std::size_t item, const float* order) {
     for (std::int64_t k = 0; k < count; ++k)
         lowest =
             std::min(lowest, add_prices(first + k, order, total_.data() + static_cast<std::size_t>(k) * row_step_));
-    const auto places = static_cast<std::size_t>(count * slots_);
-    std::size_t at = random_.below(places);
-    const auto slots = static_cast<std::size_t>(slots_);
-    while (total_[at / slots * row_step_ + at % slots] != lowest) at = at + 1 == places ? 0 : at + 1;
-    taken_alternative_[item] = first + static_cast<std::int64_t>(at / slots);
-    slot_[item] = static_cast<std::int32_t>(at % slots);
+    const auto place = static_cast<std::int64_t>(random_.below(count * slots_));
+    std::int64_t k = place / slots_;
+    auto slot = static_cast<std::int32_t>(place % slots_);
+    while (total_[static_cast<std::size_t>(k) * row_step_ + as_size(slot)] != lowest) {
+        if (++slot < slots_) continue;
+        slot = 0;
+        k = k + 1 == count ? 0 : k + 1;
+    }
+    taken_alternative_[item] = first + k;
+    slot_[item] = slot;
 }
 
 // What an alternative would cost in every slot, nothing pays for those it may not take; the least of it.
@@ -299,7 +303,6 @@ float Negotiation::add_prices(std::int64_t alternative, const float* order, floa
     if (items_.has_alternatives()) {
         first = static_cast<std::size_t>(items_.first_slot_[alternative]);
         end = static_cast<std::size_t>(items_.end_slot_[alternative]);
-        std::fill_n(total, row_step_, kClosed);
     }
     float lowest = std::numeric_limits<float>::max();
     for (std::size_t q = first / kLanes * kLanes; q < end; q += kLanes) {
@@ -310,10 +313,14 @@ float Negotiation::add_prices(std::int64_t alternative, const float* order, floa
             for (std::size_t k = 0; k < kLanes; ++k) sum[k] += price[k];
         }
         for (std::size_t k = 0; k < kLanes; ++k) {
-            if (q + k < first || q + k >= end) continue;
             total[q + k] = sum[k];
             lowest = std::min(lowest, sum[k]);
         }
+    }
+    if (items_.has_alternatives()) {
+        std::fill(total, total + first, kClosed);
+        std::fill(total + end, total + row_step_, kClosed);
+        lowest = *std::min_element(total + first, total + end);
     }
     work_ += static_cast<std::int64_t>((end - first + kTouch) * (rows.size() + 1));
     return lowest;

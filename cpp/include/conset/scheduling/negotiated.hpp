@@ -31,8 +31,8 @@ struct Pressure {
     double start, growth, history, most;
 };
 
-// Items with alternatives: item i is one of the alternatives items[i] ... items[i + 1] - 1, and alternative a stands
-// for the messages message[offsets[a]] ..., all in one slot from first_slot[a] to end_slot[a] - 1.
+// Items with alternatives: item i is one of the alternatives items[i] ... items[i + 1] - 1, and alternative a is the
+// messages message[offsets[a]] ..., all in one slot from first_slot[a] to end_slot[a] - 1.
 struct Alternatives {
     View<const std::int64_t> items, offsets;
     View<const std::int32_t> message, first_slot, end_slot;

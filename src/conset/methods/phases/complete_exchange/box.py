@@ -163,6 +163,12 @@ class Box:
         load = max(self.link_load(k) for k in self.axes)
         return max(self.nodes - 1, -(-load // self.contention))
 
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """(source, target) of every message, by index."""
+        source, rest = np.divmod(np.arange(self.messages), self.nodes - 1)
+        return source, rest + (rest >= source)
+
     def message_ids(self, source: Ints, target: Ints) -> Ints:
         """Indices of the messages from `source[k]` to `target[k]`."""
         return source * (self.nodes - 1) + target - (target > source)
@@ -195,8 +201,7 @@ class Symmetry:
 
     def images(self, box: Box) -> Ints32:
         """shape=(|G|, messages), int32: where each element takes each message."""
-        source, rest = np.divmod(np.arange(box.messages), box.nodes - 1)
-        target = rest + (rest >= source)
+        source, target = box.ends
         return np.stack(
             [
                 box.message_ids(*((g[target], g[source]) if back else (g[source], g[target])))
@@ -353,7 +358,8 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
     if box.messages > MAX_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
         return best
     steps = [phase_of(phases) for phases in starts]
-    steps.insert(0, _negotiate_orbits(box, steps[0], effort, seed))
+    if (found := _negotiate_orbits(box, steps[0], effort, seed)) is not steps[0]:
+        steps.insert(0, found)
     for sweep in range(effort):
         _core.publish(_count(steps[0]), box.bound)
         if _count(steps[0]) <= box.bound or _core.should_stop(True):
@@ -393,11 +399,7 @@ def _negotiate_orbits(box: Box, best: Steps, effort: int, seed: int) -> Steps:
     for group in symmetries(box, most=min(16, box.bound)):
         if box.messages > (MAX_ORBITS if group.order > 1 else MAX_SINGLES):
             break
-        packing = OrbitPacking(box, group)
-
-        def attempt(phases: int, packing: OrbitPacking = packing) -> Assignment:
-            return packing.negotiate(phases, work, seed)
-
+        attempt = partial(OrbitPacking(box, group).negotiate, work=work, seed=seed)
         found = fewest_slots(box.bound, _count(best), attempt, MAX_SWEEPS)
         if found is not None:
             best = found.slot
@@ -416,38 +418,34 @@ class OrbitPacking:
 
     def negotiate(self, phases: int, work: int, seed: int) -> Assignment:
         """One try at so many phases: the phase of every message in place of its slot."""
-        box, group = self._box, self._group
-        whole, others = group.shares(phases)
-        count, sizes = (
-            len(self._orbits),
-            np.repeat([1, *others], group.order // np.array([1, *others])),
-        )
-        begin = np.repeat(
-            np.concatenate([[0], whole + np.arange(len(others))]),
-            group.order // np.array([1, *others]),
-        )
-        end = np.where(np.arange(sizes.size) < group.order, whole, begin + 1)
-        source, rest = np.divmod(np.arange(box.messages, dtype=np.int32), box.nodes - 1)
+        box, orbits = self._box, len(self._orbits)
+        source, target = (nodes.astype(np.int32) for nodes in box.ends)
+        whole, others = self._group.shares(phases)
+        slots = whole + len(others)
+        # of an orbit: one message in any of the whole slots, or those of a coset in a slot of its
+        # own images
+        together = np.array([1, *others])
+        cosets = self._group.order // together
+        first = np.repeat([0, *range(whole, slots)], cosets)
+        end = np.repeat([whole, *range(whole + 1, slots + 1)], cosets)
+        sizes = np.tile(np.repeat(together, cosets), orbits)
         items = _core.NegotiatedItems.alternatives(
             box.network,
-            _core.Connections(source, rest + (rest >= source), empty(), empty()),
+            _core.Connections(source, target, empty(), empty()),
             np.ones(1, np.int32),
-            items=np.arange(count + 1, dtype=np.int64) * sizes.size,
-            offsets=np.concatenate([[0], np.cumsum(np.tile(sizes, count))]),
-            message=np.tile(self._orbits, 1 + len(others)).ravel(),
-            first_slot=np.tile(begin, count).astype(np.int32),
-            end_slot=np.tile(end, count).astype(np.int32),
+            items=np.arange(orbits + 1, dtype=np.int64) * first.size,
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            message=np.tile(self._orbits, together.size).ravel(),
+            first_slot=np.tile(first, orbits).astype(np.int32),
+            end_slot=np.tile(end, orbits).astype(np.int32),
         )
         pressure = replace(FIXED, sweeps=MAX_SWEEPS, work=work)
-        slots = whole + len(others)
         found = negotiate(
             items, slots, send=1, receive=1, link=box.contention, pressure=pressure, seed=seed
         )
-        return (
-            replace(found, slot=self._phases(found.slot, whole, others))
-            if found.complete
-            else found
-        )
+        if not found.complete:
+            return found
+        return replace(found, slot=self._phases(found.slot, whole, others))
 
     def stored(self, place: Ints, phases: int) -> Phases:
         """Phases from `slot * |G| + element` of every orbit: the element's message has the slot."""

@@ -107,8 +107,7 @@ def _in_identity_factors(box: Box) -> Bools:
 
     Both types may want one way.
     """
-    source, rest = np.divmod(np.arange(box.messages), box.nodes - 1)
-    target = rest + (rest >= source)
+    source, target = box.ends
     found = np.zeros(box.messages, bool)
     for axis in (k for k in box.axes if box.sides[k] % 4 == 0):
         side, stride = box.sides[axis], box.stride(axis)
