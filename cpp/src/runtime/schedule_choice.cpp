@@ -120,11 +120,10 @@ void make(const MachineData& machine, const RankMessages& messages, std::string_
         if (failure.code != Code::schedule) throw;
     }
     if (!phases) return;
-    // partners by number are for dense patterns: a sparse one pays nearly all of their phases
-    const bool by_number = method == "lp" || method == "gen" || method == "pex-gen-shift";
+    // a sparse pattern pays nearly all of the phases of partners by rank
     const auto coloring =
         std::find_if(bases.begin(), bases.end(), [](const auto& b) { return b.method() == "coloring"; });
-    const bool sparse = by_number && coloring != bases.end() &&
+    const bool sparse = is_by_rank(method) && coloring != bases.end() &&
                         static_cast<std::int64_t>(phases->offsets.size()) > 2 * coloring->phase_count();
     if (sparse) return;
     const MachineCosts* costs = &machine.costs_for(method);

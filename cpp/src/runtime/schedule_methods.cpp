@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "conset/runtime/outcome.hpp"
 #include "conset/scheduling/coloring.hpp"
@@ -74,21 +75,19 @@ Phases one_phase(Array<std::int32_t> order) {
     return {{0, static_cast<std::int64_t>(order.size())}, std::move(order)};
 }
 
-// One phase for each value of step(source, target), which no two messages of a rank share. Throws Failure where two
-// messages would meet in one phase.
-template <class Step>
-Array<std::int32_t> by_step(std::string_view method, const RankMessages& messages, Step&& step) {
+// The first message that is not the first one from its source to its target; `messages.size()`: there is none.
+std::size_t first_repeat(const RankMessages& messages) {
     Array<std::int32_t> last(as_size(messages.ranks), -1);  // who sent to each target last
+    for (std::size_t k = 0; k < messages.size(); ++k)
+        if (std::exchange(last[messages.target[k]], messages.source[k]) == messages.source[k]) return k;
+    return messages.size();
+}
+
+// The phase step(source, target) of every message, which no two pairs of ranks with one end in common share.
+template <class Step>
+Array<std::int32_t> by_step(const RankMessages& messages, Step&& step) {
     Array<std::int32_t> phase(messages.size());
-    for (std::size_t k = 0; k < phase.size(); ++k) {
-        const std::int32_t source = messages.source[k], target = messages.target[k];
-        if (last[target] == source)
-            throw Failure(Code::schedule, "method " + std::string(method) +
-                                              " requires one message from a rank to another one, given two from " +
-                                              std::to_string(source) + " to " + std::to_string(target));
-        last[target] = source;
-        phase[k] = step(source, target);
-    }
+    for (std::size_t k = 0; k < phase.size(); ++k) phase[k] = step(messages.source[k], messages.target[k]);
     return phase;
 }
 
@@ -151,6 +150,8 @@ std::vector<std::string> method_names() {
     return names;
 }
 
+bool is_by_rank(std::string_view method) { return method == "lp" || method == "gen" || method == "pex-gen-shift"; }
+
 bool sweeps_links(std::string_view method) { return (row_of(method).keeps & (kAny | kLinks)) != 0; }
 
 View<const std::int64_t> unequal_sizes(const RankMessages& messages) {
@@ -167,32 +168,36 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         return one_phase(std::move(order));
     }
     if (method == "event-list") return one_phase(schedule_event_list(machine, messages, seed));
-    if (method == "lp") return group_phases(by_step(method, messages, kPartner));
+    const std::size_t repeat = is_by_rank(method) || method == "half-duplex" ? first_repeat(messages) : messages.size();
+    if (is_by_rank(method) && repeat < messages.size())
+        throw Failure(Code::schedule, "method " + std::string(method) +
+                                          " requires one message from a rank to another one, given two from " +
+                                          std::to_string(messages.source[repeat]) + " to " +
+                                          std::to_string(messages.target[repeat]));
+    if (method == "lp") return group_phases(by_step(messages, kPartner));
     if (method == "gen") {
         const std::int32_t ranks = messages.ranks;
-        return group_phases(by_step(method, messages, [&](auto s, auto t) { return (t - s + ranks) % ranks - 1; }));
+        return group_phases(by_step(messages, [&](auto s, auto t) { return (t - s + ranks) % ranks - 1; }));
     }
     if (method == "pex-gen-shift") {
         const auto ranks = static_cast<std::uint32_t>(messages.ranks);
         const auto shift = static_cast<std::int32_t>((std::bit_ceil(ranks) - ranks) / 2);
-        return group_phases(by_step(method, messages, [&](auto s, auto t) { return ((s + shift) ^ (t + shift)) - 1; }));
+        return group_phases(by_step(messages, [&](auto s, auto t) { return ((s + shift) ^ (t + shift)) - 1; }));
     }
     if (method == "bounded") return by_square(machine, messages, limits.link);
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
     if (method == "coloring")
         return group_phases(color_ports(machine.network.nodes(), messages.source, messages.target, seed));
-    if (method == "first-fit")
-        return group_phases(first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {}));
     if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed));
     Array<std::int32_t> start = first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {});
+    if (method == "first-fit") return group_phases(start);
     // the partners of lp keep the limits of half-duplex where they keep links free
-    if (method == "half-duplex" && (limits.link == 0 || machine.shape == Shape::hypercube)) try {
-            Array<std::int32_t> phase = by_step("lp", messages, kPartner);
-            if (group_phases(phase).offsets.size() < group_phases(start).offsets.size()) start = std::move(phase);
-        } catch (const Failure& failure) {
-            if (failure.code != Code::schedule) throw;
-        }
+    const bool links_free = limits.link == 0 || machine.shape == Shape::hypercube;
+    if (method == "half-duplex" && links_free && repeat == messages.size()) {
+        Array<std::int32_t> partner = by_step(messages, kPartner);
+        if (group_phases(partner).offsets.size() < group_phases(start).offsets.size()) start = std::move(partner);
+    }
     const auto found = schedule_negotiated(machine, messages, resources, std::move(start), seed, work);
     if (!found) return std::nullopt;
     return group_phases(*found);

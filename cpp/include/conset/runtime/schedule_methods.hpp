@@ -25,6 +25,9 @@ std::vector<std::string> method_names();
 // keep them, or does not apply on this network).
 Limits method_limits(std::string_view method, const MachineData& machine, std::int32_t link = 0);
 
+// Whether partners are functions of rank and phase alone: for dense patterns, one message from a rank to another one.
+bool is_by_rank(std::string_view method);
+
 // Whether it keeps any limit of links.
 bool sweeps_links(std::string_view method);
 
