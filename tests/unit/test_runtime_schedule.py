@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -201,13 +200,12 @@ def test_hard_limits(limits: Limits, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [1, 2, 3, 4])
-def test_complete_exchange_of_a_square_is_that_of_compile(link: int) -> None:
+def test_complete_exchange_of_a_square_is_that_of_compile(link: int, tmp_path: Path) -> None:
     for side in (4, 8, 12):
         machine = replace(parse_machine(f"mesh:{side}x{side}"), limits=Limits(1, 1, link))
         pattern = parse_pattern("alltoall:size=64", topology=machine.topology)
         wanted = conset.compile(pattern, machine, method="bounded", effort=1)
-        with TemporaryDirectory() as folder:
-            found = schedule(stored(machine, Path(folder)), pattern, "bounded")
+        found = schedule(stored(machine, tmp_path), pattern, "bounded")
         assert np.array_equal(found.phase_offsets, wanted.phase_offsets)
         assert np.array_equal(found.message, wanted.message)
 

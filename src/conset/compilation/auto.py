@@ -61,6 +61,7 @@ from conset.compilation.search import (
     robust_choice,
     robust_trials,
     second_trials,
+    sends_as_naive,
 )
 from conset.compilation.trial import (
     EQUAL,
@@ -243,15 +244,15 @@ def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
 def _predicted(base: Base, sync: str | None, *, posted: bool = False) -> list[Trial]:
     """Under every policy; of large patterns, whose predictions take long, under few.
 
-    Not under `none` where the naive exchange is known (`posted`), of which the formula says the
-    same: all is in flight at once.
+    Not under `none` where the naive exchange is known (`posted`) and the formula says the same of
+    it: all is in flight at once.
     """
     if sync is not None:
         return predicted_trials(base, [sync])
     allowed = allowed_policies(base.schedule)
     if base.schedule.transfers > LARGE:
-        left_out = {"none"} if posted and len(allowed) > 1 else set()
-        allowed = tuple(p for p in allowed if ":" not in p and p not in left_out)
+        known = posted and len(allowed) > 1 and sends_as_naive(base.schedule)
+        allowed = tuple(p for p in allowed if ":" not in p and not (known and p == "none"))
     return predicted_trials(base, allowed)
 
 

@@ -212,7 +212,7 @@ def candidates(
             left -= pattern.messages * stages
             ways.append((name, make))
     with workers(2) as executor:
-        found = executor.map(lambda way: judged(way[0], way[1]()), ways)
+        found = list(executor.map(lambda way: judged(way[0], way[1]()), ways))
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
