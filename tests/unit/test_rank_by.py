@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import conset
 from conset import _core, api
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
+from conset.compilation import auto
 from conset.compilation.auto import best_trial, choose_schedule
 from conset.compilation.candidates import make_others, naive_orders
 from conset.compilation.options import CompileOptions
@@ -145,6 +147,27 @@ def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path
         again = read_compiled(path)
         assert (again.in_flight, again.posting) == (in_flight, posting)
         assert np.array_equal(again.message, made.message)
+
+
+def test_large_patterns_are_predicted_under_none_where_that_is_news(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By formula it is what the naive exchange takes where all is in flight and bytes share."""
+    monkeypatch.setattr(auto, "LARGE", 100)
+    plain = parse_machine("torus:4x4")
+    costs = replace(plain.costs, setup_s=1e-3)
+    for machine, known in (
+        (plain, True),
+        (parse_machine("mesh:4x4,width=2,exchange_weight=0.5"), True),
+        (parse_machine("torus:4x4,blocking=0.5,tolerance=2"), True),
+        (parse_machine("torus:4x4,overhead=1us"), False),
+        (replace(plain, method_costs={"naive": costs}), False),
+    ):
+        naive, other = (compiled("alltoall", machine, method=m) for m in ("naive", "gen"))
+        naive_s, other_s = (conset.predict(each, sync="none").time_s for each in (naive, other))
+        assert (other_s == pytest.approx(naive_s, rel=1e-9)) == known
+        syncs = {trial.sync for trial in auto._predicted(Base(other), None, posted=True)}
+        assert ("none" not in syncs) == known
 
 
 def test_posting_everything_has_every_order_once() -> None:

@@ -56,12 +56,12 @@ from conset.compilation.search import (
     all_trials,
     corrected_trials,
     first_trials,
+    is_as_posted,
     least_bounds,
     refined_trials,
     robust_choice,
     robust_trials,
     second_trials,
-    sends_as_naive,
 )
 from conset.compilation.trial import (
     EQUAL,
@@ -244,14 +244,14 @@ def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
 def _predicted(base: Base, sync: str | None, *, posted: bool = False) -> list[Trial]:
     """Under every policy; of large patterns, whose predictions take long, under few.
 
-    Not under `none` where the naive exchange is known (`posted`) and the formula says the same of
-    it: all is in flight at once.
+    Not under `none` where the naive exchange is known (`posted`) and takes as long
+    (`is_as_posted`).
     """
     if sync is not None:
         return predicted_trials(base, [sync])
     allowed = allowed_policies(base.schedule)
     if base.schedule.transfers > LARGE:
-        known = posted and len(allowed) > 1 and sends_as_naive(base.schedule)
+        known = posted and len(allowed) > 1 and is_as_posted(Trial(base, "none"), "flow")
         allowed = tuple(p for p in allowed if ":" not in p and not (known and p == "none"))
     return predicted_trials(base, allowed)
 

@@ -352,14 +352,15 @@ def is_as_posted(trial: Trial, model: str) -> bool:
     )
     packs = schedule.pattern.packed is not None and costs.copy_Bps < inf
     worked = costs.has_overheads or costs.setup_s > 0 or costs.eager_B is not None or packs
-    sends_alike = sends_as_naive(schedule)
-    return model == "flow" and trial.sync == "none" and sends_alike and not (limited or worked)
-
-
-def sends_as_naive(schedule: Schedule) -> bool:
-    """Whether, phases aside, it sends what the naive exchange sends: whole, alike, at its costs."""
     whole = schedule.parts is None and schedule.route_offsets is None
-    return whole and not schedule.machine.method_costs
+    same_costs = not schedule.machine.method_costs
+    return (
+        model == "flow"
+        and trial.sync == "none"
+        and whole
+        and same_costs
+        and not (limited or worked)
+    )
 
 
 def refined_trials(
