@@ -6,8 +6,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "conset/runtime/outcome.hpp"
+#include "written.hpp"
 
 namespace conset {
 namespace {
@@ -74,27 +73,11 @@ std::string written(const Entries& entries) {
     return header + data;
 }
 
-// A file in the test's folder, removed at the end.
-class Written {
-public:
-    explicit Written(const Entries& entries)
-        : path(testing::TempDir() + "conset_connections_" + std::to_string(count++)) {
-        std::ofstream(path, std::ios::binary) << written(entries);
-    }
-    Written(const Written&) = delete;
-    Written& operator=(const Written&) = delete;
-    ~Written() { std::filesystem::remove(path); }
-    std::string path;
-
-private:
-    static inline int count = 0;
-};
-
 // The words with which a rank's part of a changed file is refused; empty where it is not.
 std::string refusal(const std::string& name, const Entry& changed, std::int32_t rank = 0) {
     Entries entries = sound();
     entries[name] = changed;
-    const Written file(entries);
+    const Written file(written(entries));
     try {
         read_connections(file.path, rank, 3);
     } catch (const Failure& failure) {
@@ -113,7 +96,7 @@ void expect_refused(const std::string& name, const Entry& changed, const std::st
 }
 
 TEST(ConnectionsFile, GivesARanksPart) {
-    const Written file(sound());
+    const Written file(written(sound()));
     const RankConnections part = read_connections(file.path, 0, 3);
     EXPECT_EQ(part.rank, 0);
     EXPECT_EQ(part.ranks, 3);
@@ -139,12 +122,12 @@ TEST(ConnectionsFile, GivesARanksPart) {
 TEST(ConnectionsFile, NamesMayBeEmpty) {
     Entries entries = sound();
     entries["block_names"] = text("\n");
-    const Written file(entries);
+    const Written file(written(entries));
     EXPECT_EQ(read_connections(file.path, 0, 3).names, (std::vector<std::string>{"", ""}));
 }
 
 TEST(ConnectionsFile, RefusesAnotherNumberOfRanks) {
-    const Written file(sound());
+    const Written file(written(sound()));
     try {
         read_connections(file.path, 0, 2);
         FAIL();
@@ -157,12 +140,12 @@ TEST(ConnectionsFile, RefusesAnotherNumberOfRanks) {
 TEST(ConnectionsFile, RefusesAPlanWithoutConnections) {
     Entries entries = sound();
     entries.erase("blocks");
-    const Written file(entries);
+    const Written file(written(entries));
     EXPECT_THROW(read_connections(file.path, 0, 3), Failure);
     for (const auto& [name, each] : sound()) {
         Entries others = sound();
         others.erase(name);
-        const Written without(others);
+        const Written without(written(others));
         EXPECT_THROW(read_connections(without.path, 0, 3), Failure) << name;
     }
 }

@@ -4,32 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "conset/runtime/outcome.hpp"
+#include "written.hpp"
 
 namespace conset {
 namespace {
-
-// A file in the test's folder, removed at the end.
-class Written {
-public:
-    explicit Written(const std::string& content) {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        path = testing::TempDir() + "conset_flat_" + test->name() + std::to_string(count++);
-        std::ofstream(path, std::ios::binary) << content;
-    }
-    Written(const Written&) = delete;
-    Written& operator=(const Written&) = delete;
-    ~Written() { std::filesystem::remove(path); }
-    std::string path;
-
-private:
-    static inline int count = 0;
-};
 
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
