@@ -130,6 +130,8 @@ class NetworkTable(Table):
         routes: paths of node ids; a pair that has none takes the shortest path.
         route_links: the same as paths of links, numbered by the node they leave, the node they
             enter, and their order in `links`.
+        next_links: with the routing `forwarding` one list per switch: the link, so numbered, by
+            which it sends on what is for each endpoint; -1: none.
         link_labels: one name per link, in that order: the port at which it begins.
     """
 
@@ -155,6 +157,7 @@ class NetworkTable(Table):
     place: list[tuple[Place, Place]] | None = None
     routes: list[list[NodeId]] | None = None
     route_links: list[list[NodeId]] | None = None
+    next_links: list[list[Annotated[StrictInt, Field(ge=-1, lt=2**31)]]] | None = None
     link_labels: list[str] | None = None
 
 
@@ -288,9 +291,16 @@ def _check_costs(table: Mapping[str, Any], path: Keys, where: str, text: str) ->
 
 
 def machine_of_table(
-    table: MachineTable, where: str, text: str = "", graph: Graph | None = None
+    table: MachineTable,
+    where: str,
+    text: str = "",
+    graph: Graph | None = None,
+    network: tuple[Topology, Routing] | None = None,
 ) -> Machine:
-    """The machine of a checked table, whose links may be those of a graph's file beside it."""
+    """The machine of a checked table, whose links may be those of a graph's file beside it.
+
+    Or those of a network that is there already.
+    """
     if table.mode is not None and table.mode not in table.modes:
         known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
         raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
@@ -299,7 +309,9 @@ def machine_of_table(
     except UsageError as error:
         raise InputError(f"{located(where, ('costs',), text)}: {error}") from None
     try:
-        topology, routing = _network(table.network, graph, own.costs.link_Bps, f"{where}: network")
+        topology, routing = network or _network(
+            table.network, graph, own.costs.link_Bps, f"{where}: network"
+        )
     except UsageError as error:
         raise InputError(f"{located(where, ('network',), text)}: {error}") from None
     if not table.exact:
@@ -411,7 +423,7 @@ def with_own_ports(costs: Costs, topology: Topology) -> Costs:
     )
 
 
-_ROUTING = ("routing", "hash", "tie", "routes", "route_links")
+_ROUTING = ("routing", "hash", "tie", "routes", "route_links", "next_links")
 """Keys of `[network]` that stand beside a family or a graph."""
 
 
@@ -428,6 +440,8 @@ def _network(
         if table.route_links is not None:
             place = f"{where}.route_links"
             return topology, route_table(topology, table.route_links, place, of_links=True)
+        if table.next_links is not None:
+            return topology, _forwarding(topology, table.next_links, f"{where}.next_links")
     else:
         member = member_of_table(table, where)
         try:
@@ -435,6 +449,16 @@ def _network(
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     return topology, build_routing(topology, table.routing, table.tie, table.hash)
+
+
+def _forwarding(topology: Topology, rows: list[list[int]], where: str) -> Routing:
+    """The routing of next links, a row for each switch."""
+    for k, row in enumerate(rows):
+        if len(row) != topology.endpoints:
+            raise InputError(
+                f"{where}[{k}]: {len(row)} links for {count_of(topology.endpoints, 'endpoint')}"
+            )
+    return Routing("forwarding", next_link=np.array(rows, np.int32).ravel())
 
 
 def member_of_table(table: NetworkTable, where: str) -> FamilyMember:

@@ -30,6 +30,7 @@ from conset.base import (
     ConsetError,
     Floats,
     InputError,
+    Ints32,
     UsageError,
     ValueObject,
     check_offsets,
@@ -44,6 +45,7 @@ from conset.machine.network.routing import (
     TYING,
     Routing,
     route_table,
+    stray_entry,
     unused_paths,
 )
 from conset.machine.network.topology import Topology
@@ -92,6 +94,9 @@ class Machine(ValueObject):
             message passing, where scheduled phases open connections).
         mode: the transfer mode in use, "" for none; its costs are in `costs`.
         modes: the transfer modes it has, each with what it costs then.
+        job: the endpoint of each rank of the job that it was read for; () where rank r is on
+            endpoint r.
+        cautions: what is odd about the files that it was read from, a line each.
         is_circuit: whether it is made of circuit switches (`conset.machine.circuits`).
     """
 
@@ -105,6 +110,8 @@ class Machine(ValueObject):
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
     modes: Mapping[str, ModeCosts] = field(default_factory=dict)
+    job: tuple[int, ...] = field(default=(), compare=False)
+    cautions: tuple[str, ...] = field(default=(), compare=False)
     is_circuit: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -139,13 +146,39 @@ class Machine(ValueObject):
             )
 
     def _check_table(self) -> None:
-        """A stored table has a route for every pair of endpoints, over links that there are."""
+        """A stored table has a route for every pair of endpoints, over links that there are.
+
+        So have stored next links.
+        """
+        if self.routing.next_link is not None:
+            self._check_forwarding(self.routing.next_link)
         offsets, links = self.routing.table_offsets, self.routing.table_links
         if offsets is None or links is None:
             return
         pairs = self.topology.endpoints**2
         check_offsets("table_offsets", offsets, pairs, links.size, "links of routes")
         check_range("table_links", links, self.topology.link_slots)
+
+    def _check_forwarding(self, next_link: Ints32) -> None:
+        topology = self.topology
+        switches = topology.nodes - topology.endpoints
+        if next_link.shape != (switches * topology.endpoints,):
+            raise InputError(
+                f"next_link has shape {next_link.shape}: one entry for each of {switches} switches "
+                f"and {topology.endpoints} endpoints required"
+            )
+        if (stray := stray_entry(topology, next_link)) is not None:
+            switch, target = (topology.node_name(node) for node in (stray.switch, stray.target))
+            raise InputError(f"next_link {stray.link} of {switch} towards {target}: {stray.reason}")
+
+    def ranks(self, per_node: int = 1) -> int:
+        """Ranks where a pattern does not say: of its job, else `per_node` on each endpoint."""
+        return len(self.job) or self.topology.endpoints * per_node
+
+    def host_names(self, nodes: Ints32) -> list[str]:
+        """Names of the hosts of nodes: their labels, else their numbers."""
+        labels = self.topology.labels
+        return [labels[node] if labels else str(node) for node in nodes.tolist()]
 
     def hard_limits(self, method: str) -> Limits:
         """The limits of this machine that `method` must keep."""
@@ -223,10 +256,12 @@ class Machine(ValueObject):
     def warnings(self) -> tuple[str, ...]:
         """What a user should know of this machine, a line each.
 
-        Shortest paths that leave others unused.
+        What is odd about its files; shortest paths that leave others unused.
         """
         unused = unused_paths(self.topology, self.routing)
-        return () if unused is None else (f"{self.name}: {unused.sentence(self.topology)}",)
+        if unused is None:
+            return self.cautions
+        return (*self.cautions, f"{self.name}: {unused.sentence(self.topology)}")
 
     def with_costs(self, change: Callable[[Costs], Costs]) -> Machine:
         """A copy with `change` made to all costs.
@@ -400,6 +435,9 @@ def _network_of(topology: Topology, routing: Routing, link_Bps: float) -> dict[s
     if routing.rule == "table":
         routes = _routes_of(topology, routing)
         return {**_graph_of(topology), "route_links" if topology.parallel else "routes": routes}
+    if routing.next_link is not None:
+        rows = routing.next_link.reshape(-1, topology.endpoints).tolist()
+        return {**_graph_of(topology), **rule, "next_links": rows}
     if _is_of_family(topology, link_Bps):
         return {"family": str(topology.family), **rule}
     return {**_graph_of(topology), **rule}

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from conset.base import InputError, UsageError, unknown_name
 from conset.machine.network.direct import DRAGONFLY, EXPRESS_MESH, HYPERX, SLIM_FLY
 from conset.machine.network.family import REGULAR, Family, Parameter, Parts, read_dead
-from conset.machine.network.routing import HASHED, RULES, TIES, Routing, Rule
+from conset.machine.network.routing import HASHED, RULES, STORED, TIES, Routing, Rule
 from conset.machine.network.topology import MAX_NODES, FamilyMember, Topology, without
 from conset.machine.network.trees import FAT_TREE, LEAF_SPINE, RAILS
 
@@ -280,7 +280,7 @@ def build_routing(
     known: Sequence[Rule] = (
         ("planes", "shortest-path")
         if topology.planes > 1
-        else [each for each in RULES[topology.kind] if each not in ("table", "planes")]
+        else [each for each in RULES[topology.kind] if each not in STORED]
     )
     usual = known[0] if member is None else find_family(member.name).routing
     chosen = next((each for each in known if each == (rule or usual)), None if rule else known[0])

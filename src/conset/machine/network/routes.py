@@ -16,6 +16,7 @@ from conset.machine.network.routing import (
     Routing,
     Rule,
     link_costs,
+    only_links,
     up_strides,
 )
 from conset.machine.network.topology import Topology
@@ -180,6 +181,12 @@ def next_links(topology: Topology, routing: Routing | None = None) -> Ints32:
             beyond any memory.
     """
     nodes, endpoints = topology.nodes, topology.endpoints
+    if routing is not None and routing.next_link is not None:
+        stored = np.empty((endpoints, nodes), np.int32)
+        stored[:, :endpoints] = only_links(topology)
+        np.fill_diagonal(stored[:, :endpoints], -1)
+        stored[:, endpoints:] = routing.next_link.reshape(nodes - endpoints, endpoints).T
+        return stored
     if nodes * endpoints > MAX_ENTRIES:
         raise InputError(
             f"shortest paths: {endpoints} endpoints and {nodes} nodes need "

@@ -45,6 +45,7 @@ from conset.base import (
     ValueObject,
     check_offsets,
     check_range,
+    count_of,
     frozen_ints,
     unknown_name,
 )
@@ -63,6 +64,7 @@ Rule = Literal[
     "valiant",
     "adaptive",
     "table",
+    "forwarding",
     "planes",
 ]
 Tie = Literal["parity", "plus", "checker"]
@@ -83,6 +85,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         "valiant",
         "adaptive",
         "table",
+        "forwarding",
         "planes",
     ),
 }
@@ -98,6 +101,8 @@ HASHED: tuple[Rule, ...] = tuple(
 """Rules with a hash, and so a seed."""
 TYING: tuple[Rule, ...] = ("dimension-order", "no-wrap", "planes")
 """Rules that may break ties on cycles."""
+STORED: tuple[Rule, ...] = ("table", "forwarding", "planes")
+"""Rules that come with a network and have no name in a spec."""
 MAX_SEED = 2**63 - 1
 """Of a hash."""
 WORTH = 1.5
@@ -147,12 +152,16 @@ class Routing(ValueObject):
       rule.
     - `table` (graph): stored routes; `table_links[table_offsets[s * endpoints + t] : …]` are the
       links from s to t.
+    - `forwarding` (graph): stored next links, as switches have them; switch v sends what is for
+      endpoint t on by link `next_link[(v - endpoints) * endpoints + t]`, -1: it has no way.
+      Endpoints have one link out, and pass nothing on.
 
     Attributes:
         rule: one of `RULES[topology.kind]`.
         tie: how a tie on a cycle is broken; ignored where nothing ties.
         table_offsets: `table` only, shape=(endpoints² + 1), int64.
         table_links: `table` only, int32 link ids in order.
+        next_link: `forwarding` only, shape=(switches · endpoints), int32.
         seed: of the hash, from 0 to 2^63 - 1; 0 where nothing is hashed.
     """
 
@@ -161,6 +170,7 @@ class Routing(ValueObject):
     table_offsets: Ints | None = None
     table_links: Ints32 | None = None
     seed: int = 0
+    next_link: Ints32 | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
@@ -178,6 +188,15 @@ class Routing(ValueObject):
         ):
             raise InputError(
                 f"routing '{self.rule}': a table is required for 'table' and for nothing else"
+            )
+        if (self.rule == "forwarding") != (self.next_link is not None):
+            raise InputError(
+                f"routing '{self.rule}': next links are required for 'forwarding' and for nothing "
+                "else"
+            )
+        if self.next_link is not None:
+            object.__setattr__(
+                self, "next_link", frozen_ints(self.next_link, np.int32, "next_link")
             )
         if self.table_offsets is not None and self.table_links is not None:
             object.__setattr__(
@@ -205,7 +224,7 @@ class Routing(ValueObject):
     @property
     def is_known(self) -> bool:
         """Whether routes are known, so that order on links can be kept."""
-        return self.knowledge == "known"
+        return self.rule not in KNOWLEDGE
 
     def stored(self) -> list[Ints32]:
         """The links of each pair's route, of a table."""
@@ -310,6 +329,79 @@ def in_full_mesh(topology: Topology) -> Bools:
         np.bincount(each, minlength=int(place.max()) + 1) for each in (place, place[source[inside]])
     )
     return np.asarray((links == members * (members - 1))[place] & (group >= 0))
+
+
+def only_links(topology: Topology) -> Ints32:
+    """shape=(endpoints), int32: the link out of each endpoint, where `forwarding` routes.
+
+    Raises:
+        InputError: one has none or several, or it does not lead to a switch.
+    """
+    count = np.bincount(topology.link_source, minlength=topology.nodes)[: topology.endpoints]
+    if (wrong := np.flatnonzero(count != 1)).size:
+        node = topology.node_name(int(wrong[0]))
+        raise InputError(
+            f"routing 'forwarding': {node} has {count_of(int(count[wrong[0]]), 'link')} out, an "
+            "endpoint has 1"
+        )
+    links = topology.link_source.searchsorted(np.arange(topology.endpoints)).astype(np.int32)
+    ends = topology.link_target[links]
+    if (direct := np.flatnonzero(ends < topology.endpoints)).size:
+        link = topology.link_name(int(links[direct[0]]))
+        raise InputError(f"routing 'forwarding': {link} leads from endpoint to endpoint")
+    return links
+
+
+@dataclass(frozen=True)
+class StrayEntry:
+    """A next link that does not lead to its endpoint.
+
+    Attributes:
+        switch: whose entry it is.
+        target: the endpoint.
+        link: the entry; -1: there is no way.
+        reason: `no way`, `not its link`, `loop`, or `leads to NODE`.
+    """
+
+    switch: int
+    target: int
+    link: int
+    reason: str
+
+
+def stray_entry(topology: Topology, next_link: Ints32) -> StrayEntry | None:
+    """The first entry on a route between endpoints that does not lead on; None where all do.
+
+    All routes are walked at once, from the switches that endpoints are joined to:
+    O(switches · endpoints · diameter).
+    """
+    endpoints, table = topology.endpoints, next_link.reshape(-1, topology.endpoints)
+    first = np.unique(topology.link_target[only_links(topology)])
+    at = np.repeat(first.astype(np.int32), endpoints)
+    target = np.tile(np.arange(endpoints, dtype=np.int32), first.size)
+    for _ in range(topology.nodes - endpoints + 1):
+        link = table[at - endpoints, target]
+        known = (link >= 0) & (link < topology.links)
+        held = np.where(known, link, 0)
+        node = topology.link_target[held]
+        own = known & (topology.link_source[held] == at)
+        astray = ~own | ((node < endpoints) & (node != target))
+        if astray.any():
+            k = int(np.flatnonzero(astray)[0])
+            reason = (
+                "no way"
+                if link[k] < 0
+                else f"leads to {topology.node_name(int(node[k]))}"
+                if own[k]
+                else "not its link"
+            )
+            return StrayEntry(int(at[k]), int(target[k]), int(link[k]), reason)
+        on = node >= endpoints
+        at, target = node[on], target[on]
+        if not at.size:
+            return None
+    entry = int(table[at[0] - endpoints, target[0]])
+    return StrayEntry(int(at[0]), int(target[0]), entry, "loop")
 
 
 def next_hops(topology: Topology, target: int) -> Ints32:

@@ -141,7 +141,7 @@ def formula_walk(machine: Machine, targets: Ints32) -> Walk:
     if routing.rule == "planes":
         inside = replace(machine, topology=topology.base, routing=routing.in_one_plane(topology))
         return PlanesWalk(topology, formula_walk(inside, targets))
-    if routing.rule == "table":
+    if routing.rule in ("table", "forwarding"):
         return TableWalk(topology, routing)
     if routing.rule in EQUAL_COST:
         return SpreadWalk(topology, routing, np.unique(targets))

@@ -227,14 +227,26 @@ def _divisors(topology: Topology, rule: str) -> Nodes | None:
 
 
 class TableWalk:
-    """The machine's stored routes, if they are chains of links that join their ends."""
+    """The machine's stored routes, if they are chains of links that join their ends.
+
+    Of each pair, or what every switch has for each endpoint: these are followed for as many links
+    as there are nodes.
+    """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
-        assert routing.table_offsets is not None  # Routing refuses a table without its arrays
-        assert routing.table_links is not None
-        self.topology = topology
-        self.offsets, self.links = routing.table_offsets, routing.table_links
-        self.longest = max(1, int(np.diff(self.offsets).max(initial=0)))
+        self.topology, self.next_link = topology, routing.next_link
+        if self.next_link is not None:
+            leaving = np.flatnonzero(topology.link_source < topology.endpoints)
+            _, one = np.unique(topology.link_target[leaving], return_index=True)
+            hosts = np.arange(topology.endpoints, dtype=np.int32)
+            source = np.repeat(topology.link_source[leaving[one]], hosts.size)
+            position, _ = self._followed(self.next_link, source, np.tile(hosts, one.size))
+            self.longest = int(np.bincount(position).max(initial=1))
+        else:
+            assert routing.table_offsets is not None  # Routing refuses a table without its arrays
+            assert routing.table_links is not None
+            self.offsets, self.links = routing.table_offsets, routing.table_links
+            self.longest = max(1, int(np.diff(self.offsets).max(initial=0)))
 
     def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
         """(position, link) of every hop."""
@@ -259,10 +271,37 @@ class TableWalk:
         return np.asarray(lost & (source != target))
 
     def _chain(self, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        if self.next_link is not None:
+            return self._followed(self.next_link, source, target)
         pair = source.astype(np.intp) * self.topology.endpoints + target
         offsets, along = take_rows(self.offsets, pair)
         position = np.repeat(np.arange(source.size), np.diff(offsets))
         return position, self.links[along].astype(np.intp)
+
+    def _followed(self, next_link: Ints32, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        """(position, link) by position: along what switches have, to the end or astray."""
+        hosts, ends = self.topology.endpoints, self.topology.link_target
+        out = np.full(hosts, _NOWHERE, np.intp)
+        leaving = np.flatnonzero(self.topology.link_source < hosts)
+        out[self.topology.link_source[leaving]] = leaving
+        position = np.flatnonzero(source != target)
+        node = source[position].astype(np.intp)
+        steps = []
+        for _ in range(self.topology.nodes):
+            here = target[position]
+            at_host = node < hosts
+            entry = np.where(at_host, 0, (node - hosts) * hosts + here)
+            link = np.where(at_host, out[np.where(at_host, node, 0)], next_link[entry])
+            position, link = position[link >= 0], link[link >= 0].astype(np.intp)
+            steps.append((position, link))
+            node = ends[link].astype(np.intp)
+            going = (node != target[position]) & (node >= hosts)
+            position, node = position[going], node[going]
+            if not position.size:
+                break
+        positions, links = (np.concatenate(part) for part in zip(*steps, strict=True))
+        order = np.argsort(positions, kind="stable")
+        return positions[order], links[order]
 
 
 Words = NDArray[np.uint64]
