@@ -1,0 +1,123 @@
+"""Hosts of jobs: which host each rank runs on, in the files that launchers read and write.
+
+| file | lines |
+| --- | --- |
+| rank file (Open MPI) | `rank 0=n1 slot=0` |
+| host file (MPICH, Hydra; Open MPI) | `n1`, `n1:4`, `n1 slots=4`: the next ranks, 4 of them on n1 |
+| Slurm (`SLURM_HOSTFILE` with `--distribution=arbitrary`) | a host for each rank |
+
+Instead of a file a list may be given, `n[001-016],m3` (expanded by ClusterShell), or
+`$SLURM_JOB_NODELIST`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from conset.base import InputError, UsageError, import_extra, read_text, shortened
+
+MAX_RANKS = 1 << 22
+"""Of a job."""
+_RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+?)(?:\s+slots?\s*=\s*\S+)?")
+_HOST = re.compile(
+    r"([\w.\-]+)(?::(\d{1,9})|(?:\s+slots\s*=\s*(\d{1,9}))?(?:\s+max[-_]slots\s*=\s*\d+)?)"
+)
+
+
+def read_hosts(text: str) -> list[str]:
+    """The host of each rank, by a list, the name of a file or `$VARIABLE`.
+
+    Raises:
+        UsageError: a variable that is not set, a list that does not parse.
+        InputError: a file with another line; names file and line.
+        MissingExtraError: a list with brackets, without ClusterShell.
+    """
+    if text.startswith("$"):
+        name = text[1:].strip("{}")
+        if not (listed := os.environ.get(name)):
+            raise UsageError(f"hosts={text}: the variable {name} is not set")
+        return expand(listed)
+    path = Path(text)
+    if "[" in text or not os.path.isfile(text):  # unlike Path.is_file, no error for long texts
+        if "[" not in text and ("/" in text or path.suffix in LAUNCHER_FILES):
+            raise InputError(f"{path}: no such file of hosts")
+        return expand(text)
+    by_rank: dict[int, str] = {}
+    names: list[str] = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        where, text = f"{path.name}:{number}", line.partition("#")[0].strip()
+        if found_rank := _RANK.fullmatch(text):
+            rank = int(found_rank[1])
+            if rank in by_rank or rank >= MAX_RANKS:
+                raise InputError(f"{where}: rank {rank}: each once, below {MAX_RANKS}")
+            by_rank[rank] = found_rank[2]
+        elif found := _HOST.fullmatch(text):
+            count = int(found[2] or found[3] or 1)
+            if len(names) + count > MAX_RANKS:
+                raise InputError(f"{where}: more than {MAX_RANKS} ranks")
+            names += [found[1]] * count
+        elif "[" in text:
+            names += expand(text, where)
+        elif text:
+            raise InputError(
+                f"{where}: '{shortened(text)}': expected a host, HOST:N, HOST slots=N or "
+                "rank R=HOST"
+            )
+    if by_rank and (names or max(by_rank) != len(by_rank) - 1):
+        missing = next(rank for rank in range(len(by_rank) + 1) if rank not in by_rank)
+        raise InputError(f"{path.name}: {len(by_rank)} ranks, and none is rank {missing}")
+    if not by_rank and not names:
+        raise InputError(f"{path.name}: names no host")
+    return [by_rank[rank] for rank in range(len(by_rank))] if by_rank else names
+
+
+def expand(text: str, where: str = "hosts") -> list[str]:
+    """The hosts of a list such as `n[001-016],m3`, in its order.
+
+    Raises:
+        UsageError: it does not parse. MissingExtraError: brackets, without ClusterShell.
+    """
+    names: list[str] = []
+    for piece in filter(None, re.split(r"[,;\s]+(?![^\[]*\])", text.strip())):
+        if "[" not in piece:
+            names.append(piece)
+            continue
+        nodes = import_extra("ClusterShell.NodeSet", "clusters")
+        try:
+            names += [str(name) for name in nodes.NodeSet(piece)]
+        except nodes.NodeSetException as error:
+            raise UsageError(f"{where}: '{shortened(piece)}': {error}") from None
+        if len(names) > MAX_RANKS:
+            raise UsageError(f"{where}: more than {MAX_RANKS} hosts")
+    if not names:
+        raise UsageError(f"{where}: names no host")
+    return names
+
+
+def rank_file(hosts: Iterable[str]) -> str:
+    """Open MPI's rank file of a job: the slots of a host are taken in the order of its ranks."""
+    slot: dict[str, int] = {}
+    lines = []
+    for rank, host in enumerate(hosts):
+        slot[host] = slot.get(host, -1) + 1
+        lines.append(f"rank {rank}={host} slot={slot[host]}\n")
+    return "".join(lines)
+
+
+def host_file(hosts: Sequence[str]) -> str:
+    """MPICH's file of hosts: runs of ranks on one host are one line."""
+    runs = [(host, len(list(ranks))) for host, ranks in groupby(hosts)]
+    return "".join(f"{host}:{count}\n" for host, count in runs)
+
+
+def slurm_file(hosts: Iterable[str]) -> str:
+    """A host for each rank, as `SLURM_HOSTFILE` names it."""
+    return "".join(f"{host}\n" for host in hosts)
+
+
+LAUNCHER_FILES = {".rankfile": rank_file, ".hostfile": host_file, ".slurm": slurm_file}
+"""Files of launchers by suffix."""
