@@ -92,16 +92,16 @@ def load_pattern(
         InputError: a missing or broken file, or a pattern that does not fit the ranks or the
             network.
     """
-    topology = None if on is None else load_machine(on).topology
+    machine = None if on is None else load_machine(on)
     if ranks_per_node < 1:
         raise UsageError(
             f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
         )
-    if ranks is None and topology is not None:
-        ranks = topology.endpoints * ranks_per_node
+    if ranks is None and machine is not None:
+        ranks = machine.ranks(ranks_per_node)
     return parse_pattern(
         str(text),
-        topology=topology,
+        topology=None if machine is None else machine.topology,
         ranks=ranks,
         seed=seed,
         parts=parts,
@@ -159,9 +159,8 @@ def pattern_on(
         return pattern
     if isinstance(pattern, np.ndarray):
         return Pattern.from_matrix(pattern)
-    topology = machine.topology
-    ranks = topology.endpoints * ranks_per_node
-    return parse_pattern(str(pattern), topology=topology, ranks=ranks, seed=seed)
+    ranks = machine.ranks(ranks_per_node)
+    return parse_pattern(str(pattern), topology=machine.topology, ranks=ranks, seed=seed)
 
 
 def placed_nodes(placement: ArrayLike | None, pattern: Pattern, machine: Machine) -> Ints32 | None:

@@ -250,7 +250,7 @@ def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> 
 
     So that every row has the same methods.
     """
-    ranks = machine.topology.endpoints * options.ranks_per_node
+    ranks = machine.ranks(options.ranks_per_node)
     degrees = degrees_of(ranks)
     if not degrees:
         return ["naive"]

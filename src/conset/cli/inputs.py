@@ -98,8 +98,7 @@ def manifest_of(
     paths = [input_path(each) for each in patterns]
     named = [path.name if path else each for each, path in zip(patterns, paths, strict=True)]
     on_words = [
-        f"--on {Path(each).name if Path(each).suffix.lower() in FILE_SUFFIXES else each}"
-        for each in machines
+        f"--on {each if is_spec(each) else re.sub('[^,=]*/', '', each)}" for each in machines
     ]
     digests = [
         sha256_of(each if path is None else path)

@@ -85,8 +85,8 @@ MachineOption = Annotated[
     str,
     opt(
         "--on MACHINE",
-        "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, "
-        ".graphml, edge list).",
+        "A preset (paragon:8x8), a network (torus:8x8,link=16GB/s), a file (.toml, .graphml, edge "
+        "list) or a cluster's (a folder, net.txt,routes=lfts.txt).",
         complete=completing(*MACHINES),
     ),
 ]

@@ -28,7 +28,7 @@ from conset.cli.options import (
 from conset.cli.output import WIDTH, console, print_json, progress
 from conset.compilation import CompileOptions, summarize
 from conset.inputs import load_pattern
-from conset.machine import FILE_SUFFIXES, is_spec, machine_names, parse_machine
+from conset.machine import FILE_SUFFIXES, is_cluster, is_spec, machine_names, parse_machine
 from conset.models import predict_program, read_record
 from conset.pattern import GENERATORS, input_path
 from conset.report import (
@@ -221,7 +221,7 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
     head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
     if head in GENERATORS:
         return "pattern"
-    if is_spec(thing.strip()):
+    if is_spec(thing.strip()) or is_cluster(thing.strip().split(",", 1)[0]):
         return "machine"
     path = Path(thing)
     suffix = path.suffix.lower()

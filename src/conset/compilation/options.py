@@ -146,7 +146,8 @@ class CompileOptions:
     placement: str = option(
         "identity",
         "P",
-        "identity, gray, random, bisection, annealed, annealed-bytes, auto, or a file of node ids.",
+        "identity, gray, random, switch, bisection, annealed, annealed-bytes, auto, or a file of "
+        "node ids or hosts.",
         known=lambda: (*PLACEMENTS, AUTO),
         check=require_placement,
         python="str | Path",

@@ -98,6 +98,7 @@ def _place(pattern: Pattern, machine: Machine, options: CompileOptions) -> Place
         ranks_per_node=options.ranks_per_node,
         seed=options.seed,
         effort=options.effort,
+        job=machine.job,
     )
 
 
@@ -291,6 +292,7 @@ def _compile_best_placed(
         ranks_per_node=options.ranks_per_node,
         seed=options.seed,
         effort=options.effort,
+        job=machine.job,
     )
     return choose_placed(tried, probe, compile_on, objective=options.objective)
 

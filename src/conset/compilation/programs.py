@@ -366,7 +366,7 @@ def _pattern(
     return parse_pattern(
         given,
         topology=machine.topology,
-        ranks=machine.topology.endpoints * options.ranks_per_node,
+        ranks=machine.ranks(options.ranks_per_node),
         seed=options.seed,
         parts=table.get("parts"),
         rows_to=table.get("rows_to"),

@@ -1,9 +1,17 @@
+from .cables import (
+    back_of as back_of,
+    cable_name as cable_name,
+    find_cable as find_cable,
+    usual_rates as usual_rates,
+    without_cable as without_cable,
+)
 from .circuits import (
     CircuitState as CircuitState,
     CircuitTimes as CircuitTimes,
     circuit_times as circuit_times,
     planes_of_links as planes_of_links,
 )
+from .cluster import is_cluster as is_cluster
 from .costs import (
     MAX_BLOCKING as MAX_BLOCKING,
     MAX_LIMIT as MAX_LIMIT,
@@ -22,6 +30,7 @@ from .file import (
     preset as preset,
 )
 from .flat_file import SUFFIX as SUFFIX, write_machine as write_machine
+from .hosts import LAUNCHER_FILES as LAUNCHER_FILES, read_hosts as read_hosts
 from .machine import Machine as Machine, with_computation as with_computation
 from .network.families import (
     FAMILIES as FAMILIES,

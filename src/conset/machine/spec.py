@@ -4,6 +4,7 @@
     mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   regular networks
     fat-tree:k=16,taper=2   dragonfly:groups=9,routers=4,nodes=2 … `conset.machine.network.families`
     cluster.toml   net.graphml net.gml net.edges files; also TopoHub's .json, htsim's .topo, .anynet
+    net.txt,routes=lfts.txt,hosts=n[01-16]   files of a cluster (`conset.machine.cluster`)
 
 Options follow after commas: parameters of the network (`width=2`, `planes=2`, `dead=3;7`,
 `widths=1;2`), `routing=no-wrap`, `tie=plus`, `hash=7` (the seed of `routing=ecmp` and `valiant`),
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from conset.base import ConsetError, InputError, UsageError, shortened, unknown_name
+from conset.machine.cluster import is_cluster, read_cluster
 from conset.machine.costs import Costs
 from conset.machine.file import (
     PRESETS,
@@ -149,6 +151,8 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     head = text.split(",", 1)[0].strip()
     if is_spec(text):
         return machine_from_spec(text)
+    if is_cluster(head):
+        return read_cluster(text, with_settings)
     if not head:
         raise UsageError(
             f"machine '{spec}': a preset, network or file is required; `conset machines` "
@@ -157,8 +161,6 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     path = Path(text)
     if path.suffix.lower() in FILE_SUFFIXES:
         return read_machine(path)
-    if os.path.isdir(text):  # unlike Path.is_dir, no error for names too long
-        raise InputError(f"{path}: is a directory, a file is required")
     if Path(head).suffix.lower() in FILE_SUFFIXES:
         raise UsageError(
             f"machine '{text}': a file takes no options; its costs stand in a machine file or "

@@ -396,8 +396,9 @@ def _hosts(topology: Topology) -> Ints:
 
 def kind_of(topology: Topology, node: int, count: int = 1) -> str:
     """What a node is called, without its number: `leaf` of `leaf3`; of several `leaves`."""
-    name = re.match(r"[A-Za-z]+", topology.labels[node]) if topology.labels else None
-    word = name[0] if name else ("switch" if node >= topology.endpoints else "endpoint")
+    numbered = re.compile(r"([A-Za-z]+)[_-]?\d[\d_.]*")
+    name = numbered.fullmatch(topology.labels[node]) if topology.labels else None
+    word = name[1] if name else ("switch" if node >= topology.endpoints else "endpoint")
     if count == 1:
         return word
     if word in ("edge", "agg", "core", "tor", "fast", "rail"):

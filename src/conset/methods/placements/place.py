@@ -23,7 +23,7 @@ from conset.base import (
     unknown_name,
     whole_number,
 )
-from conset.machine import Routing, Topology
+from conset.machine import LAUNCHER_FILES, Routing, Topology, read_hosts
 from conset.methods.placements.site import (
     PlacementProblem,
     place_annealed,
@@ -32,6 +32,7 @@ from conset.methods.placements.site import (
     place_gray,
     place_identity,
     place_random,
+    place_switch,
 )
 from conset.pattern import Pattern
 
@@ -39,6 +40,7 @@ PLACEMENTS: dict[str, Callable[[PlacementProblem], Ints32 | None]] = {
     "identity": place_identity,
     "gray": place_gray,
     "random": place_random,
+    "switch": place_switch,
     "bisection": place_bisection,
     "annealed": place_annealed,
     "annealed-bytes": place_annealed_bytes,
@@ -50,7 +52,7 @@ AUTO = "auto"
 
 The compiler's choice, as nothing else can tell which one is best.
 """
-TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
+TRIED = ("switch", "gray", "bisection", "annealed", "annealed-bytes")
 """What `auto` tries beside the identity, where it can be applied."""
 
 
@@ -71,6 +73,7 @@ def place(
     ranks_per_node: int = 1,
     seed: int = 0,
     effort: int = 1,
+    job: tuple[int, ...] = (),
 ) -> Ints32 | None:
     """shape=(ranks), int32: the node of each rank; None where rank r is on node r.
 
@@ -82,6 +85,7 @@ def place(
         ranks_per_node: most ranks on a node.
         seed: of every random choice.
         effort: how long to search, in sweeps.
+        job: the node of each rank of a job (`Machine.job`): the identity.
 
     Raises:
         UsageError: an unknown name, `auto` (which only a compile can answer), or `ranks_per_node`
@@ -89,14 +93,15 @@ def place(
         InputError: more ranks than places, a network that the name cannot be applied to, or a file
             whose ids are out of range, too few or too many, or crowd a node.
     """
-    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort, job)
     named = PLACEMENTS.get(name_or_file)
     if named is not None:
         return named(problem)
     if name_or_file == AUTO:
         raise UsageError("placement auto: is chosen by compiling; name one of the others here")
     require_placement(name_or_file)
-    return read_placement(Path(name_or_file), pattern.ranks, topology, ranks_per_node)
+    path, per_node = Path(name_or_file), problem.ranks_per_node
+    return read_placement(path, pattern.ranks, topology, per_node)
 
 
 def candidates(
@@ -107,12 +112,13 @@ def candidates(
     ranks_per_node: int = 1,
     seed: int = 0,
     effort: int = 1,
+    job: tuple[int, ...] = (),
 ) -> Iterator[tuple[str, Ints32 | None]]:
     """(name, placement) of all that `auto` chooses from, the identity first, equal ones once.
 
     Arguments as `place`.
     """
-    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort, job)
     seen: list[Ints32] = []
     for name in ("identity", *TRIED):
         try:
@@ -132,12 +138,15 @@ def _placement_problem(
     ranks_per_node: int,
     seed: int,
     effort: int,
+    job: tuple[int, ...] = (),
 ) -> PlacementProblem:
     if ranks_per_node < 1:
         raise UsageError(
             f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"]
         )
     ranks = pattern.ranks
+    if job:
+        ranks_per_node = max(ranks_per_node, *np.bincount(job).tolist())
     if ranks > topology.endpoints * ranks_per_node:
         raise InputError(
             f"{ranks} ranks need ranks_per_node {-(-ranks // topology.endpoints)} on "
@@ -146,7 +155,7 @@ def _placement_problem(
             options=["ranks_per_node"],
         )
     return PlacementProblem(
-        pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort
+        pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort, job
     )
 
 
@@ -157,6 +166,8 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
         InputError: no such file, no node ids, ids out of range, too few or too many, or a crowded
             node.
     """
+    if path.suffix in LAUNCHER_FILES:
+        return _places_of_hosts(path, ranks, topology, ranks_per_node)
     try:
         text = require_file(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -164,6 +175,29 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
     ids, where = _json_ids(path, text) if text.lstrip().startswith("[") else _line_ids(path, text)
     if len(ids) != ranks:
         raise InputError(f"{path}: {len(ids)} node ids for {ranks} ranks")
+    return _checked_places(ids, where, path, topology, ranks_per_node)
+
+
+def _places_of_hosts(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> Ints32:
+    """The nodes whose names a launcher's file has."""
+    hosts = read_hosts(str(path))
+    names = topology.labels or [str(k) for k in range(topology.endpoints)]
+    number = {name: k for k, name in enumerate(names[: topology.endpoints])}
+    if unknown := [host for host in hosts if host not in number]:
+        raise InputError(f"{path}: '{shortened(unknown[0])}' is no host of the network")
+    if len(hosts) != ranks:
+        raise InputError(f"{path}: {len(hosts)} ranks, {ranks} required")
+    ids = [number[host] for host in hosts]
+    return _checked_places(ids, lambda rank: f"{path}: [{rank}]", path, topology, ranks_per_node)
+
+
+def _checked_places(
+    ids: list[int],
+    where: Callable[[int], str],
+    path: Path,
+    topology: Topology,
+    ranks_per_node: int,
+) -> Ints32:
     count = np.zeros(topology.endpoints, np.int64)
     for rank, node in enumerate(ids):
         if not 0 <= node < topology.endpoints:

@@ -89,6 +89,7 @@ class PlacementProblem:
         ranks_per_node: most ranks on a node.
         seed: of every random choice.
         effort: how long to search, in sweeps.
+        job: the node of each rank where a job has them already; () where rank r is on node r.
     """
 
     pattern: Pattern
@@ -97,6 +98,7 @@ class PlacementProblem:
     ranks_per_node: int = 1
     seed: int = 0
     effort: int = 1
+    job: tuple[int, ...] = ()
 
     @property
     def network(self) -> _core.Network:
@@ -184,10 +186,42 @@ def _rows(
 
 
 def place_identity(problem: PlacementProblem) -> Ints32 | None:
-    """Rank r on node r // ranks_per_node."""
+    """Rank r on node r // ranks_per_node, or where its job has it.
+
+    Raises:
+        InputError: the job has another number of ranks.
+    """
+    if problem.job:
+        if len(problem.job) != problem.pattern.ranks:
+            raise InputError(
+                f"hosts: the job has {len(problem.job)} ranks, {problem.pattern.name} "
+                f"{problem.pattern.ranks}"
+            )
+        return frozen(np.array(problem.job, np.int32))
     if problem.ranks_per_node == 1:
         return None
     return frozen((np.arange(problem.pattern.ranks) // problem.ranks_per_node).astype(np.int32))
+
+
+def place_switch(problem: PlacementProblem) -> Ints32:
+    """Ranks in order of the switches that their nodes are joined to, and of the links to them.
+
+    Neighbours in the order of ranks are near each other; a step of a shift leaves a switch for one
+    other.
+
+    Raises:
+        InputError: a network whose endpoints are joined to each other.
+    """
+    topology = problem.topology
+    if topology.kind != "graph" or topology.nodes == topology.endpoints:
+        raise InputError("placement switch: needs a network of switches between its endpoints")
+    nodes = place_identity(problem)
+    nodes = np.arange(problem.pattern.ranks, dtype=np.int32) if nodes is None else nodes
+    target = topology.ends[1]
+    back = np.flatnonzero(target < topology.endpoints)  # sorted by switch, as links are
+    first = np.full(topology.endpoints, topology.links)
+    np.minimum.at(first, target[back], back)
+    return frozen(nodes[np.argsort(first[nodes], kind="stable")])
 
 
 def place_gray(problem: PlacementProblem) -> Ints32:

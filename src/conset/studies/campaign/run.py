@@ -120,7 +120,7 @@ def calibrate_machine(
     for name in options:
         if name not in known:
             raise unknown_argument("calibration", name, known)
-    ranks = source.ranks or network.topology.endpoints * source.ranks_per_node
+    ranks = source.ranks or network.ranks(source.ranks_per_node)
     found = calibrate(network, ranks=ranks, mpiexec=launcher.mpiexec, **options)
     start_s = float(found.found.start_s)
     if folder is not None:
@@ -202,7 +202,7 @@ class Task:
     def load(self) -> tuple[Machine, Pattern]:
         """Return the machine, and the pattern for its ranks."""
         machine, source = machine_of_record(self.machine), self.source
-        ranks = source.ranks or machine.topology.endpoints * source.ranks_per_node
+        ranks = source.ranks or machine.ranks(source.ranks_per_node)
         return machine, self.case.load(machine, ranks)
 
     def prepare(

@@ -259,7 +259,7 @@ def chart_regions(
         UsageError: an unknown model, or more messages than the one that was asked for ranks.
         InputError: none of the methods applies to a pattern; says why the first does not.
     """
-    ranks = machine.topology.endpoints * options.ranks_per_node
+    ranks = machine.ranks(options.ranks_per_node)
 
     def drawings(degree: int) -> list[Pattern]:
         spec = f"{generator}:degree={degree},size=1"
@@ -295,7 +295,7 @@ def chart_exchanges(
     def exchange(machine: Machine, ranks: int) -> list[Pattern]:
         return [parse_pattern("alltoall:size=1", topology=machine.topology, ranks=ranks)]
 
-    counts = [machine.topology.endpoints * options.ranks_per_node for machine in machines]
+    counts = [machine.ranks(options.ranks_per_node) for machine in machines]
     rows = [
         Row(machine.name, ranks - 1, machine, partial(exchange, machine, ranks))
         for machine, ranks in zip(machines, counts, strict=True)
@@ -319,7 +319,7 @@ def _chart(
     rank_by, effort = how.rank_by, how.options.effort
     check_ranking(rank_by)
     if not rows:
-        ranks = largest.topology.endpoints * how.options.ranks_per_node
+        ranks = largest.ranks(how.options.ranks_per_node)
         raise InputError(f"{largest.name}: a map needs at least 2 ranks, given {ranks}")
     most = rows[-1].draw()[0]
     require_affordable(most, rank_by, effort)
