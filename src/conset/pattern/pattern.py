@@ -48,6 +48,8 @@ class Pattern(ValueObject):
         packed: shape=(messages), bool, or None where no message is: put together from several
             pieces at the sender and taken apart at the receiver, which are work for both where
             copying takes time (`docs/cost-model.md`).
+        sent: of what a program was seen to send, how many messages had 0, 1, 2–3, 4–7 … bytes
+            before they were added up; () elsewhere.
     """
 
     ranks: int
@@ -58,6 +60,7 @@ class Pattern(ValueObject):
     local_bytes: int = 0
     name: str = field(default="pattern", compare=False)
     packed: Bools | None = None
+    sent: tuple[int, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:

@@ -6,7 +6,7 @@ verification, plan or run came to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -768,7 +768,20 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
     if pattern.messages and pattern.packed is not None:
         packed = count_of(int(pattern.packed.sum()), "message")
         facts.append(Fact("put together from pieces", packed))
+    if any(pattern.sent):
+        facts.append(Fact("sent one by one", _sent_sizes(pattern.sent)))
     return facts
+
+
+def _sent_sizes(sent: Sequence[int]) -> str:
+    """`2 messages: 1 of 64 to 127 B, 1 of 4 KiB to 8,191 B`."""
+    parts = []
+    for k, count in enumerate(sent):
+        if count:
+            low, high = (0, 0) if k == 0 else (1 << (k - 1), (1 << k) - 1)
+            size = f"{low} B" if low == high else f"{low:,} to {high:,} B"
+            parts.append(f"{count:,} of {size}")
+    return f"{count_of(sum(sent), 'message')}: {', '.join(parts)}"
 
 
 def degrees(pattern: Pattern) -> tuple[Ints, Ints]:
@@ -884,6 +897,7 @@ def pattern_object(pattern: Pattern) -> dict[str, Any]:
         "messages": pattern.messages,
         "bytes": pattern.bytes,
         "local_bytes": pattern.local_bytes,
+        **({"sent": list(pattern.sent)} if any(pattern.sent) else {}),
         "sends": {"min": int(out.min()), "max": int(out.max())},
         "receives": {"min": int(into.min()), "max": int(into.max())},
         "size": {"min": int(size.min()), "max": int(size.max())} if pattern.messages else None,

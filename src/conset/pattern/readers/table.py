@@ -16,6 +16,7 @@ from conset.pattern.readers.htsim import read_connections
 from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
 from conset.pattern.readers.mesh import partition_mesh, partition_metis_graph
 from conset.pattern.readers.mesh_text import MESHES
+from conset.pattern.readers.monitoring import read_monitoring
 from conset.pattern.readers.msccl import read_msccl
 from conset.pattern.readers.npz import read_npz
 from conset.pattern.readers.spark98 import partition_spark98, read_spark98
@@ -78,6 +79,9 @@ READERS: Mapping[str, Reader] = {
     ),
     ".xml": Reader(
         read_msccl, "MSCCL: the steps of an exchange, in chunks of `word` bytes", ("word",)
+    ),
+    ".prof": Reader(
+        read_monitoring, "Open MPI's monitoring: what each rank sent, with the files beside it"
     ),
     ".cm": Reader(read_connections, "htsim's connection matrix: flows between hosts"),
     **{suffix: _parted(partition_mesh, found.summary) for suffix, found in MESHES.items()},
