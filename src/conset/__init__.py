@@ -12,6 +12,7 @@ Functions; patterns and machines are nouns, specs or files:
     alltoallv_init           An exchange whose schedule the ranks of a communicator make while they
                              run.
     neighbor_alltoallv_init  The same with the neighbours of a distributed graph.
+    advise        What an exchange costs on a network, and what makes it faster without a change.
     bound         What no schedule can beat: a number with its witness.
     compare       Methods beside each other, for several patterns on several machines.
     compile       A schedule of a pattern on a machine.

@@ -1,4 +1,5 @@
 from .api import (
+    advise as advise,
     bound as bound,
     compare as compare,
     compile as compile,

@@ -60,9 +60,10 @@ from conset.verification import Verification, verify as verify_document
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from conset.studies import Comparison, RunTimeResult, Timing
+    from conset.studies import Advice, Comparison, RunTimeResult, Timing
 
 __all__ = [
+    "advise",
     "bound",
     "compare",
     "compile",
@@ -465,6 +466,52 @@ def compare(
         combines=inputs.listed(combine),
     )
     return merged(found)
+
+
+@python_interface
+@keyboard_interrupts()
+def advise(
+    pattern: PatternLike | Schedule,
+    machine: MachineLike,
+    *,
+    others: Sequence[MachineLike] = (),
+    without: Sequence[str] = (),
+    placement: str | Path = "identity",
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+) -> Advice:
+    """What an exchange costs on a network, and what makes it faster without changing a program.
+
+    >>> advise("alltoall", "leaf-spine:leaves=2,spines=1,hosts=2").network.messages
+    4
+
+    Args:
+        pattern: what is sent, or a schedule, which is one more way to send it.
+        machine: where; a cluster's files, such as `net.txt,routes=lfts.txt,hosts=n[01-16]`.
+        others: the same hosts with other routes.
+        without: cables, one more network without each: `leafA:14`, `A-B`.
+        placement: of ranks.
+        ranks_per_node: ranks on each node.
+        seed: of every random choice.
+        effort: sweeps of search.
+
+    Raises:
+        UsageError: an unknown cable, or another number of hosts.
+        InputError: pattern and machine do not fit each other.
+    """
+    from conset.studies import advise as advise_pattern
+
+    target = load_machine(machine)
+    own = None
+    if isinstance(pattern, Schedule):
+        own, pattern = retarget(pattern, target), pattern.pattern
+    traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)
+    options = CompileOptions(
+        placement=str(placement), ranks_per_node=ranks_per_node, seed=seed, effort=effort
+    )
+    networks = [load_machine(each) for each in others]
+    return advise_pattern(traffic, target, options, others=networks, without=without, schedule=own)
 
 
 @overload

@@ -46,7 +46,7 @@ from conset.cli.options import (
 )
 from conset.cli.output import print_json, print_sections, progress
 from conset.compilation import AUTO, FORMULA, POLICIES, CompileOptions, method_names
-from conset.machine import Machine
+from conset.machine import Machine, find_cable, without_cable
 from conset.pattern import Pattern
 from conset.report import (
     FORMATS,
@@ -77,7 +77,9 @@ TAKEN_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
             ("methods", "sync", "contention", "channels", "limits"), (ROWS, MAP, STAGES)
         ),
         **dict.fromkeys(("parts", "rows_to", "word", "unit"), (ROWS, CURVE, STAGES)),
-        **dict.fromkeys(("simulate", "models", "measure", "executor", "workers"), (ROWS,)),
+        **dict.fromkeys(
+            ("simulate", "models", "measure", "executor", "workers", "without"), (ROWS,)
+        ),
         "combine": (ROWS, STAGES),
         "reuse": (MAP,),
         "sizes": (CURVE, MAP, STAGES),
@@ -196,6 +198,10 @@ def command(
         bool,
         opt("--stages", "Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound."),
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        opt("--without CABLE", "Also without a cable: leafA:14, or A-B; may be repeated."),
+    ] = None,
     executor: ExecutorOption = PROCESSES,
     workers: WorkersOption = 1,
     markdown: Annotated[bool, opt("--markdown", "Print the table as Markdown.")] = False,
@@ -209,7 +215,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Compare methods on patterns and machines."""
-    _check_output(output, several=len(pattern) * len(on) > 1)
+    _check_output(output, several=len(pattern) * len(on) > 1 or bool(without))
     kinds = [kind for kind, asked in ((CURVE, curve), (MAP, map_), (STAGES, stages)) if asked]
     if len(kinds) > 1:
         raise UsageError(f"{kinds[0]} and {kinds[1]} exclude each other")
@@ -229,6 +235,7 @@ def command(
         "models": models,
         "measure": measure,
         "combine": combine,
+        "without": without,
     }
     spread = {
         "executor": None if executor == PROCESSES else executor,
@@ -264,6 +271,17 @@ def command(
                 read_inputs(traffic, machine, reading, ranks_per_node=count, seed=seed)
                 for traffic in pattern
                 for machine in on
+            ]
+            pairs = [
+                (traffic, each)
+                for traffic, machine in pairs
+                for each in (
+                    machine,
+                    *(
+                        without_cable(machine, find_cable(machine.topology, cable))
+                        for cable in without or ()
+                    ),
+                )
             ]
         combines = [word.strip() for word in (combine or "").split(",") if word.strip()]
         if kind == STAGES:

@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from conset.base import (
     STOPPED,
     UsageError,
     VerificationError,
+    format_time,
     interruptible,
+    replacing,
     require_replaceable,
     require_suffix,
 )
@@ -29,16 +32,19 @@ from conset.cli.options import (
 )
 from conset.cli.output import console, print_json, progress
 from conset.compilation import (
+    AUTO,
+    DEFAULTS,
     DIRECT,
     BlockSpec,
     CompileOptions,
     compile_combined,
+    compile_pattern,
     compile_program,
     read_program,
     summarize_combination,
 )
 from conset.inputs import load_machine
-from conset.machine import Machine
+from conset.machine import LAUNCHER_FILES, Machine
 from conset.methods import whose_fault
 from conset.models import predict_program
 from conset.pattern import LAYOUT_SUFFIX, Pattern
@@ -58,7 +64,7 @@ from conset.schedule import (
     require_writable,
     write_compiled,
 )
-from conset.studies import with_modelled
+from conset.studies import time_schedule, with_modelled
 from conset.verification import verify
 
 
@@ -98,7 +104,10 @@ def command(
     ] = None,
     output: Annotated[
         Path | None,
-        opt("-o/--output FILE", "Where to write; without it nothing is written."),
+        opt(
+            "-o/--output FILE",
+            "A schedule (.json .npz), or the order of ranks (.rankfile .hostfile .slurm).",
+        ),
     ] = None,
     details: DetailsOption = False,
     json: JsonOption = False,
@@ -108,7 +117,14 @@ def command(
         options = replace(options, combine=DIRECT)  # the file holds a schedule
     of_blocks = Path(pattern).suffix == ".toml"
     forwards = options.combine not in (None, DIRECT)
-    if output is not None:
+    launches = output is not None and output.suffix in LAUNCHER_FILES
+    if launches:
+        if of_blocks or forwards:
+            raise UsageError(f"-o {output}: an order of ranks is of one pattern, without stages")
+        options = replace(options, combine=DIRECT)
+        if options.chosen_method == AUTO:  # what a program does that has no schedule
+            options = replace(options, method="naive", posting="rotated")
+    elif output is not None:
         require_writable(output, program=of_blocks or forwards)
     if layout is not None:
         require_replaceable(require_suffix(layout, "a layout file", LAYOUT_SUFFIX))
@@ -136,7 +152,9 @@ def command(
         what = f"method {name} made a schedule that" if name else "the program"
         fault = whose_fault(name) if name else "a bug of conset"
         raise VerificationError(f"{what} does not verify: {fault}: {broken}")
-    if output is not None:
+    if launches and isinstance(made.what, Schedule):
+        made = _with_gain(made, made.what, options, Path(str(output)))
+    elif output is not None:
         with progress("writing"):
             write_compiled(made.what, output)
     if owned is not None and layout is not None:
@@ -147,6 +165,28 @@ def command(
     console(json).print(section_text(made.section, 10, quiet=False, details=details))
     if made.stopped_early:
         raise typer.Exit(STOPPED)
+
+
+def _with_gain(made: _Made, placed: Schedule, options: CompileOptions, path: Path) -> _Made:
+    """Writes the order of ranks for a launcher; what it gains comes first."""
+    machine, pattern = placed.machine, placed.pattern
+    own = compile_pattern(pattern, machine, replace(options, placement=DEFAULTS.placement))
+    before, after = time_schedule(own), time_schedule(placed)
+    nodes = (
+        np.arange(pattern.ranks, dtype=np.int32) if placed.placement is None else placed.placement
+    )
+    hosts = machine.host_names(nodes)
+    with progress("writing"), replacing(path) as beside:
+        beside.write_text(LAUNCHER_FILES[path.suffix](hosts), encoding="utf-8")
+    gain = before.time_s / after.time_s if after.time_s else 1.0
+    times = f"{format_time(after.time_s)}, as given {format_time(before.time_s)}"
+    answer = f"{gain:.2f} times faster in this order of ranks: {placed.method} {times} ({after.by})"
+    order = {"hosts": hosts, "as_given_s": before.time_s, "time_s": after.time_s, "gain": gain}
+    return replace(
+        made,
+        body={**made.body, "rank_order": order},
+        section=replace(made.section, answer=answer),
+    )
 
 
 def _refuse_of_programs(

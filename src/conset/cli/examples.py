@@ -50,6 +50,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "conset plan s.json -o s.plan",
             "conset plan ring.json --c -o ring.c",
         ),
+        "advise": (
+            "conset advise alltoall:size=64KiB --on fat-tree:k=4",
+            "conset advise alltoall --on leaf-spine:leaves=4,spines=2,hosts=4 --without 16-20",
+        ),
         "convert": (
             "conset convert s.json -o s.goal",
             "conset convert alltoall:ranks=8,size=64KiB -o exchange.xml",

@@ -50,6 +50,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "long, with pictures.",
         "compare": "Compare methods on patterns and machines: phases, gap, load, time by the "
         "machine's model, or by several.",
+        "advise": "Say what an exchange costs on a network, and what makes it faster without a "
+        "change to the program.",
         "campaign": "Run a matrix of cases, measured or simulated: the choice beside everything "
         "else, case by case, resumable.",
         "reproduce": "Reproduce the four texts: every table and figure from the pipeline, with "

@@ -1,3 +1,4 @@
+from .advice import advice_section as advice_section
 from .calibration import (
     calibration_section as calibration_section,
     write_calibration_page as write_calibration_page,

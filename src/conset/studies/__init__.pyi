@@ -1,3 +1,4 @@
+from .advice import Advice as Advice, WhatIf as WhatIf, advise as advise
 from .calibrate.calibrate import Calibration as Calibration
 from .calibrate.fitted import Contention as Contention
 from .calibrate.measurements import (
@@ -69,4 +70,11 @@ from .times import (
     time_of as time_of,
     time_schedule as time_schedule,
     with_modelled as with_modelled,
+)
+from .tuning import (
+    LIBRARIES as LIBRARIES,
+    Rule as Rule,
+    merged_rules as merged_rules,
+    tune as tune,
+    write_tuning as write_tuning,
 )

@@ -1,0 +1,116 @@
+"""`conset advise`: what an exchange costs, and what makes it faster without changing a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from conset.base import UsageError, interruptible, replacing, require_replaceable
+from conset.cli.inputs import Reading, manifest_of, read_inputs
+from conset.cli.options import (
+    MACHINES,
+    JsonOption,
+    MachineOption,
+    completing,
+    expanded,
+    opt,
+)
+from conset.cli.output import print_json, print_outcome, progress
+from conset.compilation import CompileOptions
+from conset.inputs import load_machine
+from conset.machine import LAUNCHER_FILES
+from conset.models import retarget
+from conset.report import advice_section
+from conset.schedule import read_compiled, sniff, write_compiled
+from conset.studies import LIBRARIES, advise, merged_rules, tune, write_tuning
+
+SCHEDULES = (".json", ".npz")
+OF_COMPILES = ("placement", "ranks_per_node", "seed", "effort", "combine")
+
+
+@expanded({"options": OF_COMPILES})
+def command(
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATTERN",
+            help="A spec or file of a pattern, Open MPI's monitoring (prof.0.prof), or a schedule.",
+        ),
+    ],
+    on: MachineOption,
+    options: CompileOptions,
+    other: Annotated[
+        list[str] | None,
+        opt(
+            "--other MACHINE",
+            "The same hosts with the routes of another engine; may be repeated.",
+            complete=completing(*MACHINES),
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        opt("--without CABLE", "Without a cable: leafA:14, or A-B; may be repeated."),
+    ] = None,
+    tuning: Annotated[
+        Path | None,
+        opt("--tuning FILE", "Where to write rules for an MPI library's own exchange."),
+    ] = None,
+    library: Annotated[
+        str,
+        opt("--for LIBRARY", "openmpi (.json: version 6) or mpich."),
+    ] = LIBRARIES[0],
+    output: Annotated[
+        Path | None,
+        opt(
+            "-o/--output FILE",
+            "The best rank order (.rankfile .hostfile .slurm) or schedule (.json .npz).",
+        ),
+    ] = None,
+    *,
+    reading: Reading,
+    json: JsonOption = False,
+) -> None:
+    """Say what an exchange costs on a network, and what makes it faster without a change."""
+    if library not in LIBRARIES:
+        raise UsageError(f"--for {library}: must be one of {', '.join(LIBRARIES)}")
+    for path in filter(None, (output, tuning)):
+        require_replaceable(path)
+    if library == "mpich" and tuning is not None and tuning.suffix == ".json":
+        raise UsageError(f"--tuning {tuning}: MPICH reads no file; lines of a shell are written")
+    if output is not None and output.suffix not in (*LAUNCHER_FILES, *SCHEDULES):
+        known = ", ".join((*LAUNCHER_FILES, *SCHEDULES))
+        raise UsageError(f"-o {output}: ends in one of {known}, given '{output.suffix}'")
+    with progress("reading"):
+        own = None
+        if sniff(pattern).form in ("schedule", "program"):
+            machine = load_machine(on)
+            own = retarget(read_compiled(pattern).whole, machine)
+            traffic = own.pattern
+        else:
+            count, seed = options.ranks_per_node, options.seed
+            traffic, machine = read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed)
+        others = [load_machine(each) for each in other or []]
+    with interruptible(), progress("advising", search=True):
+        found = advise(
+            traffic, machine, options, others=others, without=without or [], schedule=own
+        )
+    rules = []
+    if tuning is not None:
+        with progress("tuning"):
+            rules = tune(traffic, machine, options)
+        size = float(np.median(traffic.size)) if traffic.messages else 0.0
+        write_tuning(rules, traffic.ranks, tuning, library, size)
+    if output is not None and output.suffix in LAUNCHER_FILES:
+        with replacing(output) as beside:
+            beside.write_text(LAUNCHER_FILES[output.suffix](found.host_names), encoding="utf-8")
+    elif output is not None:
+        write_compiled(found.best, output)
+    if json:
+        given = options.given() | reading.given() | {"other": other, "without": without}
+        body = {**found.to_object(), "tuning": [vars(rule) for rule in rules]}
+        manifest = manifest_of("advise", pattern, on, options.seed, given)
+        print_json("conset/advise@1", body, manifest)
+    print_outcome(advice_section(found, merged_rules(rules)), 10, json)
