@@ -230,7 +230,7 @@ def test_wrong_words_are_usage_errors(spec: str, line: str) -> None:
 def test_missing_files_and_directories(tmp_path: object) -> None:
     for spec, rule in (
         (f"{tmp_path}/a.toml", "no such file"),
-        (str(tmp_path), "is a directory, a file is required"),
+        (str(tmp_path), "one output of ibnetdiscover or topology.conf required, found: none"),
     ):
         with pytest.raises(InputError) as caught:
             parse_machine(spec)

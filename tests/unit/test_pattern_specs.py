@@ -223,8 +223,8 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("folder.csv/", "folder.csv: is a directory, a file is required"),
         (
             "x.data",
-            "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack .goal .tit .xml .cm "
-            + MESHES,
+            "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack .goal .tit .xml "
+            ".prof .cm " + MESHES,
         ),
     ],
 )
