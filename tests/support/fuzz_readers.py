@@ -4,9 +4,12 @@ What comes out is a result or a `ConsetError`, and soon.
 
     PYTHONPATH=tests python -m support.fuzz_readers 20000 --seed 7 --only .mtx
 
-Files that are written by hand lie in `corpus/sound`, the others the product itself writes. A file
-is read as its name says (`read`), those of `corpus/odd` and `corpus/broken` as what stands behind
-`--`.
+Files that are written by hand lie in `corpus/sound`, the others the product itself writes, and
+`support.fabrics` those of a fabric. A file is read as its name says (`read`), those of `corpus/odd`
+and `corpus/broken` as what stands behind `--`. Files that belong together are read with the sound
+others of their kind (`_beside`).
+
+A mutant has `SOON_S` seconds and `ROOM_B` bytes of memory.
 
 The same seed gives the same mutants. A mutant that ends otherwise is kept beside its name; one that
 ends the process is the last file in the folder.
@@ -20,6 +23,7 @@ import io
 import json
 import math
 import re
+import resource
 import signal
 import struct
 import tempfile
@@ -44,8 +48,11 @@ from conset.execution.connection_entries import connection_entries
 from conset.execution.open_program import read_part
 from conset.execution.plan import write_plan_file
 from conset.execution.planner import make_plan
+from conset.inputs import load_machine
 from conset.machine.file import read_machine
 from conset.machine.flat_file import write_machine
+from conset.machine.hosts import LAUNCHER_FILES
+from conset.machine.machine import Machine
 from conset.machine.network.graph_files import GRAPH_READERS
 from conset.machine.spec import parse_machine
 from conset.methods.placements.place import read_placement
@@ -69,12 +76,15 @@ from conset.schedule.schedule import Manifest
 from conset.studies.calibrate.measurements import read_measurements
 from conset.studies.campaign.campaign import read_campaign
 from conset.verification import verify
+from support.fabrics import Cluster
 from support.mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 
 Found = TypeVar("Found")
 MESH = parse_machine("mesh:2x2")
 SOON_S = 20
 """A mutant takes milliseconds; what takes that long does not end."""
+ROOM_B = 1 << 30
+"""Address space of a mutant [B], beyond that of the process; seeds are a few kB."""
 EXITS = (2, 3)
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -93,6 +103,8 @@ TEXTS = {
     if path.name != BESIDE
 }
 TEXTS |= {name: TEXTS[same] for name, same in COPIES.items()}
+OF_CLUSTERSHELL = ("topology.conf", "list.slurm", "cluster.spec")
+"""Files with brackets, for which ClusterShell is required."""
 OF_METIS = ("a.mgraph", "a.graph", "a.mesh", "parts.mtx")
 FLAT_BLOCK = 64
 """Behind the header of a flat file, data begin at a multiple of so many bytes."""
@@ -174,12 +186,37 @@ class Failure:
     error: str
 
 
+def _fabrics() -> dict[str, str]:
+    """Files of two small fabrics; hosts of the second have two rails, and two LIDs for each."""
+    plain = Cluster(leaves=2, hosts=2, spines=1, cables=2)
+    rails = Cluster(leaves=2, hosts=1, spines=1, cables=2, lmc=1, rails=2)
+    order = [f"0x{plain.lid[host, 1]:04x}\t{host}\n" for host in reversed(plain.host_names)]
+    return {
+        "net.txt": plain.ibnetdiscover(),
+        "lfts.txt": plain.dump_fts(),
+        "opensm-lfts.dump": plain.opensm_lfts(),
+        "opensm.fdbs": plain.fdbs(),
+        "ca-order.dump": "".join(order),
+        "rails.net": rails.ibnetdiscover(),
+        "rails.fdbs": rails.fdbs(),
+        "folder.net": plain.ibnetdiscover(),
+    }
+
+
+FABRICS = _fabrics()
+"""Files of fabrics by name."""
+
+
 def seeds(folder: Path) -> dict[str, bytes]:
     """Sound files of every format by name, some written by the product itself."""
-    has_metis = importlib.util.find_spec("pymetis") is not None
-    files = {
-        name: text.encode() for name, text in TEXTS.items() if has_metis or name not in OF_METIS
-    }
+    required = {"pymetis": OF_METIS, "ClusterShell": OF_CLUSTERSHELL}
+    missing = [
+        name
+        for module, names in required.items()
+        if importlib.util.find_spec(module) is None
+        for name in names
+    ]
+    files = {name: text.encode() for name, text in (TEXTS | FABRICS).items() if name not in missing}
     for name, arrays in {
         "matrix.npz": {"matrix": np.arange(9).reshape(3, 3)},
         "list.npz": {
@@ -213,6 +250,12 @@ def seeds(folder: Path) -> dict[str, bytes]:
     write_machine(
         folder / "graph.machine", parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,routing=ecmp")
     )
+    (folder / "net.txt").write_text(FABRICS["net.txt"])
+    fabric = _fabric(folder / "net.txt")
+    write_machine(folder / "fabric.machine", fabric)
+    limits = CompileOptions("first-fit", limits="link=1")
+    exchange = compile_pattern(parse_pattern("alltoall:ranks=4,size=8"), fabric, limits)
+    write_compiled(exchange, folder / "fabric.json")
     for suffix in (".json", ".npz"):
         write_compiled(schedule, folder / f"schedule{suffix}")
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
@@ -233,6 +276,8 @@ def seeds(folder: Path) -> dict[str, bytes]:
         "opened.plan",
         "torus.machine",
         "graph.machine",
+        "fabric.machine",
+        "fabric.json",
         "machine.json",
         "program.json",
         "forwards.json",
@@ -255,6 +300,48 @@ def forwarding_program() -> Program:
     options = CompileOptions("first-fit")
     schedules = [compile_pattern(paths.bundles(j).pattern, MESH, options) for j in range(2)]
     return replace(Program.of_schedules(paths, schedules, "local", Manifest()), staging_limit_B=100)
+
+
+def _beside(path: Path, name: str) -> Path:
+    """The file of that name in the folder of another; the sound one where there is none yet."""
+    found = path.with_name(name)
+    if not found.exists():
+        found.write_text((TEXTS | FABRICS)[name], encoding="utf-8")
+    return found
+
+
+def _fabric(net: Path, options: str = "routes", tables: str = "lfts.txt") -> Machine:
+    """The machine of the output of `ibnetdiscover` and of another file of the same fabric."""
+    return load_machine(f"{net},{options}={_beside(net, tables)}")
+
+
+def _of_fabric(path: Path, option: str = "routes") -> Machine:
+    """The machine of a sound `net.txt`, or `rails.net`, and the file of another kind."""
+    net = "rails.net" if path.name == "rails.fdbs" else "net.txt"
+    return load_machine(f"{_beside(path, net)},{option}={path}")
+
+
+def _of_folder(path: Path) -> Machine:
+    """The machine of a folder with a file and sound tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / path.name).write_bytes(path.read_bytes())
+        _beside(Path(folder) / path.name, "opensm.fdbs")
+        return load_machine(folder)
+
+
+def _of_spec(path: Path) -> Machine:
+    """The machine of the spec in a file; the files that it names lie beside it."""
+    text = " ".join(path.read_bytes().decode("utf-8", "replace").splitlines())
+    for name in ("net.txt", "lfts.txt"):
+        text = text.replace(name, str(_beside(path, name)))
+    return load_machine(text)
+
+
+def _monitored(path: Path) -> Pattern:
+    """The pattern of two files of Open MPI's monitoring, of which one may be sound."""
+    for rank in range(2):
+        _beside(path, f"p.{rank}.prof")
+    return parse_pattern(str(path))
 
 
 def verified(path: Path) -> Program:
@@ -338,6 +425,14 @@ def read(path: Path) -> object:
         "opened.plan": lambda: [read_part(path, rank, 4) for rank in range(4)],
         "torus.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
         "graph.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
+        "fabric.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
+        "fabric.json": lambda: verified(path),
+        "net.txt": lambda: _fabric(path),
+        "rails.net": lambda: _fabric(path, tables="rails.fdbs"),
+        "folder.net": lambda: _of_folder(path),
+        "ca-order.dump": lambda: _of_fabric(path, "order"),
+        "topology.conf": lambda: load_machine(path),
+        "cluster.spec": lambda: _of_spec(path),
         "campaign.toml": lambda: read_campaign(path),
         "data.json": lambda: read_measurements(path),
         "schedule.json": lambda: read_compiled(path),
@@ -347,6 +442,12 @@ def read(path: Path) -> object:
     }
     if name in special:
         return special[name]()
+    if name in FABRICS:
+        return _of_fabric(path)
+    if path.suffix in LAUNCHER_FILES:
+        return _of_fabric(path, "hosts")
+    if path.suffix == ".prof":
+        return _monitored(path)
     if path.suffix in (".toml", *GRAPH_READERS):
         return read_machine(path)
     parts = 2 if READERS[path.suffix].takes[:1] == ("parts",) else None
@@ -355,6 +456,8 @@ def read(path: Path) -> object:
 
 def mutant(name: str, content: bytes, random: Random) -> bytes:
     """The file, a little broken."""
+    if name == "fabric.json" and random.random() < 0.6:
+        return _changed_entry(content, random)
     if name.endswith(".json") and random.random() < 0.5:
         return _changed_object(content, random)
     if name.endswith(".npz") and random.random() < 0.7:
@@ -411,6 +514,21 @@ def _changed_object(content: bytes, random: Random) -> bytes:
             break
     if key is not None:
         holder[key] = random.choice(VALUES)
+    return json.dumps(found).encode()
+
+
+def _changed_entry(content: bytes, random: Random) -> bytes:
+    """Some next links of the machine in a schedule others, mostly of the same switch."""
+    found = json.loads(content)
+    network = found["machine"]["network"]
+    links, rows = network["links"], network["next_links"]
+    for _ in range(random.choice((1, 1, 2, 8))):
+        k = random.randrange(len(rows))
+        own = [j for j, (source, _) in enumerate(links) if source == network["endpoints"] + k]
+        other = random.choice((random.choice(VALUES), random.randrange(len(links))))
+        rows[k][random.randrange(len(rows[k]))] = random.choice((*own, other))
+    if random.random() < 0.1:
+        del rows[-1]
     return json.dumps(found).encode()
 
 
@@ -487,12 +605,15 @@ def _soon() -> Iterator[None]:
     def late(*_: object) -> None:
         raise TimeoutError(f"not ended after {SOON_S} s")
 
-    before = signal.signal(signal.SIGALRM, late)
+    before, room = signal.signal(signal.SIGALRM, late), resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM_B, room[1]))
     signal.alarm(SOON_S)
     try:
         yield
     finally:
         signal.alarm(0)
+        resource.setrlimit(resource.RLIMIT_AS, room)
         signal.signal(signal.SIGALRM, before)
 
 
