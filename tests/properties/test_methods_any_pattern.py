@@ -152,13 +152,18 @@ def first_fit_slowly(problem: Problem) -> list[int]:
 
 
 def rs_slowly(problem: Problem, *, exchanges: bool) -> list[int]:
-    """Figures 3 and 4 of Wang and Ranka, line by line; PATHS is reset with every permutation."""
+    """Figures 3 and 4 of Wang and Ranka, line by line; PATHS is reset with every permutation.
+
+    With exchanges a node first looks for a message that another one answers, and takes both.
+    """
     source, target = problem.source_node, problem.target_node
     random, nodes = Splitmix(problem.search.seed), problem.nodes
     before = [] if problem.pattern.before is None else problem.pattern.before.tolist()
     paths = [{at for kind, at in each if kind == "link"} for each in resources_of(problem)]
     phase: dict[int, int] = {}
     rows: list[list[int]] = [[] for _ in range(nodes)]
+    pairs = list(zip(source.tolist(), target.tolist(), strict=True))
+    answer = [pairs.index((b, a)) if (b, a) in pairs else -1 for a, b in pairs]
 
     def eligible() -> list[int]:
         waiting = {j for i, j in before if i not in phase}
@@ -174,24 +179,32 @@ def rs_slowly(problem: Problem, *, exchanges: bool) -> list[int]:
     while any(rows):
         receives: dict[int, int] = {}
         claimed: set[int] = set()
+        sends: set[int] = set()
         placed: list[int] = []
         x = random.below(nodes)
         for _ in range(nodes):
-            partner = receives.get(x) if exchanges else None
             found = [
-                z
-                for z, m in enumerate(rows[x])
-                if int(target[m]) not in receives and not paths[m] & claimed
+                m
+                for m in rows[x]
+                if int(target[m]) not in receives and not paths[m] & claimed and x not in sends
             ]
-            found = [z for z in found if target[rows[x][z]] == partner] or found
-            if found:
-                z = found[0]
-                m = rows[x][z]
-                receives[int(target[m])] = x
+            both = [
+                (m, answer[m])
+                for m in found
+                if exchanges
+                and x not in receives
+                and target[m] not in sends
+                and answer[m] in rows[target[m]]
+                and not paths[answer[m]] & (claimed | paths[m])
+            ]
+            for m in both[0] if both else found[:1]:
+                row = rows[source[m]]
+                sends.add(int(source[m]))
+                receives[int(target[m])] = int(source[m])
                 claimed |= paths[m]
                 placed.append(m)
-                rows[x][z] = rows[x][-1]
-                rows[x].pop()
+                row[row.index(m)] = row[-1]
+                row.pop()
             x = (x + 1) % nodes
         for m in placed:
             waiting = {j for i, j in before if i not in phase}

@@ -13,8 +13,9 @@
 namespace conset {
 
 // The permutation of each transfer. A node sends and receives one transfer in each; a link carries
-// resources.limits().link of them per unit of width (0: any number). `exchanges`: a node that receives already tries
-// to send to that partner first. Where pairs (first[k], second[k]) are given a transfer waits for all before it.
+// resources.limits().link of them per unit of width (0: any number). `exchanges`: a node takes
+// a transfer with that back where both fit, before others. Where pairs (first[k], second[k]) are given a transfer waits
+// for all before it.
 Array<std::int32_t> schedule_random(const Resources& resources, bool exchanges, View<const std::int32_t> first,
                                     View<const std::int32_t> second, std::uint64_t seed);
 
