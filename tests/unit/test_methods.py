@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import conset
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.machine.costs import Limits
@@ -273,3 +274,14 @@ def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]
     assert rows["bounded"]["refusal"] is None
     assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
     assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out
+
+
+def test_names_of_the_texts() -> None:
+    """RS_NL is rs-nl, AC posting everything; what is no method here is named."""
+    for name, row in (("RS_NL", "rs-nl"), ("LP", "lp"), ("AC", "naive"), ("Scott", "scott")):
+        assert find_method(name) is find_method(row)
+    assert conset.compile("shift", "hypercube:3", method="RS_NL").method == "rs-nl"
+    policy, router = "policy ready", "router sequential"
+    for name, what in (("S1", policy), ("APR", router), ("AS", "timetable as")):
+        with pytest.raises(UsageError, match=f"method {name}: is the {what}"):
+            find_method(name)

@@ -119,9 +119,9 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
         ("show missing.json", 3, "missing.json: no such file"),
         ("show missing.npz", 3, "missing.npz: no such file"),
         (
-            "compare alltoall --on mesh:2x2 --methods rs_n",
+            "compare alltoall --on mesh:2x2 --methods rs_m",
             2,
-            "unknown method 'rs_n': did you mean 'rs-n'?",
+            "unknown method 'rs_m': did you mean 'rs-n'?",
         ),
         (
             "compare alltoall --on mesh:2x2 -o x.pdf",

@@ -421,6 +421,15 @@ ROWS: tuple[Method, ...] = (
 
 
 _BY_NAME = {row.name: row for row in ROWS}
+_OF_PAPERS = {"ac": "naive"}
+"""Names of the texts that are not those of rows but for their case and `_`."""
+_ELSEWHERE = {
+    "s1": "the policy ready (--sync ready)",
+    "s2": "the policy none (--sync none)",
+    "apr": "the router sequential of connections (--router sequential)",
+    "as": "the timetable as (--timetable as)",
+}
+"""Names of the texts for what is no method here."""
 _others: dict[str, Method] = {}
 """Methods of other people that were asked for in this process."""
 
@@ -443,7 +452,7 @@ def all_methods() -> dict[str, Method]:
 def find_method(name: str) -> Method:
     """The method called `name`: a row, one of an installed package, or one loaded before.
 
-    Executes no file.
+    Names of the texts are known too (`RS_NL`, `AC`). Executes no file.
 
     Raises:
         UsageError: unknown, with the nearest known name. InputError: a package's method cannot be
@@ -451,6 +460,11 @@ def find_method(name: str) -> Method:
     """
     if found := _BY_NAME.get(name) or _others.get(name):
         return found
+    written = name.lower().replace("_", "-")
+    if found := _BY_NAME.get(_OF_PAPERS.get(written, written)):
+        return found
+    if written in _ELSEWHERE:
+        raise UsageError(f"method {name}: is {_ELSEWHERE[written]}", options=["method"])
     if is_in_file(name):
         rule = "a file is executed where the command line or a function of Python names it"
         raise UsageError(f"method {shortened(name)}: not loaded: {rule}", options=["method"])
