@@ -340,3 +340,16 @@ def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time
     costs = calibrate(stated, data=replace(data, times_s=times)).machine.costs
     assert costs.send_overhead.at(8) + costs.inject.at(8) + costs.receive_overhead.at(8) > 0
     assert min(costs.port_out_Bps, costs.port_in_Bps) < inf
+
+
+@pytest.mark.parametrize(
+    ("network", "ranks"),
+    [*((f"crossbar:{ranks}", ranks) for ranks in (2, 3, 5, 17, 33)), ("mesh:3x3", 5)],
+)
+def test_any_number_of_ranks(network: str, ranks: int) -> None:
+    """Odd numbers, and ranks on some endpoints only."""
+    words = "overhead=4us,port=1GB/s,inject=2us" + (",link=1GB/s" if "mesh" in network else "")
+    found = emulated(network, words, ranks=ranks)
+    assert comes_back(found, "send_overhead", 2e-6)
+    assert comes_back(found, "receive_overhead", 2e-6)
+    assert word(found, "inject").number == pytest.approx(2e-6, rel=0.2)
