@@ -57,7 +57,7 @@ LANE_Gbps: Mapping[str, float] = {
     "XDR": 212.5 * 256 / 257 * 514 / 544,
 }
 """Data of one lane by the name of its generation."""
-MAX_TABLE = 4096
+MAX_TABLE = 2048
 """Most hosts with several routes for each pair."""
 MAX_LID = 0xFFFF
 NO_WAY = 255
