@@ -13,6 +13,7 @@ import conset
 from conset.base.errors import ConsetError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload
@@ -218,3 +219,27 @@ def test_the_checker_of_timelines_agrees_and_finds_a_delivery_that_is_too_early(
         timeline, end_s=np.where(np.arange(played.messages) == 7, 0.5, 1.0) * timeline.end_s
     )
     assert check_timeline(early, played, machine, settings)
+
+
+@pytest.mark.parametrize(("widths", "expected_ms"), [((1, 1), 40), ((2, 4), 20), ((4, 4), 10)])
+def test_wide_links_one_after_another_pass_as_many_packets_at_once(
+    widths: tuple[int, int], expected_ms: int
+) -> None:
+    """Four hosts, three switches in a row, four hosts: 10 kB each over links of 1 MB/s."""
+    hosts, (a, b, c) = np.arange(4), (8, 9, 10)
+    near, far = np.full(4, a), np.full(4, c)
+    source = np.concatenate([hosts, near, hosts + 4, far, [a, b], [b, c]])
+    target = np.concatenate([near, hosts, far, hosts + 4, [b, c], [a, b]])
+    width = np.concatenate([np.ones(16, int), widths, widths])
+    topology = Topology.of_links(8, 11, source, target, width)
+    machine = replace(
+        network("mesh:8,link_buffers=4000B"),
+        topology=topology,
+        routing=Routing("shortest-path"),
+    )
+    played = work(machine, *((k, k + 4, 10_000) for k in range(4)))
+    settings = Settings(record=True)
+    for model in ("packet", "flow"):
+        timeline = find_model(model).simulate(played, machine, settings)
+        assert timeline.time_s == pytest.approx(expected_ms * 1e-3, rel=0.01)
+        assert check_timeline(timeline, played, machine, settings) == ()

@@ -11,7 +11,7 @@ Idea. A message's life is that of docs/cost-model.md. Its bytes flow as packets 
 `window` of them at a time, out of the port, over the links, into the port. What comes over a link
 waits in a buffer of `link_buffers` bytes, first come, first served: the first packet alone may
 leave, when the link that it needs is free and the buffer behind that has room (virtual cut-through
-with credits). The rules to the last detail stand in
+with credits). A wide link has a buffer for each unit of its width. The rules to the last detail stand in
 `cpp/include/conset/simulation/packet/packet.hpp`.
 
 A message alone takes what it takes in `flow`: packets follow each other without a gap, and their
@@ -20,9 +20,7 @@ datelines crossed keeps from deadlock, as in `wormhole`; on another graph cycles
 deadlock, and this is reported with its cycle.
 
 What it refuses: `node`, with its weights of exchanges, and sends that preempt receives. What is
-left out: losses, acknowledgements on the way back, several messages of a pair in one stream, queues
-of their own for the wires of a wide link (one packet leaves a queue at a time, so that wide links
-one after another are too slow here).
+left out: losses, acknowledgements on the way back, several messages of a pair in one stream.
 
 Complexity: packets · hops · log(packets under way). Memory: about 60 bytes per message, 50 per
 packet in the network.

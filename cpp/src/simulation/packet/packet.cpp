@@ -10,6 +10,8 @@ namespace conset {
 
 namespace {
 
+constexpr std::int32_t kUnits = 64;  // of a link that have a buffer each; with more, several share one
+
 class Packets : public Fluid {
 public:
     Packets(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
@@ -25,7 +27,11 @@ public:
             servers_[links_ + node].rate = costs.rates.out;
             servers_[links_ + nodes_ + node].rate = costs.rates.in;
         }
-        queues_.resize(as_size(links_ + nodes_) * as_size(costs.pools) + as_size(nodes_));
+        // a wide link has a buffer for each unit, whose first packets leave side by side
+        first_queue_.assign(as_size(links_ + nodes_) + 1, 0);
+        for (std::int32_t s = 0; s < links_ + nodes_; ++s)
+            first_queue_[s + 1] = first_queue_[s] + units(s) * costs.pools;
+        queues_.resize(as_size(first_queue_.back()) + as_size(nodes_));
         waits_behind_.assign(queues_.size(), -1);
         result_.blocked.assign(messages.size(), 0);
         longest_.assign(messages.size(), 0);
@@ -61,12 +67,12 @@ private:
         bool leaving = false;  // whether its first packet is
     };
     struct Server {
-        double rate = kNever, busy = 0;
-        std::int32_t free = 1;               // units of width
-        std::int32_t first = -1, last = -1;  // queues whose first packet asks for it
+        double rate = kNever, busy = 0, until = 0;  // of a wide link: when the last of its packets ends
+        std::int32_t free = 1;                      // units of width
+        std::int32_t first = -1, last = -1;         // queues whose first packet asks for it
     };
     struct Way {
-        Array<std::int32_t> servers, queues;  // queues[k]: behind servers[k]; one fewer
+        Array<std::int32_t> servers, queues;  // queues[k]: the first behind servers[k]; one fewer
         double unsent = 0, undelivered = 0;   // [B]
     };
     struct Move {
@@ -77,7 +83,8 @@ private:
         bool operator()(const Move& a, const Move& b) const { return a.time > b.time; }
     };
 
-    std::int32_t source_queue(std::int32_t node) const { return (links_ + nodes_) * costs_.pools + node; }
+    std::int32_t source_queue(std::int32_t node) const { return first_queue_.back() + node; }
+    std::int32_t units(std::int32_t s) const { return s < links_ ? std::min(each(costs_.rates.width, s), kUnits) : 1; }
     Way& way(std::int32_t m) { return ways_[way_of_[m]]; }
 
     // Everything of one time: what ranks do, then what packets do.
@@ -148,12 +155,12 @@ private:
         free_ways_.pop_back();
         Way& path = way(m);
         path.servers.assign(1, links_ + routes_.source[m]);
-        path.queues.assign(1, (links_ + routes_.source[m]) * costs_.pools);
+        path.queues.assign(1, first_queue_[links_ + routes_.source[m]]);
         std::int32_t pool = 0;
         routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
             if (!costs_.dateline.empty() && costs_.dateline[link] != 0) pool = std::min(pool + 1, costs_.pools - 1);
             path.servers.push_back(link);
-            path.queues.push_back(link * costs_.pools + pool);
+            path.queues.push_back(first_queue_[link] + pool * units(link));
         });
         path.servers.push_back(links_ + nodes_ + routes_.target[m]);
         return path;
@@ -212,11 +219,20 @@ private:
         open_.push_back(s);
     }
 
+    // The emptiest queue behind a place of a way, the first of equals.
+    std::int32_t emptiest(const Way& path, std::int32_t at) const {
+        std::int32_t best = path.queues[at];
+        const std::int32_t end = best + units(path.servers[at]);
+        for (std::int32_t q = best + 1; q < end; ++q)
+            if (queues_[q].filled < queues_[best].filled) best = q;
+        return best;
+    }
+
     bool has_room(std::int32_t q) const {
         const Packet& packet = packets_[queues_[q].first];
         const Way& path = ways_[way_of_[packet.message]];
         if (as_size(packet.at) == path.queues.size()) return true;
-        const double filled = queues_[path.queues[packet.at]].filled;
+        const double filled = queues_[emptiest(path, packet.at)].filled;
         return filled == 0 || filled + packet.bytes <= costs_.buffer;
     }
 
@@ -245,7 +261,8 @@ private:
         queues_[q].leaving = true;
         --server.free;
         const double time = packet.bytes / server.rate, end = std::max(now_ + time, packet.tail);
-        server.busy += time;
+        server.busy += s < links_ && each(costs_.rates.width, s) > 1 ? std::clamp(end - server.until, 0.0, time) : time;
+        server.until = std::max(server.until, end);
         waited(m, now_ - packet.eligible, s);
         later(end, q, s);
         const Way& path = way(m);
@@ -255,7 +272,7 @@ private:
         packet.tail = end + hop;
         packet.next = -1;
         packet.rest = 0;
-        const std::int32_t behind = path.queues[packet.at++];
+        const std::int32_t behind = emptiest(path, packet.at++);
         push(behind, packet);
     }
 
@@ -311,7 +328,7 @@ private:
                 const Packet& packet = packets_[queues_[q].first];
                 if (packet.message != m || queues_[q].leaving) continue;
                 const Way& path = way(m);
-                const std::int32_t full = path.queues[packet.at];
+                const std::int32_t full = emptiest(path, packet.at);
                 return {path.servers[packet.at], packets_[queues_[full].first].message};
             }
             // all its packets stand behind others
@@ -327,7 +344,8 @@ private:
 
     PacketCosts costs_;
     Array<Server> servers_;
-    Array<Queue> queues_;               // behind each link and port out, by pool; then those of the sources
+    Array<std::int32_t> first_queue_;   // behind each link and port out
+    Array<Queue> queues_;               // behind these, by pool and unit; then those of the sources
     Array<std::int32_t> waits_behind_;  // by queue: the next that waits for the same server
     Array<Packet> packets_;
     Array<std::int32_t> free_packets_, free_ways_, way_of_;

@@ -4,7 +4,8 @@
 // bytes of a message at a time between its source and its target; the packets of a node stand in one queue of the
 // order in which they were given to it. A way is the port out of the source, the links, and the port into the target.
 // Behind each of these but the last stands a buffer of `buffer` bytes for each pool (the number of datelines crossed,
-// as in `wormhole`): a queue, whose first packet alone may leave, and holds back what is behind it. It leaves as soon
+// as in `wormhole`) and unit of width (beyond 64 units several share one): a queue, whose first packet alone may leave,
+// and holds back what is behind it. A packet enters the emptiest of the units, the first of equals. It leaves as soon
 // as its first byte is there and `hop` has passed (cut-through), over one unit of the link's width, when that is free
 // and the buffer behind has room for all of it; it ends not before its last byte has come. Of queues that wait for one
 // link the one whose first packet asked first goes; of one time: links end, queues ask, links serve, each by number.
