@@ -471,3 +471,11 @@ def test_monitoring_of_one_sided_transfers(tmp_path: Path) -> None:
     (tmp_path / "p.1.prof").write_text(PROF.format(r=0, other=1, size=4))
     with pytest.raises(InputError, match="sent by rank 0 in the file of rank 1"):
         load_pattern(tmp_path / "p.0.prof")
+
+
+def test_other_routes_are_of_the_same_hosts(tmp_path: Path) -> None:
+    spec = written(tmp_path, Cluster())
+    found = conset.advise("alltoall", spec, others=[f"{tmp_path / 'net.txt'},routing=dmodk"])
+    assert [each.name for each in found.others] == ["net"]
+    with pytest.raises(UsageError, match="its 6 hosts are not the 2 of net"):
+        conset.advise("alltoall", f"{spec},hosts=n1,n5", others=[spec])

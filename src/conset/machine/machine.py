@@ -30,6 +30,7 @@ from conset.base import (
     ConsetError,
     Floats,
     InputError,
+    Integers,
     Ints32,
     UsageError,
     ValueObject,
@@ -175,7 +176,7 @@ class Machine(ValueObject):
         """Ranks where a pattern does not say: of its job, else `per_node` on each endpoint."""
         return len(self.job) or self.topology.endpoints * per_node
 
-    def host_names(self, nodes: Ints32) -> list[str]:
+    def host_names(self, nodes: Integers) -> list[str]:
         """Names of the hosts of nodes: their labels, else their numbers."""
         labels = self.topology.labels
         return [labels[node] if labels else str(node) for node in nodes.tolist()]

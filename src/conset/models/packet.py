@@ -11,8 +11,8 @@ Idea. A message's life is that of docs/cost-model.md. Its bytes flow as packets 
 `window` of them at a time, out of the port, over the links, into the port. What comes over a link
 waits in a buffer of `link_buffers` bytes, first come, first served: the first packet alone may
 leave, when the link that it needs is free and the buffer behind that has room (virtual cut-through
-with credits). A wide link has a buffer for each unit of its width. The rules to the last detail stand in
-`cpp/include/conset/simulation/packet/packet.hpp`.
+with credits). A wide link has a buffer for each unit of its width. The rules to the last detail
+stand in `cpp/include/conset/simulation/packet/packet.hpp`.
 
 A message alone takes what it takes in `flow`: packets follow each other without a gap, and their
 heads do not wait for their tails. On rings and in graphs of a family a buffer for each number of

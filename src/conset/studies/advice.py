@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.base import InputError, Ints32, NoScheduleError, UsageError
+from conset.base import InputError, Ints, Ints32, NoScheduleError, UsageError
 from conset.compilation import (
     CompileOptions,
     Placement,
@@ -35,6 +35,7 @@ from conset.machine import (
     without_cable,
 )
 from conset.methods import Phases, candidates
+from conset.models import retarget
 from conset.pattern import Pattern
 from conset.schedule import Program, Schedule, phase_loads
 from conset.studies.times import time_schedule
@@ -191,9 +192,12 @@ def advise(
         *(without_cable(machine, find_cable(machine.topology, each)) for each in without),
     ]
     for each in others:
-        hosts, own = each.topology.endpoints, machine.topology.endpoints
+        hosts, own = (m.host_names(np.arange(m.topology.endpoints)) for m in (each, machine))
         if hosts != own:
-            raise UsageError(f"other {each.name}: has {hosts} hosts, {machine.name} {own}")
+            raise UsageError(
+                f"other {each.name}: its {len(hosts)} hosts are not the {len(own)} of "
+                f"{machine.name}, in that order"
+            )
     placement = placement_of(pattern, machine, options)
     made = exchanges(pattern, machine, placement)
     ways = [_way(name, each) for name, each in made.items()]
@@ -208,18 +212,18 @@ def advise(
     timing = time_schedule(found.whole)
     title = found.whole.method if program is None else f"{found.combine}, in stages"
     ways.append(replace(_way(f"best: {title}", found.whole), time_s=timing.time_s, by=timing.by))
+    naive = made["naive exchange"]
     tried = pattern.messages <= MAX_WHAT_IFS and machine.topology.link_slots > 0
-    network = _network("", pattern, machine, placement)
     return Advice(
         pattern,
         machine,
         tuple(ways),
         best,
-        network,
+        _network("", naive),
         tuple(_orders(pattern, machine, placement, options)),
-        tuple(_network(each.name, pattern, each, placement) for each in networks),
-        tuple(_losses(pattern, machine, placement)) if tried else (),
-        tuple(_repairs(pattern, machine, placement, network)) if tried else (),
+        tuple(_network(each.name, retarget(naive, each)) for each in networks),
+        tuple(_losses(naive)) if tried else (),
+        tuple(_repairs(naive)) if tried else (),
     )
 
 
@@ -254,24 +258,26 @@ def _way(name: str, schedule: Schedule) -> Way:
     return Way(name, schedule.phases, contention, timing.time_s, timing.by)
 
 
-def _network(name: str, pattern: Pattern, machine: Machine, placement: Placement) -> WhatIf:
-    """The busiest link: the one whose bytes take longest."""
-    node = np.arange(pattern.ranks, dtype=np.int32) if placement is None else placement
-    source, target = node[pattern.source], node[pattern.target]
-    topology = machine.topology
-    naive = compile_by("naive", pattern, machine, NAIVE, placement)
-    least_s = least_bounds(pattern, machine, naive).time_s
-    if not topology.link_slots or not pattern.messages:
+def _network(name: str, naive: Schedule) -> WhatIf:
+    """The busiest link of a machine: the one whose bytes take longest."""
+    machine, topology = naive.machine, naive.machine.topology
+    least_s = least_bounds(naive.pattern, machine, naive).time_s
+    if not topology.link_slots or not naive.transfers:
         return WhatIf(name, "", 0, 0, least_s)
-    offsets, links = route_links(topology, machine.routing, source, target)
-    hops = np.diff(offsets)
+    offsets, links = _links(naive)
     messages = np.bincount(links, minlength=topology.link_slots)
-    sent = np.bincount(links, np.repeat(pattern.size, hops), topology.link_slots)
+    sent = np.bincount(links, np.repeat(naive.size, np.diff(offsets)), topology.link_slots)
     rate = topology.widths().astype(np.float64)
     if topology.link_rate_Bps is not None:
         rate = rate * topology.link_rate_Bps
     link = int(np.argmax(sent / rate))
     return WhatIf(name, cable_name(topology, link), int(messages[link]), int(sent[link]), least_s)
+
+
+def _links(naive: Schedule) -> tuple[Ints, Ints32]:
+    """(offsets, links) of its routes; of a hash, those of the sample."""
+    machine = naive.machine
+    return route_links(machine.topology, machine.routing, naive.source_node, naive.target_node)
 
 
 def _orders(
@@ -318,36 +324,31 @@ def _order(name: str, pattern: Pattern, machine: Machine, nodes: Ints32) -> Rank
     return RankOrder(name, nodes, shift.contention, shift.time_s, naive.time_s)
 
 
-def _losses(pattern: Pattern, machine: Machine, placement: Placement) -> list[WhatIf]:
+def _losses(naive: Schedule) -> list[WhatIf]:
     """Without each of the busiest cables between switches, the costliest loss first."""
-    topology = machine.topology
-    node = np.arange(pattern.ranks, dtype=np.int32) if placement is None else placement
-    _, links = route_links(topology, machine.routing, node[pattern.source], node[pattern.target])
-    load = np.bincount(links, minlength=topology.link_slots)
+    machine, topology = naive.machine, naive.machine.topology
+    load = np.bincount(_links(naive)[1], minlength=topology.link_slots)
+    inner = np.minimum(*topology.ends) >= topology.endpoints
+    if topology.endpoints == topology.nodes:
+        inner[:] = True
     found: list[WhatIf] = []
     gone: set[int] = set()
     for link in np.argsort(-load, kind="stable").tolist():
-        inner = min(int(end[link]) for end in topology.ends) >= topology.endpoints
         if len(found) == CABLES or not load[link]:
             break
-        if link in gone or not (inner or topology.endpoints == topology.nodes):
+        if link in gone or not inner[link]:
             continue
         gone |= {link, back_of(topology, link)}
         with suppress(InputError):  # the only way
-            found.append(
-                _network(
-                    cable_name(topology, link), pattern, without_cable(machine, link), placement
-                )
-            )
+            left = retarget(naive, without_cable(machine, link))
+            found.append(_network(cable_name(topology, link), left))
     return sorted(found, key=lambda each: -each.least_s)
 
 
-def _repairs(
-    pattern: Pattern, machine: Machine, placement: Placement, network: WhatIf
-) -> list[WhatIf]:
+def _repairs(naive: Schedule) -> list[WhatIf]:
     """With one slow cable as fast as its siblings, the most useful repair first."""
-    topology, usual = machine.topology, usual_rates(machine.topology)
-    own = topology.link_rate_Bps
+    machine, topology = naive.machine, naive.machine.topology
+    usual, own = usual_rates(topology), topology.link_rate_Bps
     if own is None or usual is None:
         return []
     found: list[WhatIf] = []
@@ -360,5 +361,5 @@ def _repairs(
         rates = own.copy()
         rates[both] = usual[both].max()
         repaired = replace(machine, topology=replace(topology, link_rate_Bps=rates))
-        found.append(_network(cable_name(topology, link), pattern, repaired, placement))
+        found.append(_network(cable_name(topology, link), retarget(naive, repaired)))
     return sorted(found, key=lambda each: each.least_s)
