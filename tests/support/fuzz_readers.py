@@ -601,7 +601,9 @@ def _changed_number(content: bytes, random: Random) -> bytes:
 
 
 @contextmanager
-def _soon() -> Iterator[None]:
+def soon() -> Iterator[None]:
+    """Ends what is inside after `SOON_S` seconds, and where it takes `ROOM_B` bytes more."""
+
     def late(*_: object) -> None:
         raise TimeoutError(f"not ended after {SOON_S} s")
 
@@ -623,7 +625,7 @@ def outcome(path: Path) -> ConsetError | None:
     Any other ends the process or a test.
     """
     try:
-        with _soon(), warnings.catch_warnings():
+        with soon(), warnings.catch_warnings():
             warnings.simplefilter("error")
             read(path)
     except ConsetError as error:
