@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from conset.base import InputError, UsageError, unknown_name
+from conset.base import InputError, UsageError, shortened, unknown_name, whole_number
 from conset.machine.file import MachineTable, NetworkTable, machine_of_table
 from conset.machine.hosts import read_hosts
 from conset.machine.machine import Machine
@@ -73,6 +73,8 @@ def read_cluster(text: str, with_settings: Callable[[Machine, str], Machine]) ->
             raise unknown_name("option of a cluster", word, (*OPTIONS, *PARAMETERS))
         else:
             options[word] = value
+    if not is_cluster(head.strip()):
+        raise UsageError(f"'{shortened(head.strip())}': no file or directory of a cluster")
     path = Path(head.strip())
     if path.is_dir():
         path = _of_directory(path, options)
@@ -137,9 +139,10 @@ def _machine(fabric: Fabric, name: str, options: dict[str, str], ranks: list[str
     if routing is None:
         usual = options.get("routing", "ecmp")
         seed = options.get("hash")
-        if seed is not None and not seed.isdigit():
-            raise UsageError(f"hash={seed}: a whole number required")
-        routing = build_routing(topology, usual, None, None if seed is None else int(seed))
+        number = None if seed is None else whole_number(seed)
+        if seed is not None and number is None:
+            raise UsageError(f"hash={shortened(seed)}: a whole number required")
+        routing = build_routing(topology, usual, None, number)
         if "routing" not in options and not fabric.is_tree:
             notes.append(
                 f"{name}: no forwarding tables were given: shortest routes by a hash are assumed "

@@ -12,6 +12,7 @@ Instead of a file a list may be given, `n[001-016],m3` (expanded by ClusterShell
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,10 @@ from conset.base import InputError, UsageError, import_extra, read_text, shorten
 
 MAX_RANKS = 1 << 22
 """Of a job."""
+MAX_HOSTS = 1 << 18
+"""Of a list with brackets; making them takes up to a second."""
+_PIECE = re.compile(r"(?:\[[^\]]*\]?|[^\s,;\[])+")
+_RANGE = re.compile(r"\s*0*(\d+)\s*-\s*0*(\d+)\s*(?:/\s*\d+\s*)?", re.ASCII)
 _RANK = re.compile(r"rank\s+(\d{1,9})\s*=\s*(\S+?)(?:\s+slots?\s*=\s*\S+)?")
 _HOST = re.compile(
     r"([\w.\-]+)(?::(\d{1,9})|(?:\s+slots\s*=\s*(\d{1,9}))?(?:\s+max[-_]slots\s*=\s*\d+)?)"
@@ -62,6 +67,8 @@ def read_hosts(text: str) -> list[str]:
             names += [found[1]] * count
         elif "[" in text:
             names += expand(text, where)
+            if len(names) > MAX_RANKS:
+                raise InputError(f"{where}: more than {MAX_RANKS} ranks")
         elif text:
             raise InputError(
                 f"{where}: '{shortened(text)}': expected a host, HOST:N, HOST slots=N or "
@@ -79,23 +86,45 @@ def expand(text: str, where: str = "hosts") -> list[str]:
     """The hosts of a list such as `n[001-016],m3`, in its order.
 
     Raises:
-        UsageError: it does not parse. MissingExtraError: brackets, without ClusterShell.
+        UsageError: it does not parse, or names more than `MAX_HOSTS`.
+        MissingExtraError: brackets, without ClusterShell.
     """
     names: list[str] = []
-    for piece in filter(None, re.split(r"[,;\s]+(?![^\[]*\])", text.strip())):
+    for piece in _PIECE.findall(text):
         if "[" not in piece:
             names.append(piece)
-            continue
-        nodes = import_extra("ClusterShell.NodeSet", "clusters")
-        try:
-            names += [str(name) for name in nodes.NodeSet(piece)]
-        except nodes.NodeSetException as error:
-            raise UsageError(f"{where}: '{shortened(piece)}': {error}") from None
-        if len(names) > MAX_RANKS:
-            raise UsageError(f"{where}: more than {MAX_RANKS} hosts")
+        elif len(names) + _most(piece) > MAX_HOSTS:
+            raise UsageError(f"{where}: '{shortened(piece)}': more than {MAX_HOSTS} hosts")
+        else:
+            names += _expanded(piece, where)
     if not names:
         raise UsageError(f"{where}: names no host")
     return names
+
+
+def _most(piece: str) -> float:
+    """How many hosts a piece with brackets has at most; ClusterShell makes them all at once."""
+    count = 1.0
+    for inside in re.findall(r"\[([^\]]*)", piece):
+        total = 0.0
+        for ends in map(_RANGE.fullmatch, inside.split(",")):
+            if ends is None:
+                total += 1
+            elif max(len(ends[1]), len(ends[2])) > 9:
+                return math.inf
+            else:
+                total += max(1, int(ends[2]) - int(ends[1]) + 1)
+        count *= total
+    return count
+
+
+def _expanded(piece: str, where: str) -> list[str]:
+    """The hosts of a piece with brackets; no group is looked up, which could start a program."""
+    nodes = import_extra("ClusterShell.NodeSet", "clusters")
+    try:
+        return [str(name) for name in nodes.NodeSet(piece, resolver=nodes.RESOLVER_NOGROUP)]
+    except (nodes.NodeSetException, ValueError, AssertionError) as error:
+        raise UsageError(f"{where}: '{shortened(piece)}': {shortened(str(error))}") from None
 
 
 def rank_file(hosts: Iterable[str]) -> str:

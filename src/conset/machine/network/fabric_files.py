@@ -72,7 +72,7 @@ _PORT = re.compile(
     r'\[(\d{1,9})\](?:\[ext \d+\])?\s*(?:\(([0-9a-f]{1,16})\))?\s*"([^"]+)"\[(\d{1,9})\]'
     r"(?:\[ext \d+\])?\s*(?:\(([0-9a-f]{1,16})\))?\s*#\s*(.*)"
 )
-_RATE = re.compile(r"\b(\d{1,3})x([A-Z]+(?:10)?)\b")
+_RATE = re.compile(r"\b([1-9]\d{0,2})x([A-Z]+(?:10)?)\b", re.ASCII)
 _LID = re.compile(r"\blid (\d{1,9})\b(?: lmc (\d{1,9})\b)?")
 _ADAPTER = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z]+\d*_\d+)")
 _TABLE = re.compile(
@@ -243,6 +243,8 @@ def read_fabric(
     if order is not None:
         lines = require_file(order).read_text(encoding="utf-8", errors="replace").splitlines()
         first = select_hosts(cabling.hosts, [line.split("\t")[-1] for line in lines], "")
+        if not first:
+            raise InputError(f"{order.name}: has no host of {cabling.where}")
         cabling.hosts = [*first, *(host for host in cabling.hosts if host not in set(first))]
     if hosts:
         cabling.hosts = select_hosts(cabling.hosts, hosts, cabling.where)
@@ -340,6 +342,18 @@ def _with_hosts(cabling: Cabling, kinds: Mapping[str, str]) -> Cabling:
     cabling.ports = {
         at: port for at, port in cabling.ports.items() if port.node in kept and port.peer[0] in kept
     }
+    direct = {
+        at: port
+        for at, port in cabling.ports.items()
+        if port.node in cabling.host and port.peer[0] in cabling.host
+    }
+    cabling.notes += few(
+        f"{port.where}: the cable {cabling.port_name(port)} – "
+        f"{cabling.port_name(cabling.ports[port.peer])} joins two hosts: it is left out"
+        for at, port in direct.items()
+        if at <= port.peer
+    )
+    cabling.ports = {at: port for at, port in cabling.ports.items() if at not in direct}
     joined = {cabling.host[node] for node, _ in cabling.ports if node in cabling.host}
     known = sorted({*cabling.host.values()}, key=natural_key)
     cabling.hosts = [host for host in known if host in joined]
@@ -408,6 +422,8 @@ class _Tables:
         tables = _Tables(
             path.name, cabling, np.full((len(numbers), max(most, 1)), MISSING, np.int16)
         )
+        if len(numbers) < len(cabling.switches):
+            raise InputError(f"{cabling.where}: two switches have one guid")
         seen: set[int] = set()
         for guid, line, block in _blocks(require_file(path)):
             if guid not in numbers:
@@ -457,7 +473,7 @@ class _Tables:
         leaf = {port.peer[0] for ports in cabling.rails().values() for port in ports}
         rows = np.array([k for k, node in enumerate(cabling.switches) if node in leaf])
         for host, ports in cabling.rails().items():
-            lids = [port.lid for port in ports]
+            lids = [port.lid for port in ports if port.lid >= 0]
             lost = np.argwhere(self.port[rows[:, None], lids] == UNREACHABLE)
             if lost.size:
                 switch, lid = cabling.switches[rows[lost[0][0]]], lids[lost[0][1]]

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import numpy as np
 
 from conset.base import InputError, UsageError, count_of, read_text, shortened
-from conset.machine.hosts import expand
+from conset.machine.hosts import MAX_HOSTS, expand
 from conset.machine.network.fabric_files import Fabric, natural_key, select_hosts, with_levels
 from conset.machine.network.topology import Topology, require_connected
 from conset.machine.words import default_costs, read_rate
@@ -100,6 +101,7 @@ def _switches(path: Path) -> dict[str, tuple[list[str], list[str]]]:
     text = re.sub(r"\\\s*\n", " ", read_text(path))
     found: dict[str, tuple[list[str], list[str]]] = {}
     host_of: dict[str, str] = {}
+    lines = 0
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path.name}:{number}"
         given = line.partition("#")[0].split()
@@ -114,7 +116,13 @@ def _switches(path: Path) -> dict[str, tuple[list[str], list[str]]]:
         hosts, switches = (
             expand(pairs[key], where) if pairs.get(key) else [] for key in ("nodes", "switches")
         )
-        for name in expand(pairs["switchname"], where):
+        names = expand(pairs["switchname"], where)
+        if hosts and len(names) > 1:
+            raise InputError(f"{where}: {hosts[0]} is below {names[0]} and {names[1]}")
+        lines += len(names) * len(switches)
+        if lines > MAX_HOSTS:
+            raise InputError(f"{where}: more than {MAX_HOSTS} switches below others")
+        for name in names:
             if name in found:
                 raise InputError(f"{where}: switch {name} is given twice")
             found[name] = hosts, switches
@@ -140,14 +148,15 @@ def _hosts_below(
     Raises:
         InputError: a switch is below itself.
     """
+    order = TopologicalSorter({name: switches for name, (_, switches) in below.items()})
     count: dict[str, int] = {}
-    left = dict(below)
-    while left:
-        ready = [name for name, (_, switches) in left.items() if not set(switches) & left.keys()]
-        if not ready:
-            names = count_of(len(left), "switch", "switches")
-            raise InputError(f"{where}: {names} below each other in a circle: {min(left)}")
-        for name in ready:
-            own, switches = left.pop(name)
-            count[name] = len(hosts & set(own)) + sum(count[each] for each in switches)
+    try:
+        for name in order.static_order():
+            own, switches = below[name]
+            some = len(hosts & set(own)) + sum(count[each] for each in switches)
+            count[name] = min(some, len(hosts))  # one that is below several ways counts once
+    except CycleError as error:
+        circle = error.args[1][1:]
+        names = count_of(len(circle), "switch", "switches")
+        raise InputError(f"{where}: {names} below each other in a circle: {min(circle)}") from None
     return count

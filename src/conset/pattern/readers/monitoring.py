@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 
 import numpy as np
 
-from conset.base import InputError, Ints, read_text, shortened
+from conset.base import MAX_SIZE_B, InputError, Ints, read_text, shortened
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, require_ranks
 
@@ -52,7 +53,7 @@ def read_monitoring(path: Path, options: ReadOptions) -> Pattern:
         raise InputError(f"{path}: named NAME.RANK.prof, as Open MPI's monitoring writes it")
     rows: list[tuple[int, int, int]] = []
     places: list[str] = []
-    counts, ranks, rank = np.zeros(COUNTS, np.int64), 1, 0
+    counts, ranks, rank, sent_in_all, named = np.zeros(COUNTS, np.int64), 1, 0, 0, False
     while rank < ranks:
         own = path.with_name(f"{found[1]}.{rank}.prof")
         if not own.is_file():
@@ -63,12 +64,18 @@ def read_monitoring(path: Path, options: ReadOptions) -> Pattern:
                 rows.append(_row(sent, rank, where))
                 places.append(where)
                 counts += _counts(sent, where)
+                sent_in_all += int(sent[5])
+                if sent_in_all > MAX_SIZE_B:
+                    raise InputError(f"{where}: {sent_in_all} messages in all, at most 2^62")
             elif world := _WORLD.fullmatch(line):
-                ranks = require_ranks(world[1].count(",") + 1, where)
+                size = require_ranks(world[1].count(",") + 1, where)
+                if named and size != ranks:
+                    raise InputError(f"{where}: {size} ranks, in the files before {ranks}")
+                ranks, named = size, True
             elif not _OTHER.match(line):
                 raise InputError(f"{where}: '{shortened(line)}': no line of a monitoring file")
         if rank == 0 and ranks == 1:  # without communicators: as many as there are files
-            ranks = max(ranks, len(list(path.parent.glob(f"{found[1]}.*.prof"))))
+            ranks = max(ranks, len(list(path.parent.glob(f"{escape(found[1])}.*.prof"))))
         rank += 1
     table = np.array(rows, np.int64).reshape(-1, 3)
     pattern = pattern_from_list(
