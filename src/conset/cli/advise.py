@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from conset.base import UsageError, interruptible, replacing, require_replaceable
@@ -27,7 +26,7 @@ from conset.report import advice_section
 from conset.schedule import read_compiled, sniff, write_compiled
 from conset.studies import LIBRARIES, advise, merged_rules, tune, write_tuning
 
-SCHEDULES = (".json", ".npz")
+SUFFIXES = (*LAUNCHER_FILES, ".json", ".npz")
 OF_COMPILES = ("placement", "ranks_per_node", "seed", "effort", "combine")
 
 
@@ -80,9 +79,8 @@ def command(
         require_replaceable(path)
     if library == "mpich" and tuning is not None and tuning.suffix == ".json":
         raise UsageError(f"--tuning {tuning}: MPICH reads no file; lines of a shell are written")
-    if output is not None and output.suffix not in (*LAUNCHER_FILES, *SCHEDULES):
-        known = ", ".join((*LAUNCHER_FILES, *SCHEDULES))
-        raise UsageError(f"-o {output}: ends in one of {known}, given '{output.suffix}'")
+    if output is not None and output.suffix not in SUFFIXES:
+        raise UsageError(f"-o {output}: must end in one of {', '.join(SUFFIXES)}")
     with progress("reading"):
         own = None
         if sniff(pattern).form in ("schedule", "program"):
@@ -101,8 +99,9 @@ def command(
     if tuning is not None:
         with progress("tuning"):
             rules = tune(traffic, machine, options)
-        size = float(np.median(traffic.size)) if traffic.messages else 0.0
-        write_tuning(rules, traffic.ranks, tuning, library, size)
+        write_tuning(
+            rules, traffic.ranks, tuning, library, traffic.bytes / max(traffic.messages, 1)
+        )
     if output is not None and output.suffix in LAUNCHER_FILES:
         with replacing(output) as beside:
             beside.write_text(LAUNCHER_FILES[output.suffix](found.host_names), encoding="utf-8")
