@@ -50,7 +50,7 @@ def test_long_lists_take_linear_time() -> None:
 
 
 def test_a_list_of_hosts_starts_no_program(tmp_path: Path) -> None:
-    """ClusterShell looks up `@group` by the commands of its configuration, unless told not to."""
+    """ClusterShell looks up `@group` by the commands of its configuration, unless forbidden."""
     pytest.importorskip("ClusterShell", reason="ClusterShell is not installed")
     (tmp_path / "groups.conf").write_text(
         f"[Main]\ndefault: x\n[x]\nmap: touch {tmp_path}/ran\nall: touch {tmp_path}/ran\n"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from conset.base import UsageError, interruptible, replacing, require_replaceable
+from conset.base import UsageError, interruptible, require_replaceable
 from conset.cli.inputs import Reading, manifest_of, read_inputs
 from conset.cli.options import (
     MACHINES,
@@ -20,11 +20,11 @@ from conset.cli.options import (
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation import CompileOptions
 from conset.inputs import load_machine
-from conset.machine import LAUNCHER_FILES
+from conset.machine import LAUNCHER_FILES, write_hosts
 from conset.models import retarget
 from conset.report import advice_section
 from conset.schedule import read_compiled, sniff, write_compiled
-from conset.studies import LIBRARIES, advise, merged_rules, tune, write_tuning
+from conset.studies import LIBRARIES, advise, check_tuning, merged_rules, tune, write_tuning
 
 SUFFIXES = (*LAUNCHER_FILES, ".json", ".npz")
 OF_COMPILES = ("placement", "ranks_per_node", "seed", "effort", "combine")
@@ -73,12 +73,9 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Say what an exchange costs on a network, and what makes it faster without a change."""
-    if library not in LIBRARIES:
-        raise UsageError(f"--for {library}: must be one of {', '.join(LIBRARIES)}")
     for path in filter(None, (output, tuning)):
         require_replaceable(path)
-    if library == "mpich" and tuning is not None and tuning.suffix == ".json":
-        raise UsageError(f"--tuning {tuning}: MPICH reads no file; lines of a shell are written")
+    check_tuning(tuning, library)
     if output is not None and output.suffix not in SUFFIXES:
         raise UsageError(f"-o {output}: must end in one of {', '.join(SUFFIXES)}")
     with progress("reading"):
@@ -103,8 +100,7 @@ def command(
             rules, traffic.ranks, tuning, library, traffic.bytes / max(traffic.messages, 1)
         )
     if output is not None and output.suffix in LAUNCHER_FILES:
-        with replacing(output) as beside:
-            beside.write_text(LAUNCHER_FILES[output.suffix](found.host_names), encoding="utf-8")
+        write_hosts(found.host_names, output)
     elif output is not None:
         write_compiled(found.best, output)
     if json:

@@ -46,7 +46,7 @@ from conset.cli.options import (
 )
 from conset.cli.output import print_json, print_sections, progress
 from conset.compilation import AUTO, FORMULA, POLICIES, CompileOptions, method_names
-from conset.machine import Machine, find_cable, without_cable
+from conset.machine import Machine, without_each
 from conset.pattern import Pattern
 from conset.report import (
     FORMATS,
@@ -275,13 +275,7 @@ def command(
             pairs = [
                 (traffic, each)
                 for traffic, machine in pairs
-                for each in (
-                    machine,
-                    *(
-                        without_cable(machine, find_cable(machine.topology, cable))
-                        for cable in without or ()
-                    ),
-                )
+                for each in (machine, *without_each(machine, without or ()))
             ]
         combines = [word.strip() for word in (combine or "").split(",") if word.strip()]
         if kind == STAGES:

@@ -17,7 +17,6 @@ from conset.base import (
     VerificationError,
     format_time,
     interruptible,
-    replacing,
     require_replaceable,
     require_suffix,
 )
@@ -44,7 +43,7 @@ from conset.compilation import (
     summarize_combination,
 )
 from conset.inputs import load_machine
-from conset.machine import LAUNCHER_FILES, Machine
+from conset.machine import LAUNCHER_FILES, Machine, write_hosts
 from conset.methods import whose_fault
 from conset.models import predict_program
 from conset.pattern import LAYOUT_SUFFIX, Pattern
@@ -176,8 +175,8 @@ def _with_gain(made: _Made, placed: Schedule, options: CompileOptions, path: Pat
         np.arange(pattern.ranks, dtype=np.int32) if placed.placement is None else placed.placement
     )
     hosts = machine.host_names(nodes)
-    with progress("writing"), replacing(path) as beside:
-        beside.write_text(LAUNCHER_FILES[path.suffix](hosts), encoding="utf-8")
+    with progress("writing"):
+        write_hosts(hosts, path)
     gain = before.time_s / after.time_s if after.time_s else 1.0
     times = f"{format_time(after.time_s)}, as given {format_time(before.time_s)}"
     answer = f"{gain:.2f} times faster in this order of ranks: {placed.method} {times} ({after.by})"

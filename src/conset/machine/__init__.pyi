@@ -1,9 +1,9 @@
 from .cables import (
     back_of as back_of,
     cable_name as cable_name,
-    find_cable as find_cable,
     usual_rates as usual_rates,
     without_cable as without_cable,
+    without_each as without_each,
 )
 from .circuits import (
     CircuitState as CircuitState,
@@ -30,7 +30,11 @@ from .file import (
     preset as preset,
 )
 from .flat_file import SUFFIX as SUFFIX, write_machine as write_machine
-from .hosts import LAUNCHER_FILES as LAUNCHER_FILES, read_hosts as read_hosts
+from .hosts import (
+    LAUNCHER_FILES as LAUNCHER_FILES,
+    read_hosts as read_hosts,
+    write_hosts as write_hosts,
+)
 from .machine import Machine as Machine, with_computation as with_computation
 from .network.families import (
     FAMILIES as FAMILIES,

@@ -9,7 +9,10 @@ target. A subnet manager may choose otherwise: its own tables are what to compar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
+from itertools import compress
 
 import numpy as np
 
@@ -17,7 +20,7 @@ from conset.base import Bools, Floats, Ints32, UsageError, shortened
 from conset.machine.machine import Machine
 from conset.machine.network.routes import next_links
 from conset.machine.network.routing import Routing, route_table, stray_entry
-from conset.machine.network.topology import Topology, without
+from conset.machine.network.topology import Topology, most_of, without
 
 
 def find_cable(topology: Topology, text: str) -> int:
@@ -73,19 +76,13 @@ def without_cable(machine: Machine, link: int) -> Machine:
         return replace(machine, name=name, topology=left, routing=Routing.default(left))
     keep = np.ones(topology.links, bool)
     keep[[each for each in (link, back_of(topology, link)) if each >= 0]] = False
-    left = Topology.of_links(
-        topology.endpoints,
-        topology.nodes,
-        topology.link_source[keep],
-        topology.link_target[keep],
-        None if topology.link_width is None else topology.link_width[keep],
-        None if topology.link_rate_Bps is None else topology.link_rate_Bps[keep],
-        [label for label, kept in zip(topology.link_labels, keep, strict=False) if kept],
-        labels=topology.labels,
-        level=topology.level,
-        group=topology.group,
-        place=topology.place,
-    )
+    links = {
+        field: each[keep]
+        for field in ("link_source", "link_target", "link_width", "link_rate_Bps")
+        if (each := getattr(topology, field)) is not None
+    }
+    labels = tuple(compress(topology.link_labels, keep))
+    left = replace(topology, **links, link_labels=labels, family=None)
     routing = machine.routing
     if routing.next_link is not None:
         routing = _rerouted(topology, left, routing.next_link, keep)
@@ -96,26 +93,34 @@ def without_cable(machine: Machine, link: int) -> Machine:
     return replace(machine, name=name, topology=left, routing=routing)
 
 
+def without_each(machine: Machine, cables: Iterable[str]) -> list[Machine]:
+    """The machine without each of the cables that are named, one at a time.
+
+    Raises:
+        UsageError: none is named so. InputError: it is the only way to an endpoint.
+    """
+    return [without_cable(machine, find_cable(machine.topology, each)) for each in cables]
+
+
 def _rerouted(before: Topology, left: Topology, next_link: Ints32, keep: Bools) -> Routing:
     """Next links without those that are gone.
 
     Raises:
         InputError: there is no other way.
     """
+    shortest = cache(lambda: next_links(left, Routing("minimal")))
     number = np.where(keep, np.cumsum(keep) - 1, -1)
-    table = np.where(next_link < 0, -1, number[next_link]).reshape(-1, left.endpoints)
-    shortest = next_links(left, Routing("minimal"))
-    lost = (next_link >= 0) & ~keep[next_link]
-    for entry in np.flatnonzero(lost).tolist():
-        switch, target = divmod(entry, left.endpoints)
-        node, beyond = switch + left.endpoints, before.link_target[next_link[entry]]
-        same = np.flatnonzero((left.link_source == node) & (left.link_target == beyond))
-        choice = same[target % same.size] if same.size else shortest[target, node]
-        table[switch, target] = choice
-    table = table.astype(np.int32)
-    while (stray := stray_entry(left, table.ravel())) is not None:
-        table[:, stray.target] = shortest[stray.target, left.endpoints :]
-    return Routing("forwarding", next_link=table.ravel())
+    table = np.where(next_link < 0, -1, number[next_link]).astype(np.int32)
+    for dead in np.flatnonzero(~keep).tolist():
+        lost = np.flatnonzero(next_link == dead)
+        target, ends = lost % left.endpoints, (before.link_source[dead], before.link_target[dead])
+        same = np.flatnonzero((left.link_source == ends[0]) & (left.link_target == ends[1]))
+        if lost.size:
+            table[lost] = same[target % same.size] if same.size else shortest()[target, ends[0]]
+    columns = table.reshape(-1, left.endpoints)
+    while (stray := stray_entry(left, table)) is not None:
+        columns[:, stray.target] = shortest()[stray.target, left.endpoints :]
+    return Routing("forwarding", next_link=table)
 
 
 def usual_rates(topology: Topology) -> Floats | None:
@@ -128,10 +133,4 @@ def usual_rates(topology: Topology) -> Floats | None:
         return None
     inner = topology.link_source >= topology.endpoints
     kind = topology.link_source * 2 + (topology.link_target >= topology.endpoints)
-    usual = own.copy()
-    for each in np.unique(kind[inner]):
-        at = np.flatnonzero(kind == each)
-        rates, count = np.unique(own[at], return_counts=True)
-        if 2 * count.max() > at.size:
-            usual[at] = np.maximum(own[at], rates[count.argmax()])
-    return usual
+    return np.where(inner, np.maximum(own, most_of(kind, own)), own)

@@ -73,11 +73,14 @@ def read_cluster(text: str, with_settings: Callable[[Machine, str], Machine]) ->
             raise unknown_name("option of a cluster", word, (*OPTIONS, *PARAMETERS))
         else:
             options[word] = value
-    if not is_cluster(head.strip()):
-        raise UsageError(f"'{shortened(head.strip())}': no file or directory of a cluster")
-    path = Path(head.strip())
+    head = head.strip()
+    if not is_cluster(head):
+        raise UsageError(f"'{shortened(head)}': no file or directory of a cluster")
+    path, name = Path(head), Path(head).resolve().name.removesuffix(".txt")
     if path.is_dir():
         path = _of_directory(path, options)
+    elif "routes" in options:
+        name += f",routes={Path(options['routes']).name}"
     kind = _kind(path)
     if kind not in ("network", "slurm"):
         what = {"routes": "forwarding tables", "order": "an order of hosts"}[kind]
@@ -92,9 +95,6 @@ def read_cluster(text: str, with_settings: Callable[[Machine, str], Machine]) ->
         if kind == "slurm"
         else read_fabric(path, files[0], files[1], ranks)
     )
-    name = Path(head.strip()).resolve().name.removesuffix(".txt")
-    if not Path(head.strip()).is_dir() and "routes" in options:
-        name += f",routes={Path(options['routes']).name}"
     machine = _machine(fabric, name, options, ranks)
     costs = {word: value for word, value in options.items() if word in PARAMETERS}
     words = ",".join(f"{word}={value}" for word, value in costs.items())
@@ -151,5 +151,5 @@ def _machine(fabric: Fabric, name: str, options: dict[str, str], ranks: list[str
     table = MachineTable(name=name, network=NetworkTable(), costs=stated)
     machine = machine_of_table(table, name, network=(topology, routing))
     machine = replace(machine, cautions=tuple(notes))
-    job = tuple(host_numbers(topology.labels[: topology.endpoints], ranks, name))
+    job = tuple(host_numbers(topology.host_names, ranks, name))
     return machine if job == tuple(range(len(job))) else replace(machine, job=job)

@@ -19,7 +19,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from conset.base import InputError, UsageError, import_extra, read_text, shortened
+from conset.base import (
+    InputError,
+    UsageError,
+    import_extra,
+    read_text,
+    replacing,
+    shortened,
+)
 
 MAX_RANKS = 1 << 22
 """Of a job."""
@@ -61,19 +68,16 @@ def read_hosts(text: str) -> list[str]:
                 raise InputError(f"{where}: rank {rank}: each once, below {MAX_RANKS}")
             by_rank[rank] = found_rank[2]
         elif found := _HOST.fullmatch(text):
-            count = int(found[2] or found[3] or 1)
-            if len(names) + count > MAX_RANKS:
-                raise InputError(f"{where}: more than {MAX_RANKS} ranks")
-            names += [found[1]] * count
+            names += [found[1]] * min(int(found[2] or found[3] or 1), MAX_RANKS + 1)
         elif "[" in text:
             names += expand(text, where)
-            if len(names) > MAX_RANKS:
-                raise InputError(f"{where}: more than {MAX_RANKS} ranks")
         elif text:
             raise InputError(
                 f"{where}: '{shortened(text)}': expected a host, HOST:N, HOST slots=N or "
                 "rank R=HOST"
             )
+        if len(names) > MAX_RANKS:
+            raise InputError(f"{where}: more than {MAX_RANKS} ranks")
     if by_rank and (names or max(by_rank) != len(by_rank) - 1):
         missing = next(rank for rank in range(len(by_rank) + 1) if rank not in by_rank)
         raise InputError(f"{path.name}: {len(by_rank)} ranks, and none is rank {missing}")
@@ -150,3 +154,9 @@ def slurm_file(hosts: Iterable[str]) -> str:
 
 LAUNCHER_FILES = {".rankfile": rank_file, ".hostfile": host_file, ".slurm": slurm_file}
 """Files of launchers by suffix."""
+
+
+def write_hosts(hosts: Sequence[str], path: Path) -> None:
+    """Writes the host of each rank for the launcher that the suffix of a file names."""
+    with replacing(path) as beside:
+        beside.write_text(LAUNCHER_FILES[path.suffix](hosts), encoding="utf-8")

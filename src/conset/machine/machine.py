@@ -178,8 +178,8 @@ class Machine(ValueObject):
 
     def host_names(self, nodes: Integers) -> list[str]:
         """Names of the hosts of nodes: their labels, else their numbers."""
-        labels = self.topology.labels
-        return [labels[node] if labels else str(node) for node in nodes.tolist()]
+        names = self.topology.host_names
+        return [names[node] for node in nodes.tolist()]
 
     def hard_limits(self, method: str) -> Limits:
         """The limits of this machine that `method` must keep."""

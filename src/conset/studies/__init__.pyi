@@ -74,6 +74,7 @@ from .times import (
 from .tuning import (
     LIBRARIES as LIBRARIES,
     Rule as Rule,
+    check_tuning as check_tuning,
     merged_rules as merged_rules,
     tune as tune,
     write_tuning as write_tuning,

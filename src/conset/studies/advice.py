@@ -29,19 +29,19 @@ from conset.machine import (
     Machine,
     back_of,
     cable_name,
-    find_cable,
     route_links,
     usual_rates,
     without_cable,
+    without_each,
 )
 from conset.methods import Phases, candidates
 from conset.models import retarget
 from conset.pattern import Pattern
 from conset.schedule import Program, Schedule, phase_loads
-from conset.studies.times import time_schedule
+from conset.studies.times import BASELINES, time_schedule
 
-NAIVE = CompileOptions(method="naive", posting="rotated")
-"""Everything posted at once, by rank + 1, rank + 2 …"""
+COMPARED = ("naive exchange", "shift order")
+"""Exchanges by which orders of ranks are compared."""
 FEWEST = CompileOptions(method="negotiated", objective="phases")
 """Phases in which no link carries two messages."""
 CABLES = 6
@@ -187,12 +187,9 @@ def advise(
         ConsetError: as a compile; an unknown cable, or another number of hosts.
     """
     options = options or CompileOptions()
-    networks = [
-        *others,
-        *(without_cable(machine, find_cable(machine.topology, each)) for each in without),
-    ]
+    networks = [*others, *without_each(machine, without)]
     for each in others:
-        hosts, own = (m.host_names(np.arange(m.topology.endpoints)) for m in (each, machine))
+        hosts, own = each.topology.host_names, machine.topology.host_names
         if hosts != own:
             raise UsageError(
                 f"other {each.name}: its {len(hosts)} hosts are not the {len(own)} of "
@@ -209,9 +206,8 @@ def advise(
     found = compile_combined(pattern, machine, options, options.combine)
     program = None if found.program.paths is None else found.program
     best = found.whole if program is None else program
-    timing = time_schedule(found.whole)
     title = found.whole.method if program is None else f"{found.combine}, in stages"
-    ways.append(replace(_way(f"best: {title}", found.whole), time_s=timing.time_s, by=timing.by))
+    ways.append(_way(f"best: {title}", found.whole))
     naive = made["naive exchange"]
     tried = pattern.messages <= MAX_WHAT_IFS and machine.topology.link_slots > 0
     return Advice(
@@ -220,7 +216,7 @@ def advise(
         tuple(ways),
         best,
         _network("", naive),
-        tuple(_orders(pattern, machine, placement, options)),
+        tuple(_orders(naive, _order("as given", naive, ways), options)),
         tuple(_network(each.name, retarget(naive, each)) for each in networks),
         tuple(_losses(naive)) if tried else (),
         tuple(_repairs(naive)) if tried else (),
@@ -233,7 +229,7 @@ def exchanges(pattern: Pattern, machine: Machine, placement: Placement) -> dict[
     Everything posted at once; step by step, each rank r with r + step; or with r XOR step, where
     ranks are a power of two.
     """
-    naive = compile_by("naive", pattern, machine, NAIVE, placement)
+    naive = compile_by("naive", pattern, machine, BASELINES["rotated_s"][0], placement)
     found = {"naive exchange": naive}
     source, target, ranks = pattern.source, pattern.target, pattern.ranks
     steps = {"shift order": (target - source) % ranks}
@@ -280,27 +276,25 @@ def _links(naive: Schedule) -> tuple[Ints, Ints32]:
     return route_links(machine.topology, machine.routing, naive.source_node, naive.target_node)
 
 
-def _orders(
-    pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions
-) -> Iterator[RankOrder]:
+def _orders(naive: Schedule, own: RankOrder, options: CompileOptions) -> Iterator[RankOrder]:
     """The ranks as they are, then the best other order where it is faster."""
-    node = np.arange(pattern.ranks, dtype=np.int32) if placement is None else placement
-    own = _order("as given", pattern, machine, node)
+    pattern, machine = naive.pattern, naive.machine
     yield own
     found = candidates(
         pattern=pattern,
         topology=machine.topology,
         routing=machine.routing,
-        ranks_per_node=max(options.ranks_per_node, int(np.bincount(node).max())),
+        ranks_per_node=max(options.ranks_per_node, int(np.bincount(own.hosts).max())),
         seed=options.seed,
         effort=options.effort,
         job=machine.job,
     )
-    orders = [
-        _order(name, pattern, machine, nodes)
-        for name, nodes in found
-        if name != "identity" and nodes is not None
-    ]
+    orders = []
+    for name, nodes in found:
+        if name != "identity" and nodes is not None:
+            made = exchanges(pattern, machine, nodes)
+            ways = [_way(way, made[way]) for way in COMPARED]
+            orders.append(_order(name, made["naive exchange"], ways))
     complete = pattern.messages == pattern.ranks * (pattern.ranks - 1)
 
     def time_of(order: RankOrder) -> float:
@@ -318,10 +312,11 @@ def _orders(
         yield best
 
 
-def _order(name: str, pattern: Pattern, machine: Machine, nodes: Ints32) -> RankOrder:
-    made = exchanges(pattern, machine, nodes)
-    shift, naive = _way("", made["shift order"]), _way("", made["naive exchange"])
-    return RankOrder(name, nodes, shift.contention, shift.time_s, naive.time_s)
+def _order(name: str, naive: Schedule, ways: Sequence[Way]) -> RankOrder:
+    """An order with its naive exchange and its shift order, which begin `ways`."""
+    ranks = np.arange(naive.pattern.ranks, dtype=np.int32)
+    nodes = ranks if naive.placement is None else naive.placement
+    return RankOrder(name, nodes, ways[1].contention, ways[1].time_s, ways[0].time_s)
 
 
 def _losses(naive: Schedule) -> list[WhatIf]:

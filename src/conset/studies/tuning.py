@@ -24,13 +24,13 @@ https://github.com/pmodels/mpich (src/mpi/coll/alltoall).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 
-from conset.base import InputError, NoScheduleError, replacing, unknown_name
+from conset.base import InputError, NoScheduleError, UsageError, replacing, unknown_name
 from conset.compilation import CompileOptions, Placement, compile_combined, placement_of
 from conset.machine import Machine
 from conset.pattern import Pattern, parse_pattern
@@ -42,19 +42,13 @@ TUNED_SIZES = tuple(8 * 4**k for k in range(10))
 IN_FLIGHT = (1, 2, 4, 8, 16, 32)
 """Sends in flight that rules may ask for."""
 LIBRARIES = ("openmpi", "mpich")
-_OPEN_MPI = {"linear": 1, "pairwise": 2, "bruck": 3, "throttled": 4}
-_OPEN_MPI_NAMES = {
-    "linear": "linear",
-    "pairwise": "pairwise",
-    "bruck": "modified_bruck",
-    "throttled": "linear_sync",
+ALGORITHMS: Mapping[str, tuple[int, str, str]] = {
+    "linear": (1, "linear", "scattered"),
+    "pairwise": (2, "pairwise", "pairwise"),
+    "bruck": (3, "modified_bruck", "brucks"),
+    "throttled": (4, "linear_sync", "scattered"),
 }
-_MPICH = {
-    "linear": "scattered",
-    "pairwise": "pairwise",
-    "bruck": "brucks",
-    "throttled": "scattered",
-}
+"""Algorithm → its number and its name in Open MPI, its name in MPICH."""
 _ALLTOALL = 3
 
 
@@ -111,6 +105,14 @@ def _algorithms(
     return found
 
 
+def check_tuning(path: Path | None, library: str) -> None:
+    """Raises `UsageError` for an unknown library, or a file in a form that it does not read."""
+    if library not in LIBRARIES:
+        raise unknown_name("library", library, LIBRARIES, options=["for"])
+    if library == "mpich" and path is not None and path.suffix == ".json":
+        raise UsageError(f"{path}: MPICH reads no such file; lines of a shell are written")
+
+
 def write_tuning(
     rules: Sequence[Rule], ranks: int, path: Path, library: str, size: float = 0
 ) -> None:
@@ -124,11 +126,10 @@ def write_tuning(
         size: of the messages that matter, where a library takes one rule [B].
 
     Raises:
-        UsageError: an unknown library.
+        UsageError: as `check_tuning`.
         InputError: the folder is missing or not writable.
     """
-    if library not in LIBRARIES:
-        raise unknown_name("library", library, LIBRARIES)
+    check_tuning(path, library)
     if library == "mpich":
         text = _mpich(rules, size)
     else:
@@ -139,15 +140,8 @@ def write_tuning(
 
 def merged_rules(rules: Sequence[Rule]) -> list[Rule]:
     """The first of every run of rules that ask for the same."""
-    return [
-        rule
-        for before, rule in pairwise([None, *rules])
-        if rule is not None
-        and (
-            before is None
-            or (before.algorithm, before.in_flight) != (rule.algorithm, rule.in_flight)
-        )
-    ]
+    runs = groupby(rules, key=lambda rule: (rule.algorithm, rule.in_flight))
+    return [next(run) for _, run in runs]
 
 
 def _open_mpi(rules: Sequence[Rule], ranks: int) -> str:
@@ -156,7 +150,7 @@ def _open_mpi(rules: Sequence[Rule], ranks: int) -> str:
     own = [f"{len(merged)} # rules: bytes a rank sends, algorithm, topology, segment, requests"]
     for k, rule in enumerate(merged):
         least = 0 if k == 0 else rule.size * ranks
-        own.append(f"{least} {_OPEN_MPI[rule.algorithm]} 0 0 {rule.in_flight}")
+        own.append(f"{least} {ALGORITHMS[rule.algorithm][0]} 0 0 {rule.in_flight}")
     default = ["1 # rule: Open MPI's own choice", "0 0 0 0 0"]
     lines = ["rule-file-version-2", "1 # collective", f"{_ALLTOALL} # alltoall", "4 # sets"]
     for count, held in ((ranks, default), (ranks, own), (ranks + 1, own), (ranks + 1, default)):
@@ -171,7 +165,7 @@ def _open_mpi_json(rules: Sequence[Rule], ranks: int) -> str:
         {
             "msg_size_min": 0 if k == 0 else rule.size * ranks,
             "msg_size_max": end,
-            "alg": _OPEN_MPI_NAMES[rule.algorithm],
+            "alg": ALGORITHMS[rule.algorithm][1],
             **({"reqs": rule.in_flight} if rule.in_flight else {}),
         }
         for k, (rule, end) in enumerate(zip(merged, [*ends, "inf"], strict=True))
@@ -193,7 +187,7 @@ def _mpich(rules: Sequence[Rule], size: float) -> str:
         lines.append(f"# from {rule.size} B to each: {rule.algorithm}{in_flight}")
     chosen = [rules[0], *(rule for rule in rules if rule.size <= size)][-1]
     lines += [
-        f"export MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM={_MPICH[chosen.algorithm]}",
+        f"export MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM={ALGORITHMS[chosen.algorithm][2]}",
         f"export MPIR_CVAR_ALLTOALL_THROTTLE={chosen.in_flight}",
     ]
     return "\n".join(lines) + "\n"

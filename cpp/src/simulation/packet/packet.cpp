@@ -261,7 +261,7 @@ private:
         queues_[q].leaving = true;
         --server.free;
         const double time = packet.bytes / server.rate, end = std::max(now_ + time, packet.tail);
-        server.busy += s < links_ && each(costs_.rates.width, s) > 1 ? std::clamp(end - server.until, 0.0, time) : time;
+        server.busy += units(s) > 1 ? std::clamp(end - server.until, 0.0, time) : time;
         server.until = std::max(server.until, end);
         waited(m, now_ - packet.eligible, s);
         later(end, q, s);

@@ -23,7 +23,7 @@ Sources: infiniband-diags (`ibnetdiscover.c`, `dump_fts.c`), OpenSM (`osm_ucast_
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -43,7 +43,7 @@ from conset.base import (
     shortened,
 )
 from conset.machine.network.routing import Routing, is_tree, stray_entry
-from conset.machine.network.topology import Topology, require_connected
+from conset.machine.network.topology import Topology, most_of, require_connected
 
 LANE_Gbps: Mapping[str, float] = {
     "SDR": 2.5 * 8 / 10,
@@ -370,22 +370,20 @@ def _with_hosts(cabling: Cabling, kinds: Mapping[str, str]) -> Cabling:
 
 def _slow_cables(cabling: Cabling) -> list[str]:
     """Cables that are slower than most of their switch to nodes of the same kind."""
-    siblings: dict[tuple[str, bool], list[Port]] = defaultdict(list)
-    for port in cabling.ports.values():
-        if port.node not in cabling.host:
-            siblings[port.node, port.peer[0] in cabling.host].append(port)
+    switch = {node: 2 * k for k, node in enumerate(cabling.switches)}
+    ports = [port for port in cabling.ports.values() if port.node in switch]
+    kind = np.array([switch[p.node] + (p.peer[0] in switch) for p in ports], np.int32)
+    usual = most_of(kind, np.array([port.rate_Bps for port in ports]))
+    name = {port.rate_Bps: port.rate for port in ports}
     found: dict[frozenset[tuple[str, int]], str] = {}
-    for ports in siblings.values():
-        usual, count = Counter(port.rate for port in ports).most_common(1)[0]
-        usual_Bps = next(port for port in ports if port.rate == usual).rate_Bps  # noqa: N806
-        for port in ports:
-            if port.rate_Bps < usual_Bps and 2 * count > len(ports):
-                other = cabling.port_name(cabling.ports[port.peer])
-                found.setdefault(
-                    frozenset(((port.node, port.number), port.peer)),
-                    f"{port.where}: the cable {cabling.port_name(port)} – {other} runs at "
-                    f"{port.rate}, its siblings at {usual}",
-                )
+    for port, rate in zip(ports, usual.tolist(), strict=True):
+        if port.rate_Bps < rate:
+            other = cabling.port_name(cabling.ports[port.peer])
+            found.setdefault(
+                frozenset(((port.node, port.number), port.peer)),
+                f"{port.where}: the cable {cabling.port_name(port)} – {other} runs at "
+                f"{port.rate}, its siblings at {name[rate]}",
+            )
     return few(found.values())
 
 

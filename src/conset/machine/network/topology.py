@@ -488,6 +488,11 @@ class Topology(ValueObject):
             return self.link_width
         return frozen(np.broadcast_to(np.int32(self.width), self.link_slots))
 
+    @property
+    def host_names(self) -> tuple[str, ...]:
+        """The name of each endpoint: its label, else its number."""
+        return self.labels[: self.endpoints] or tuple(map(str, range(self.endpoints)))
+
     def node_name(self, node: int) -> str:
         """`node 12 (1, 4)` on a box, `node 3 'Denver'` where nodes have labels."""
         if self.base is not self:
@@ -602,6 +607,17 @@ def require_connected(topology: Topology, where: str = "graph") -> None:
                 f"{where}: disconnected: {a} cannot reach {b}{one_way}; every endpoint must "
                 "reach every other"
             )
+
+
+def most_of(kind: Ints32, rate: Floats) -> Floats:
+    """Shape as `kind`: the rate of more than half of each kind; 0 where none is."""
+    usual = np.zeros(rate.size)
+    for each in np.unique(kind):
+        at = np.flatnonzero(kind == each)
+        rates, count = np.unique(rate[at], return_counts=True)
+        if 2 * count.max() > at.size:
+            usual[at] = rates[count.argmax()]
+    return usual
 
 
 def without(

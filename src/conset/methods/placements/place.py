@@ -167,37 +167,16 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
             node.
     """
     if path.suffix in LAUNCHER_FILES:
-        return _places_of_hosts(path, ranks, topology, ranks_per_node)
-    try:
-        text = require_file(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-    ids, where = _json_ids(path, text) if text.lstrip().startswith("[") else _line_ids(path, text)
+        ids, where = _host_ids(path, topology)
+    else:
+        try:
+            text = require_file(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+        listed = text.lstrip().startswith("[")
+        ids, where = _json_ids(path, text) if listed else _line_ids(path, text)
     if len(ids) != ranks:
         raise InputError(f"{path}: {len(ids)} node ids for {ranks} ranks")
-    return _checked_places(ids, where, path, topology, ranks_per_node)
-
-
-def _places_of_hosts(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> Ints32:
-    """The nodes whose names a launcher's file has."""
-    hosts = read_hosts(str(path))
-    names = topology.labels or [str(k) for k in range(topology.endpoints)]
-    number = {name: k for k, name in enumerate(names[: topology.endpoints])}
-    if unknown := [host for host in hosts if host not in number]:
-        raise InputError(f"{path}: '{shortened(unknown[0])}' is no host of the network")
-    if len(hosts) != ranks:
-        raise InputError(f"{path}: {len(hosts)} ranks, {ranks} required")
-    ids = [number[host] for host in hosts]
-    return _checked_places(ids, lambda rank: f"{path}: [{rank}]", path, topology, ranks_per_node)
-
-
-def _checked_places(
-    ids: list[int],
-    where: Callable[[int], str],
-    path: Path,
-    topology: Topology,
-    ranks_per_node: int,
-) -> Ints32:
     count = np.zeros(topology.endpoints, np.int64)
     for rank, node in enumerate(ids):
         if not 0 <= node < topology.endpoints:
@@ -212,6 +191,14 @@ def _checked_places(
                 f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}"
             )
     return frozen_ints(np.array(ids, np.int64), np.int32, path.name)
+
+
+def _host_ids(path: Path, topology: Topology) -> tuple[list[int], Callable[[int], str]]:
+    number = {name: k for k, name in enumerate(topology.host_names)}
+    hosts = read_hosts(str(path))
+    if unknown := [host for host in hosts if host not in number]:
+        raise InputError(f"{path}: '{shortened(unknown[0])}' is no host of the network")
+    return [number[host] for host in hosts], lambda rank: f"{path}: [{rank}]"
 
 
 def _json_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
