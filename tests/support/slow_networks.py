@@ -120,8 +120,8 @@ class Packets(Release):
 
     The first of each goes when its link is free and the buffer behind has room.
 
-    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before it
-    and the datelines crossed; that of a source by ("source", node).
+    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before it,
+    the datelines crossed and a unit of the place's width; that of a source by ("source", node).
     """
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
@@ -146,11 +146,13 @@ class Packets(Release):
         return [("out", source), *self.links[m], ("in", target)]
 
     def behind(self, m: int, place: int) -> Any:
-        """The queue behind a place of a way."""
+        """The queue behind a place of a way; of its units' the emptiest, the first of equals."""
         at, crossed = self.machine.topology.coordinates, 0
         for u, v in self.links[m][:place]:
             crossed += int(self.machine.topology.wraps and abs(at[u].astype(int) - at[v]).max() > 1)
-        return (self.way(m)[place], crossed)
+        before = self.way(m)[place]
+        names = [(before, crossed, unit) for unit in range(self.units(before))]
+        return min(names, key=lambda name: sum(packet.size for packet in self.queues[name]))
 
     def rate_of(self, place: Any) -> float:
         if place[0] in ("out", "in"):
@@ -201,8 +203,8 @@ class Packets(Release):
         source, target = self.machine.topology.ends
         return 0, next(k for k in range(source.size) if (source[k], target[k]) == place)
 
-    def queue_number(self, name: Any) -> tuple[Any, int]:
-        return (self.number(name), 0) if name[0] == "source" else (self.number(name[0]), name[1])
+    def queue_number(self, name: Any) -> tuple[Any, ...]:
+        return (self.number(name),) if name[0] == "source" else (self.number(name[0]), *name[1:])
 
     def in_order(self) -> list[list[Packet]]:
         """Queues that hold anything, by number."""
