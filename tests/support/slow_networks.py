@@ -120,8 +120,8 @@ class Packets(Release):
 
     The first of each goes when its link is free and the buffer behind has room.
 
-    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before it,
-    the datelines crossed and a unit of the place's width; that of a source by ("source", node).
+    Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before
+    it, the datelines crossed and a unit of its width; that of a source by ("source", node).
     """
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
