@@ -53,7 +53,9 @@ bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperation
     for (std::size_t k = 0; k < operations.size(); ++k) {
         const bool typed = !operations.count.empty() && !operations.in_work(k);
         const int count = typed ? operations.count[k] : static_cast<int>(operations.bytes[k]);
-        const Handle type = !typed ? mpi.byte : sends ? buffers_.send_type : buffers_.receive_type;
+        const Array<Handle>& types = sends ? buffers_.send_types : buffers_.receive_types;
+        const Handle one = sends ? buffers_.send_type : buffers_.receive_type;
+        const Handle type = !typed ? mpi.byte : types.empty() ? one : types[k];
         const int peer = operations.peer[k];
         Handle request{};
         const bool made =

@@ -76,12 +76,13 @@ struct RankItems {
     ItemType type = ItemType::bytes;  // of what is added; an item is one or several of them
 };
 
-// The caller's buffers; types are of operations that have counts.
+// The caller's buffers; types are of operations that have counts: one for all of a side, or one for each.
 template <class Handle>
 struct RankBuffers {
     const std::byte* send = nullptr;
     std::byte* receive = nullptr;
     Handle send_type{}, receive_type{};
+    Array<Handle> send_types{}, receive_types{};  // by operation; empty: one for all
 };
 
 }  // namespace conset
