@@ -1,0 +1,408 @@
+#include "ordering.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "conset/execution/rank_executor.hpp"
+#include "conset/runtime/host.hpp"
+#include "conset/runtime/outcome.hpp"
+
+namespace conset::preload {
+
+namespace {
+
+constexpr double kClear = 0.95;  // of the library's own time, which an order must not exceed
+constexpr std::int64_t kAgain = 1000;
+constexpr double kNap_s = 1e-3;  // where ranks share cores
+constexpr std::array<const char*, 3> kNames{"alltoall", "alltoallv", "alltoallw"};
+
+const char* setting(const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr || *text == 0 ? nullptr : text;
+}
+
+double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+
+std::string json_text(std::string_view text) {
+    std::string out = "\"";
+    for (const char letter : text) {
+        if (letter == '"' || letter == '\\') out += '\\';
+        out += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+    }
+    return out + "\"";
+}
+
+// A line for the end, from a rank 0: into the file for them, or to people.
+void say(const std::string& json, const std::string& text) {
+    if (const char* path = setting("CONSET_SUMMARY"); path != nullptr) {
+        const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+        const std::string line = json + "\n";
+        if (file >= 0) {
+            const bool whole = write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+            if (close(file) == 0 && whole) return;
+        }
+    }
+    std::fprintf(stderr, "conset: %s\n", text.c_str());
+}
+
+void say(const std::string& note) { say("{\"note\": " + json_text(note) + "}", note); }
+
+template <class... Arguments>
+int call(const char* name, Arguments... arguments) {
+    return Library::get().call<int(Arguments...)>(name)(arguments...);
+}
+
+}  // namespace
+
+bool Trial::add(double seconds) {
+    if (decided()) {
+        if (++calls_ == kCalls + kAgain) calls_ = 0;
+        return false;
+    }
+    times[as_size(calls_)] = seconds;
+    return ++calls_ == kCalls;
+}
+
+void Trial::decide(const Times& longest) {
+    own_s = median(longest[2], longest[4], longest[6]);
+    ordered_s = median(longest[3], longest[5], longest[7]);
+    ordered_ = ordered_s <= kClear * own_s;
+}
+
+bool Ordering::enabled() {
+    static const bool enabled = setting("CONSET_INTERCEPT") != nullptr &&
+                                setting("CONSET_INTERCEPT") != std::string_view("never") &&
+                                (setting("CONSET_ADVICE") != nullptr || setting("CONSET_ADVISE") != nullptr);
+    return enabled;
+}
+
+Ordering::~Ordering() {
+    for (auto& [kind, plans] : plans_) {
+        for (const Position& position : plans.positions) summarize(kind, position);
+        if (plans.state != State::advising || in_.rank != 0) continue;
+        kill(plans.adviser, SIGTERM);
+        adviser_ended(plans);
+        say(std::string(kNames[as_size(static_cast<int>(kind))]) + " on " + std::to_string(in_.size) +
+            " ranks: the program ended before its plan was there");
+        std::error_code ignored;
+        std::filesystem::remove_all(plans.folder, ignored);
+    }
+    int finalized = 0;
+    call("MPI_Finalized", &finalized);
+    if (own_ != 0 && finalized == 0) call("MPI_Comm_free", &own_);
+}
+
+int Ordering::execute(const Exchange& exchange, const std::function<int()>& own) {
+    Plans& plans = plans_[exchange.kind];
+    const std::int64_t call = plans.calls++;
+    if (plans.state == State::unknown || plans.state == State::advising) look(exchange, plans);
+    if (plans.state != State::ready) return own();
+    Position& position = plans.positions[as_size(call) % plans.positions.size()];
+    if (exchange.kind == Kind::alltoall) {
+        const auto bytes = exchange.send.count * Library::get().type_size(exchange.type_at(exchange.send, 0));
+        const auto width =
+            static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))));
+        if (std::exchange(position.width, width) != width) position.trial.restart();
+    }
+    static const bool always = setting("CONSET_INTERCEPT") == std::string_view("always");
+    const bool ordered = always || position.trial.ordered_next();
+    const double began = wall_s();
+    const int code = ordered ? run(exchange, position.order) : own();
+    for (const std::int64_t bytes : exchange.bytes_of(exchange.send, in_.size)) position.bytes += bytes;
+    if (!always) {
+        after(position, ordered, wall_s() - began);
+    } else {
+        ++position.calls;
+        ++position.ordered;
+    }
+    return code;
+}
+
+void Ordering::after(Position& position, bool ordered, double seconds) {
+    ++position.calls;
+    position.ordered += ordered ? 1 : 0;
+    if (!position.trial.add(seconds)) return;
+    Trial::Times longest = position.trial.times;
+    const Library& mpi = Library::get();
+    call("MPI_Allreduce", static_cast<const void*>(position.trial.times.data()), static_cast<void*>(longest.data()),
+         Trial::kCalls, mpi.float64, mpi.max, own_);
+    position.trial.decide(longest);
+}
+
+// What rank 0 says.
+Ordering::State Ordering::agreed(State state) const {
+    auto number = static_cast<std::int32_t>(state);
+    call("MPI_Bcast", static_cast<void*>(&number), 4, Library::get().numbers.byte, 0, in_.handle);
+    return static_cast<State>(number);
+}
+
+void Ordering::look(const Exchange& exchange, Plans& plans) {
+    const World* const world = preload::world();
+    const bool any = std::find(in_.members.begin(), in_.members.end(), -1) == in_.members.end();
+    if (in_.inter || in_.size < 3 || !any || world == nullptr || !world->initialized || world->spawned) {
+        plans.state = State::refused;
+        return;
+    }
+    const char* const advice = setting("CONSET_ADVICE");
+    if (plans.state == State::unknown && advice == nullptr) {
+        ask(exchange, plans);
+        return;
+    }
+    // while a plan is being made, rank 0 is asked at the calls 2, 4, 8 …
+    if (plans.state == State::advising && !std::has_single_bit(static_cast<std::uint64_t>(plans.calls))) return;
+    State state = State::ready;
+    if (in_.rank == 0 && plans.state == State::advising && !adviser_ended(plans)) state = State::advising;
+    if (agreed(state) == State::advising) return;
+    hand_out(exchange.kind, plans, advice != nullptr ? advice : plans.folder);
+    std::error_code ignored;
+    if (!plans.folder.empty()) std::filesystem::remove_all(plans.folder, ignored);
+}
+
+// Rank 0 learns what all send, writes it as a record of one call and starts what makes plans of it.
+void Ordering::ask(const Exchange& exchange, Plans& plans) {
+    const Library& mpi = Library::get();
+    const Array<std::int64_t> own = exchange.bytes_of(exchange.send, in_.size);
+    Array<std::int64_t> all(in_.rank == 0 ? own.size() * own.size() : 0);
+    const int bytes = static_cast<int>(own.size() * sizeof(std::int64_t));
+    call("MPI_Gather", static_cast<const void*>(own.data()), bytes, mpi.numbers.byte, static_cast<void*>(all.data()),
+         bytes, mpi.numbers.byte, 0, in_.handle);
+    plans.state = State::advising;
+    if (in_.rank != 0) return;
+    std::string folder = (setting("TMPDIR") != nullptr ? setting("TMPDIR") : "/tmp") + std::string("/conset-XXXXXX");
+    if (mkdtemp(folder.data()) == nullptr) return;
+    plans.folder = folder;
+    std::ofstream file(folder + "/call.record");
+    const std::string kind = kNames[as_size(static_cast<int>(exchange.kind))];
+    for (std::int32_t rank = 0; rank < in_.size; ++rank) {
+        std::int64_t sent = 0;
+        std::string row;
+        for (std::int32_t to = 0; to < in_.size; ++to) {
+            const std::int64_t each = to == rank ? 0 : all[cell(rank, in_.size, to)];
+            if (each > 0) row += " " + std::to_string(to) + ":" + std::to_string(each);
+            sent += each;
+        }
+        file << "conset/record@1\nrank " << in_.members[rank] << " of " << preload::world()->size << "\nhost -\nmpi "
+             << mpi.name << "\nseconds 0\ncomm 0 " << in_.text << "\nrow 0" << row << "\nexchange 0 " << kind << " 1 "
+             << sent << " 0 0 0\nsequence 0 " << kind << " 0*1\nend finalize\n";
+    }
+    file.close();
+    Array<char*> environment;
+    for (char** each = environ; *each != nullptr; ++each)
+        if (const std::string_view text = *each; !text.starts_with("LD_PRELOAD=") && !text.starts_with("CONSET_"))
+            environment.push_back(*each);
+    environment.push_back(nullptr);
+    std::string command = setting("CONSET_ADVISE"), shell = "sh", option = "-c", name = "conset";
+    const std::array<char*, 6> words{shell.data(), option.data(), command.data(), name.data(), folder.data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, (folder + "/log").c_str(), O_WRONLY | O_CREAT, 0666);
+    if (posix_spawn(&plans.adviser, "/bin/sh", &actions, nullptr, words.data(), environment.data()) != 0)
+        plans.adviser = -1;
+    posix_spawn_file_actions_destroy(&actions);
+}
+
+bool Ordering::adviser_ended(Plans& plans) const {
+    if (plans.adviser < 0) return true;
+    int status = 0;
+    const pid_t ended = waitpid(plans.adviser, &status, WNOHANG);
+    return ended != 0;  // of it, or of nobody: the program has waited for all its children
+}
+
+// Collective; false on all ranks where MPI has no communicator left.
+bool Ordering::make_own() {
+    if (own_ != 0) return true;
+    const Library& mpi = Library::get();
+    Bits handler = 0, group = 0;
+    call("MPI_Comm_get_errhandler", in_.handle, &handler);
+    call("MPI_Comm_set_errhandler", in_.handle, mpi.numbers.errors_return);
+    call("MPI_Comm_group", in_.handle, &group);
+    double failed = call("MPI_Comm_create", in_.handle, group, &own_) == 0 ? 0 : 1, any = 0;
+    call("MPI_Group_free", &group);
+    call("MPI_Allreduce", static_cast<const void*>(&failed), static_cast<void*>(&any), 1, mpi.float64, mpi.max,
+         in_.handle);
+    call("MPI_Comm_set_errhandler", in_.handle, handler);
+    call("MPI_Errhandler_free", &handler);
+    if (any != 0) {
+        own_ = 0;
+        return false;
+    }
+    call("MPI_Comm_set_errhandler", own_, mpi.numbers.errors_return);
+    HostPlace place = host_place();
+    Array<HostPlace> places(as_size(in_.size));
+    const int bytes = sizeof(HostPlace);
+    call("MPI_Allgather", static_cast<const void*>(&place), bytes, mpi.numbers.byte, static_cast<void*>(places.data()),
+         bytes, mpi.numbers.byte, own_);
+    nap_s_ = ranks_per_core(places) > 1 ? kNap_s : 0;
+    return true;
+}
+
+void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
+    const Library& mpi = Library::get();
+    const std::string name = kNames[as_size(static_cast<int>(kind))];
+    Array<Array<Order>> orders;
+    State state = State::ready;
+    if (in_.rank == 0) {
+        std::string why;
+        try {
+            orders = read_orders(folder, name, in_, world()->size);
+        } catch (const std::exception& error) {
+            why = error.what();
+            std::ifstream log(folder + "/log");
+            for (std::string line; std::getline(log, line);) why = line;  // of who was to make it
+        }
+        if (!why.empty())
+            say(name + " on " + std::to_string(in_.size) + " ranks keeps the library's own order: " + why);
+        if (orders.empty()) state = State::refused;
+    }
+    plans.state = agreed(state);
+    if (plans.state != State::ready) return;
+    if (!make_own()) {
+        plans.state = State::refused;
+        if (in_.rank == 0) say(name + ": MPI has no communicator left for an order");
+        return;
+    }
+    Array<std::int32_t> numbers, part;
+    Array<int> counts(as_size(in_.size)), starts(as_size(in_.size));
+    for (std::int32_t rank = 0; in_.rank == 0 && rank < in_.size; ++rank) {
+        starts[rank] = static_cast<int>(numbers.size() * 4);
+        numbers.push_back(static_cast<std::int32_t>(orders.size()));
+        for (const Array<Order>& each : orders) pack_order(each[rank], numbers);
+        counts[rank] = static_cast<int>(numbers.size() * 4) - starts[rank];
+    }
+    int bytes = 0;
+    call("MPI_Scatter", static_cast<const void*>(counts.data()), 4, mpi.numbers.byte, static_cast<void*>(&bytes), 4,
+         mpi.numbers.byte, 0, own_);
+    part.resize(as_size(bytes) / 4);
+    call("MPI_Scatterv", static_cast<const void*>(numbers.data()), static_cast<const int*>(counts.data()),
+         static_cast<const int*>(starts.data()), mpi.numbers.byte, static_cast<void*>(part.data()), bytes,
+         mpi.numbers.byte, 0, own_);
+    View<const std::int32_t> left(part.data(), part.size());
+    plans.positions.resize(as_size(left[0]));
+    left = left.subspan(1);
+    for (Position& position : plans.positions) position.order = unpack_order(left);
+}
+
+int Ordering::run(const Exchange& exchange, const Order& order) {
+    int code = 0;
+    try {
+        code = Library::get().wide ? run_with<void*>(exchange, order) : run_with<int>(exchange, order);
+    } catch (const std::bad_alloc&) {
+        std::fputs("conset: out of memory in an exchange\n", stderr);
+        std::abort();  // the other ranks are in it
+    }
+    if (code != 0) call("MPI_Comm_call_errhandler", in_.handle, code);
+    return code;
+}
+
+template <class Handle>
+int Ordering::run_with(const Exchange& exchange, const Order& order) {
+    const Library& mpi = Library::get();
+    const MpiWorld<Handle> world{mpi_of<Handle>(mpi.numbers), handle_of<Handle>(own_)};
+    RankBuffers<Handle> buffers{static_cast<const std::byte*>(exchange.send.buffer),
+                                static_cast<std::byte*>(const_cast<void*>(exchange.receive.buffer)), world.mpi.byte,
+                                world.mpi.byte};
+    RankPlan plan = order;
+    Array<Bits> large;  // types of ours
+    const auto fill = [&](const Side& side, const RankOperations& from, RankOperations& to, Array<Handle>& types) {
+        const Array<std::int64_t> bytes = exchange.bytes_of(side, in_.size);
+        std::ptrdiff_t lower = 0, extent = 0;
+        if (exchange.kind != Kind::alltoallw) call("MPI_Type_get_extent", exchange.type_at(side, 0), &lower, &extent);
+        Array<std::uint8_t> listed(bytes.size());
+        const auto add = [&](std::int64_t phase, std::int32_t peer) {
+            listed[peer] = 1;
+            if (bytes[peer] == 0) return;
+            std::int64_t count = exchange.count_at(side, as_size(peer));
+            Bits type = exchange.type_at(side, as_size(peer));
+            if (count > std::numeric_limits<int>::max()) {  // of MPI 4
+                Bits made = 0;
+                call("MPI_Type_contiguous_c", count, type, &made);
+                call("MPI_Type_commit", &made);
+                large.push_back(made);
+                type = made;
+                count = 1;
+            }
+            to.phase.push_back(static_cast<std::int32_t>(phase));
+            to.peer.push_back(peer);
+            to.offset.push_back(exchange.start_at(side, as_size(peer), extent));
+            to.bytes.push_back(std::min<std::int64_t>(bytes[peer], std::numeric_limits<int>::max()));
+            to.count.push_back(static_cast<int>(count));
+            types.push_back(handle_of<Handle>(type));
+        };
+        to = {};
+        for (std::size_t k = 0; k < from.size(); ++k) add(from.phase[k], from.peer[k]);
+        for (std::int32_t peer = 0; peer < in_.size; ++peer)
+            if (peer != in_.rank && listed[peer] == 0) add(order.phases - 1, peer);
+    };
+    fill(exchange.send, order.sends, plan.sends, buffers.send_types);
+    fill(exchange.receive, order.receives, plan.receives, buffers.receive_types);
+    const auto me = as_size(in_.rank);
+    const auto place = [&](const Side& side, Bits type, int& count) {
+        std::ptrdiff_t lower = 0, extent = 0;
+        count = static_cast<int>(exchange.count_at(side, me));
+        if (count > 0) call("MPI_Type_get_extent", type, &lower, &extent);
+        const auto start = count > 0 ? exchange.start_at(side, me, extent) : 0;
+        return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + start;
+    };
+    RankExecutor<Handle> executor(world, std::move(plan), {}, buffers);
+    int code = 0;
+    ExchangeState state = executor.prepare() ? executor.start() : ExchangeState::failed;
+    // what a rank has for itself, while messages are under way
+    int count = 0, to_count = 0;
+    const Bits type = exchange.type_at(exchange.send, me), to_type = exchange.type_at(exchange.receive, me);
+    const std::byte* const from = place(exchange.send, type, count);
+    std::byte* const to = place(exchange.receive, to_type, to_count);
+    alignas(8) std::array<std::byte, 64> status{};
+    if (count > 0 && mpi.type_size(type) != 0)
+        code = call("MPI_Sendrecv", static_cast<const void*>(from), count, type, in_.rank, 0, static_cast<void*>(to),
+                    to_count, to_type, in_.rank, 0, own_, static_cast<void*>(status.data()));
+    // a message that failed has ended; the others go on, so that no rank waits for this one
+    for (std::size_t tries = 0; state != ExchangeState::ended; ++tries) {
+        if (state == ExchangeState::failed) {
+            code = code == 0 ? executor.failure().code : code;
+            if (!executor.running() || tries > 4 * as_size(in_.size)) break;
+        }
+        state = executor.wait(std::numeric_limits<double>::infinity(), nap_s_);
+    }
+    if (!executor.running()) executor.release();
+    for (Bits& each : large) call("MPI_Type_free", &each);
+    return code;
+}
+
+void Ordering::summarize(Kind kind, const Position& position) const {
+    if (in_.rank != 0 || position.calls == 0) return;
+    const std::string name = kNames[as_size(static_cast<int>(kind))];
+    const Trial& trial = position.trial;
+    const char* const choice = position.ordered == position.calls ? "ordered"
+                               : !trial.decided()                 ? "trial"
+                               : trial.ordered_next()             ? "ordered"
+                                                                  : "own";
+    const auto seconds = [](double time) { return time < 0 ? std::string("null") : std::to_string(time); };
+    const std::string ranks = std::to_string(in_.size), calls = std::to_string(position.calls),
+                      bytes = std::to_string(position.bytes);
+    say("{\"kind\": " + json_text(name) + ", \"ranks\": " + ranks + ", \"members\": " + json_text(in_.text) +
+            ", \"calls\": " + calls + ", \"own_s\": " + seconds(trial.own_s) + ", \"ordered_s\": " +
+            seconds(trial.ordered_s) + ", \"choice\": " + json_text(choice) + ", \"bytes\": " + bytes + "}",
+        name + " on " + ranks + " ranks: " + calls + " calls, own " + seconds(trial.own_s) + " s, ordered " +
+            seconds(trial.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
+}
+
+}  // namespace conset::preload

@@ -1,0 +1,95 @@
+// Exchanges of a communicator in the order of a plan, where that is faster than the library's own.
+//
+// An order is only an order: it lists every ordered pair of members at most once, pairs that it does not list come
+// last. So both ends of a message know from their own counts whether it exists, whatever the counts are, and no call
+// needs an agreement. The communicator's rank 0 finds the orders and hands them out: ranks need no common folder, and
+// a plan that is refused is refused on all of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "conset/array.hpp"
+#include "exchange.hpp"
+#include "plans.hpp"
+
+namespace conset::preload {
+
+// Which of two is faster: four calls of each in turn, the first of each not counted, and one agreement on the longest
+// time of each call over all ranks. Tried again after 1,000 calls.
+class Trial {
+public:
+    static constexpr int kCalls = 8;
+    using Times = std::array<double, kCalls>;
+
+    bool ordered_next() const { return calls_ < kCalls ? calls_ % 2 == 1 : ordered_; }
+    bool decided() const { return calls_ >= kCalls; }
+    // True where the times are to be agreed on.
+    bool add(double seconds);
+    void decide(const Times& longest);
+    void restart() { calls_ = 0; }
+
+    Times times{};                      // of this rank
+    double own_s = -1, ordered_s = -1;  // medians of the last decision; negative before the first
+
+private:
+    std::int64_t calls_ = 0;
+    bool ordered_ = false;
+};
+
+class Ordering {
+public:
+    // Whether calls are intercepted in this process.
+    static bool enabled();
+
+    explicit Ordering(Communicator& in) : in_(in) {}
+    Ordering(const Ordering&) = delete;
+    Ordering& operator=(const Ordering&) = delete;
+    ~Ordering();  // says what was done, and frees its communicator
+
+    // MPI is about to be over: the communicator is left to it.
+    void leave() { own_ = 0; }
+    // Executes a blocking exchange that is not in place. Collective. `own`: the library's own call. Returns what MPI
+    // does.
+    int execute(const Exchange& exchange, const std::function<int()>& own);
+
+private:
+    enum class State : std::uint8_t { unknown, advising, ready, refused };
+    struct Position {
+        Order order;
+        Trial trial;
+        std::int64_t calls = 0, ordered = 0, bytes = 0;
+        int width = -1;  // of the bytes to a rank, of alltoall
+    };
+    struct Plans {
+        State state = State::unknown;
+        std::int64_t calls = 0;
+        pid_t adviser = -1;
+        std::string folder;  // that it writes
+        Array<Position> positions;
+    };
+
+    void look(const Exchange& exchange, Plans& plans);
+    void ask(const Exchange& exchange, Plans& plans);
+    bool adviser_ended(Plans& plans) const;
+    void hand_out(Kind kind, Plans& plans, const std::string& folder);
+    bool make_own();
+    State agreed(State state) const;
+    int run(const Exchange& exchange, const Order& order);
+    template <class Handle>
+    int run_with(const Exchange& exchange, const Order& order);
+    void after(Position& position, bool ordered, double seconds);
+    void summarize(Kind kind, const Position& position) const;
+
+    const Communicator& in_;
+    Bits own_ = 0;  // a communicator of ours with the same ranks
+    double nap_s_ = 0;
+    std::map<Kind, Plans> plans_;
+};
+
+}  // namespace conset::preload
