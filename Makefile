@@ -101,7 +101,7 @@ guide: $(READY) ## every command and program of the guide, as they are pasted
 lint: $(LINT) ## linters, types, contracts between packages, C++ format and clang-tidy
 	$(STATIC)
 	@$(BIN)/cmake -S cpp -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
-	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp' 'cpp/testbed/*.cpp')
+	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp' 'cpp/testbed/*.cpp' 'cpp/preload/*.cpp')
 
 format: $(LINT) ## format everything
 	$(BIN)/ruff check --fix .
