@@ -1,5 +1,6 @@
 #include "communicators.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -12,7 +13,7 @@ namespace {
 
 std::mutex guard;
 World the_world;
-bool known = false;
+std::atomic<bool> known{false};
 Bits world_group = 0;
 int keyval = 0;
 std::set<Communicator*> communicators;
@@ -100,12 +101,13 @@ Communicator* communicator_of(Bits comm) {
     comm = mpi.handle(comm);
     if (comm == mpi.comm_null) return nullptr;
     static auto* const get_attr = mpi.call<int(Bits, int, void*, int*)>("MPI_Comm_get_attr");
-    const std::scoped_lock lock(guard);
-    if (!find_world()) return nullptr;
     void* found = nullptr;
     int flag = 0;
-    if (get_attr(comm, keyval, static_cast<void*>(&found), &flag) != 0) return nullptr;
-    if (flag != 0) return static_cast<Communicator*>(found);
+    const auto fine = [&] { return get_attr(comm, keyval, static_cast<void*>(&found), &flag) == 0; };
+    if (known && fine() && flag != 0) return static_cast<Communicator*>(found);
+    const std::scoped_lock lock(guard);
+    if (!find_world() || !fine()) return nullptr;
+    if (flag != 0) return static_cast<Communicator*>(found);  // of another thread meanwhile
     auto made = std::make_unique<Communicator>();
     made->handle = comm;
     int inter = 0;

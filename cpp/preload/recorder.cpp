@@ -46,6 +46,7 @@ void Recorder::count_send(int world_rank, std::int64_t bytes) {
         return;
     }
     const auto width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes)));
+    if (as_size(world_rank) >= sent_.size()) sent_.resize(as_size(world_rank) + 1);
     auto& sizes = sent_[world_rank];
     for (Size& size : sizes)
         if (size.width == width) {
@@ -178,9 +179,8 @@ std::string Recorder::text(const World& world, const char* how) const {
         }
         ++number;
     }
-    const std::map<int, Array<Size>> sorted(sent_.begin(), sent_.end());
-    for (const auto& [target, sizes] : sorted)
-        for (const Size& size : sizes)
+    for (std::size_t target = 0; target < sent_.size(); ++target)
+        for (const Size& size : sent_[target])
             text += "send " + std::to_string(target) + " " + std::to_string(size.width) + " " +
                     std::to_string(size.messages) + " " + std::to_string(size.bytes) + "\n";
     if (external_messages_ > 0)

@@ -68,7 +68,7 @@ private:
     const int process_;
     const double began_;
     mutable std::mutex guard_;
-    std::unordered_map<int, Array<Size>> sent_;  // by world rank
+    Array<Array<Size>> sent_;  // by world rank
     std::int64_t external_messages_ = 0, external_bytes_ = 0;
     std::map<std::string, std::map<std::string, Exchange>> exchanges_;  // by members, by kind
     std::unordered_map<std::string, std::int32_t> rows_;
