@@ -51,7 +51,11 @@ Library::Library() {
         std::fputs("conset: a call of MPI, and no MPI library is loaded\n", stderr);
         std::abort();
     }
-    const auto object = [&](const char* symbol) { return reinterpret_cast<Bits>(dlsym(handle_, symbol)); };
+    // a program may hold the library's objects itself (copy relocation): the global scope says whose are taken
+    const auto object = [&](const char* symbol) {
+        void* const global = dlsym(RTLD_DEFAULT, symbol);
+        return reinterpret_cast<Bits>(global != nullptr ? global : dlsym(handle_, symbol));
+    };
     const bool standard = path.find("libmpi_abi.") != std::string::npos;
     // what the headers of the three say
     if (standard) {
@@ -62,7 +66,7 @@ Library::Library() {
         numbers.status_bytes = 32, numbers.source_at = 0, numbers.any_source = -1, numbers.named = 101;
         in_place = reinterpret_cast<const void*>(Bits{1});
         proc_null = -3;
-    } else if (object("ompi_mpi_comm_world") != 0) {
+    } else if (dlsym(handle_, "ompi_mpi_comm_world") != nullptr) {
         name = "Open MPI";
         wide = true;
         comm_world = object("ompi_mpi_comm_world"), comm_null = object("ompi_mpi_comm_null");

@@ -20,8 +20,8 @@
 
 namespace conset::preload {
 
-// Which of two is faster: four calls of each in turn, the first of each not counted, and one agreement on the longest
-// time of each call over all ranks. Tried again after 1,000 calls.
+// Which of two is faster: four calls of each in turn, the first of each not counted, by the longest time of each call
+// over all ranks. After two of each an order that is clearly slower is given up. Tried again after 1,000 calls.
 class Trial {
 public:
     static constexpr int kCalls = 8;
