@@ -81,6 +81,7 @@ void end_orderings() {
         if (each->ordering != nullptr) each->ordering->leave();
         each->ordering.reset();
     }
+    Ordering::end();
 }
 
 void use_session(Bits session) {

@@ -15,7 +15,10 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "conset/execution/rank_executor.hpp"
@@ -29,6 +32,7 @@ namespace {
 constexpr double kClear = 0.95;  // of the library's own time, which an order must not exceed
 constexpr double kHopeless = 1.25;
 constexpr std::int64_t kAgain = 1000;
+constexpr std::size_t kAdvisers = 16;
 constexpr double kNap_s = 1e-3;  // where ranks share cores
 constexpr std::array<const char*, 3> kNames{"alltoall", "alltoallv", "alltoallw"};
 
@@ -64,6 +68,41 @@ void say(const std::string& json, const std::string& text) {
 }
 
 void say(const std::string& note) { say("{\"note\": " + json_text(note) + "}", note); }
+
+const char* name_of(Kind kind) { return kNames[as_size(static_cast<int>(kind))]; }
+
+// `alltoall on ranks 0-15`
+std::string title(Kind kind, const std::string& members) { return std::string(name_of(kind)) + " on ranks " + members; }
+
+using Key = std::tuple<Kind, std::string, std::size_t>;  // members, position in the period
+
+std::mutex guard;
+std::map<Key, Result> results;
+std::map<std::pair<Kind, std::string>, Adviser> advisers;
+
+// Within the guard.
+bool has_ended(Adviser& adviser) {
+    // of it, or of nobody: the program has waited for all its children
+    adviser.ended = adviser.ended || adviser.process < 0 || waitpid(adviser.process, nullptr, WNOHANG) != 0;
+    return adviser.ended;
+}
+
+void summarize(const Key& key, const Result& result) {
+    if (!result.first || result.calls == 0) return;
+    const auto& [kind, members, position] = key;
+    const char* const choice = result.ordered == result.calls ? "ordered"
+                               : !result.decided              ? "trial"
+                               : result.choice                ? "ordered"
+                                                              : "own";
+    const auto seconds = [](double time) { return time < 0 ? std::string("null") : std::to_string(time); };
+    const std::string calls = std::to_string(result.calls), bytes = std::to_string(result.bytes);
+    const auto ranks = std::to_string(result.ranks);
+    say("{\"kind\": " + json_text(name_of(kind)) + ", \"ranks\": " + ranks + ", \"members\": " + json_text(members) +
+            ", \"calls\": " + calls + ", \"own_s\": " + seconds(result.own_s) + ", \"ordered_s\": " +
+            seconds(result.ordered_s) + ", \"choice\": " + json_text(choice) + ", \"bytes\": " + bytes + "}",
+        title(kind, members) + ": " + calls + " calls, own " + seconds(result.own_s) + " s, ordered " +
+            seconds(result.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
+}
 
 template <class... Arguments>
 int call(const char* name, Arguments... arguments) {
@@ -104,19 +143,25 @@ bool Ordering::enabled() {
 }
 
 Ordering::~Ordering() {
-    for (auto& [kind, plans] : plans_) {
-        for (const Position& position : plans.positions) summarize(kind, position);
-        if (plans.state != State::advising || in_.rank != 0) continue;
-        kill(plans.adviser, SIGTERM);
-        adviser_ended(plans);
-        say(std::string(kNames[as_size(static_cast<int>(kind))]) + " on " + std::to_string(in_.size) +
-            " ranks: the program ended before its plan was there");
-        std::error_code ignored;
-        std::filesystem::remove_all(plans.folder, ignored);
-    }
     int finalized = 0;
     call("MPI_Finalized", &finalized);
     if (own_ != 0 && finalized == 0) call("MPI_Comm_free", &own_);
+}
+
+void Ordering::end() {
+    const std::scoped_lock lock(guard);
+    for (const auto& [key, result] : results) summarize(key, result);
+    results.clear();
+    for (auto& [key, adviser] : advisers) {
+        if (!has_ended(adviser)) {
+            kill(adviser.process, SIGTERM);
+            waitpid(adviser.process, nullptr, 0);
+            say(title(key.first, key.second) + ": the program ended before its plan was there");
+        }
+        std::error_code ignored;
+        std::filesystem::remove_all(adviser.folder, ignored);
+    }
+    advisers.clear();
 }
 
 int Ordering::execute(const Exchange& exchange, const std::function<int()>& own) {
@@ -133,28 +178,33 @@ int Ordering::execute(const Exchange& exchange, const std::function<int()>& own)
     }
     static const bool always = setting("CONSET_INTERCEPT") == std::string_view("always");
     const bool ordered = always || position.trial.ordered_next();
+    Array<std::int64_t> bytes = exchange.bytes_of(exchange.send, in_.size);
     const double began = wall_s();
     const int code = ordered ? run(exchange, position.order) : own();
-    const Array<std::int64_t> bytes = exchange.bytes_of(exchange.send, in_.size);
-    for (std::int32_t to = 0; to < in_.size; ++to) position.bytes += to == in_.rank ? 0 : bytes[to];
-    if (!always) {
-        after(position, ordered, wall_s() - began);
-    } else {
-        ++position.calls;
-        ++position.ordered;
+    const double seconds = wall_s() - began;
+    bytes[in_.rank] = 0;
+    {
+        const std::scoped_lock lock(guard);
+        ++position.result->calls;
+        position.result->ordered += ordered ? 1 : 0;
+        position.result->bytes += std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
     }
+    if (!always) after(position, seconds);
     return code;
 }
 
-void Ordering::after(Position& position, bool ordered, double seconds) {
-    ++position.calls;
-    position.ordered += ordered ? 1 : 0;
+void Ordering::after(Position& position, double seconds) {
     if (!position.trial.add(seconds)) return;
     Trial::Times longest = position.trial.times;
     const Library& mpi = Library::get();
     call("MPI_Allreduce", static_cast<const void*>(position.trial.times.data()), static_cast<void*>(longest.data()),
          Trial::kCalls, mpi.float64, mpi.max, own_);
     position.trial.decide(longest);
+    const std::scoped_lock lock(guard);
+    position.result->own_s = position.trial.own_s;
+    position.result->ordered_s = position.trial.ordered_s;
+    position.result->decided = position.trial.decided();
+    position.result->choice = position.trial.ordered();
 }
 
 // What rank 0 says.
@@ -172,18 +222,26 @@ void Ordering::look(const Exchange& exchange, Plans& plans) {
         return;
     }
     const char* const advice = setting("CONSET_ADVICE");
-    if (plans.state == State::unknown && advice == nullptr) {
-        ask(exchange, plans);
+    if (advice != nullptr) {
+        hand_out(exchange.kind, plans, advice);
         return;
     }
     // while a plan is being made, rank 0 is asked at the calls 2, 4, 8 …
     if (plans.state == State::advising && !std::has_single_bit(static_cast<std::uint64_t>(plans.calls))) return;
     State state = State::ready;
-    if (in_.rank == 0 && plans.state == State::advising && !adviser_ended(plans)) state = State::advising;
-    if (agreed(state) == State::advising) return;
-    hand_out(exchange.kind, plans, advice != nullptr ? advice : plans.folder);
-    std::error_code ignored;
-    if (!plans.folder.empty()) std::filesystem::remove_all(plans.folder, ignored);
+    if (in_.rank == 0) {
+        const std::scoped_lock lock(guard);
+        const auto found = advisers.find({exchange.kind, in_.text});
+        plans.adviser = found == advisers.end() ? nullptr : &found->second;
+        if (plans.adviser == nullptr) {
+            state = advisers.size() < kAdvisers ? State::unknown : State::refused;
+        } else if (!has_ended(*plans.adviser)) {
+            state = State::advising;
+        }
+    }
+    plans.state = agreed(state);
+    if (plans.state == State::unknown) ask(exchange, plans);
+    if (plans.state == State::ready) hand_out(exchange.kind, plans, in_.rank == 0 ? plans.adviser->folder : "");
 }
 
 // Rank 0 learns what all send, writes it as a record of one call and starts what makes plans of it.
@@ -197,10 +255,13 @@ void Ordering::ask(const Exchange& exchange, Plans& plans) {
     plans.state = State::advising;
     if (in_.rank != 0) return;
     std::string folder = (setting("TMPDIR") != nullptr ? setting("TMPDIR") : "/tmp") + std::string("/conset-XXXXXX");
-    if (mkdtemp(folder.data()) == nullptr) return;
-    plans.folder = folder;
+    if (mkdtemp(folder.data()) == nullptr) folder.clear();
+    const std::scoped_lock lock(guard);
+    plans.adviser = &advisers[{exchange.kind, in_.text}];
+    plans.adviser->folder = folder;
+    if (folder.empty()) return;
     std::ofstream file(folder + "/call.record");
-    const std::string kind = kNames[as_size(static_cast<int>(exchange.kind))];
+    const std::string kind = name_of(exchange.kind);
     for (std::int32_t rank = 0; rank < in_.size; ++rank) {
         std::int64_t sent = 0;
         std::string row;
@@ -226,16 +287,9 @@ void Ordering::ask(const Exchange& exchange, Plans& plans) {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, (folder + "/log").c_str(), O_WRONLY | O_CREAT, 0666);
-    if (posix_spawn(&plans.adviser, "/bin/sh", &actions, nullptr, words.data(), environment.data()) != 0)
-        plans.adviser = -1;
+    if (posix_spawn(&plans.adviser->process, "/bin/sh", &actions, nullptr, words.data(), environment.data()) != 0)
+        plans.adviser->process = -1;
     posix_spawn_file_actions_destroy(&actions);
-}
-
-bool Ordering::adviser_ended(Plans& plans) const {
-    if (plans.adviser < 0) return true;
-    int status = 0;
-    const pid_t ended = waitpid(plans.adviser, &status, WNOHANG);
-    return ended != 0;  // of it, or of nobody: the program has waited for all its children
 }
 
 // Collective; false on all ranks where MPI has no communicator left.
@@ -268,27 +322,26 @@ bool Ordering::make_own() {
 
 void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
     const Library& mpi = Library::get();
-    const std::string name = kNames[as_size(static_cast<int>(kind))];
     Array<Array<Order>> orders;
     State state = State::ready;
     if (in_.rank == 0) {
         std::string why;
         try {
-            orders = read_orders(folder, name, in_, world()->size);
+            orders = read_orders(folder, name_of(kind), in_, world()->size);
+            if (orders.empty() && plans.adviser != nullptr) why = "no other is predicted to be faster";
         } catch (const std::exception& error) {
             why = error.what();
             std::ifstream log(folder + "/log");
             for (std::string line; std::getline(log, line);) why = line;  // of who was to make it
         }
-        if (!why.empty())
-            say(name + " on " + std::to_string(in_.size) + " ranks keeps the library's own order: " + why);
+        if (!why.empty()) say(title(kind, in_.text) + ": keeps the library's own order: " + why);
         if (orders.empty()) state = State::refused;
     }
     plans.state = agreed(state);
     if (plans.state != State::ready) return;
     if (!make_own()) {
         plans.state = State::refused;
-        if (in_.rank == 0) say(name + ": MPI has no communicator left for an order");
+        if (in_.rank == 0) say(title(kind, in_.text) + ": MPI has no communicator left for an order");
         return;
     }
     Array<std::int32_t> numbers, part;
@@ -296,7 +349,12 @@ void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
     for (std::int32_t rank = 0; in_.rank == 0 && rank < in_.size; ++rank) {
         starts[rank] = static_cast<int>(numbers.size() * 4);
         numbers.push_back(static_cast<std::int32_t>(orders.size()));
-        for (const Array<Order>& each : orders) pack_order(each[rank], numbers);
+        for (std::size_t k = 0; k < orders.size(); ++k) {
+            const std::scoped_lock lock(guard);
+            const Result& result = results[{kind, in_.text, k}];
+            numbers.push_back(!result.decided ? -1 : result.choice ? 1 : 0);
+            pack_order(orders[k][rank], numbers);
+        }
         counts[rank] = static_cast<int>(numbers.size() * 4) - starts[rank];
     }
     int bytes = 0;
@@ -309,7 +367,16 @@ void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
     View<const std::int32_t> left(part.data(), part.size());
     plans.positions.resize(as_size(left[0]));
     left = left.subspan(1);
-    for (Position& position : plans.positions) position.order = unpack_order(left);
+    const std::scoped_lock lock(guard);
+    for (std::size_t k = 0; k < plans.positions.size(); ++k) {
+        Position& position = plans.positions[k];
+        if (left[0] >= 0) position.trial.adopt(left[0] != 0);
+        left = left.subspan(1);
+        position.order = unpack_order(left);
+        position.result = &results[{kind, in_.text, k}];
+        position.result->first = in_.rank == 0;
+        position.result->ranks = in_.size;
+    }
 }
 
 int Ordering::run(const Exchange& exchange, const Order& order) {
@@ -396,24 +463,6 @@ int Ordering::run_with(const Exchange& exchange, const Order& order) {
     if (!executor.running()) executor.release();
     for (Bits& each : large) call("MPI_Type_free", &each);
     return code;
-}
-
-void Ordering::summarize(Kind kind, const Position& position) const {
-    if (in_.rank != 0 || position.calls == 0) return;
-    const std::string name = kNames[as_size(static_cast<int>(kind))];
-    const Trial& trial = position.trial;
-    const char* const choice = position.ordered == position.calls ? "ordered"
-                               : !trial.decided()                 ? "trial"
-                               : trial.ordered_next()             ? "ordered"
-                                                                  : "own";
-    const auto seconds = [](double time) { return time < 0 ? std::string("null") : std::to_string(time); };
-    const std::string ranks = std::to_string(in_.size), calls = std::to_string(position.calls),
-                      bytes = std::to_string(position.bytes);
-    say("{\"kind\": " + json_text(name) + ", \"ranks\": " + ranks + ", \"members\": " + json_text(in_.text) +
-            ", \"calls\": " + calls + ", \"own_s\": " + seconds(trial.own_s) + ", \"ordered_s\": " +
-            seconds(trial.ordered_s) + ", \"choice\": " + json_text(choice) + ", \"bytes\": " + bytes + "}",
-        name + " on " + ranks + " ranks: " + calls + " calls, own " + seconds(trial.own_s) + " s, ordered " +
-            seconds(trial.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
 }
 
 }  // namespace conset::preload

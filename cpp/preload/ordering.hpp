@@ -29,6 +29,11 @@ public:
 
     bool ordered_next() const { return calls_ < kCalls ? calls_ % 2 == 1 : ordered_; }
     bool decided() const { return calls_ >= kCalls; }
+    // As another communicator with the same members has decided.
+    void adopt(bool ordered) {
+        ordered_ = ordered;
+        calls_ = kCalls;
+    }
     // True where the times are to be agreed on.
     bool add(double seconds);
     void decide(const Times& longest);
@@ -36,21 +41,40 @@ public:
 
     Times times{};                      // of this rank
     double own_s = -1, ordered_s = -1;  // medians of the last decision; negative before the first
+    bool ordered() const { return ordered_; }
 
 private:
     std::int64_t calls_ = 0;
     bool ordered_ = false;
 };
 
+// What became of an order, over all communicators with the same members.
+struct Result {
+    bool first = false;  // whether this is the members' rank 0
+    int ranks = 0;
+    std::int64_t calls = 0, ordered = 0, bytes = 0;
+    double own_s = -1, ordered_s = -1;
+    bool decided = false, choice = false;  // whether the order is taken
+};
+
+// What makes plans while the program runs, on the rank 0 that has started it.
+struct Adviser {
+    pid_t process = -1;
+    std::string folder;
+    bool ended = false;
+};
+
 class Ordering {
 public:
+    // The program ends: says what was done.
+    static void end();
     // Whether calls are intercepted in this process.
     static bool enabled();
 
     explicit Ordering(Communicator& in) : in_(in) {}
     Ordering(const Ordering&) = delete;
     Ordering& operator=(const Ordering&) = delete;
-    ~Ordering();  // says what was done, and frees its communicator
+    ~Ordering();
 
     // MPI is about to be over: the communicator is left to it.
     void leave() { own_ = 0; }
@@ -63,28 +87,25 @@ private:
     struct Position {
         Order order;
         Trial trial;
-        std::int64_t calls = 0, ordered = 0, bytes = 0;
+        Result* result = nullptr;
         int width = -1;  // of the bytes to a rank, of alltoall
     };
     struct Plans {
         State state = State::unknown;
         std::int64_t calls = 0;
-        pid_t adviser = -1;
-        std::string folder;  // that it writes
+        Adviser* adviser = nullptr;
         Array<Position> positions;
     };
 
     void look(const Exchange& exchange, Plans& plans);
     void ask(const Exchange& exchange, Plans& plans);
-    bool adviser_ended(Plans& plans) const;
     void hand_out(Kind kind, Plans& plans, const std::string& folder);
     bool make_own();
     State agreed(State state) const;
     int run(const Exchange& exchange, const Order& order);
     template <class Handle>
     int run_with(const Exchange& exchange, const Order& order);
-    void after(Position& position, bool ordered, double seconds);
-    void summarize(Kind kind, const Position& position) const;
+    void after(Position& position, double seconds);
 
     const Communicator& in_;
     Bits own_ = 0;  // a communicator of ours with the same ranks
