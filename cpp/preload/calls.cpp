@@ -316,4 +316,5 @@ CONSET_CALL(Session_init, (Bits info, Bits handler, Any session), (info, handler
 CONSET_CALL(Finalize, (), (), end_orderings(); write_record("finalize"); written = true; return own();)
 CONSET_CALL(Session_finalize, (Any session), (session), end_orderings(); write_record("session"); written = true;
             return own();)
-CONSET_CALL(Abort, (Bits comm, int code), (comm, code), write_record("abort"); written = true; return own();)
+CONSET_CALL(Abort, (Bits comm, int code), (comm, code), Ordering::end(); write_record("abort"); written = true;
+            return own();)

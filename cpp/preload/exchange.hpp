@@ -32,6 +32,15 @@ struct Exchange {
     Bits type_at(const Side& side, std::size_t k) const {
         return kind == Kind::alltoallw ? Library::get().handle_at(side.types, k) : Library::get().handle(side.type);
     }
+    // False where MPI reports an error of the program's instead of an exchange.
+    bool valid(int ranks) const {
+        for (const Side* side : {&send, &receive})
+            for (std::size_t k = 0; k < as_size(ranks); ++k)
+                if (const auto count = count_at(*side, k);
+                    count < 0 || (count > 0 && type_at(*side, k) == Library::get().type_null))
+                    return false;
+        return true;
+    }
     // From the buffer [B]; `extent` of the type of alltoall and alltoallv.
     std::int64_t start_at(const Side& side, std::size_t k, std::int64_t extent) const {
         if (kind == Kind::alltoall) return static_cast<std::int64_t>(k) * side.count * extent;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -30,7 +31,7 @@ std::string find_path() {
     return found;
 }
 
-std::atomic<bool> any_call{false};
+std::atomic<pid_t> caller{0};
 
 }  // namespace
 
@@ -39,12 +40,12 @@ const Library& Library::get() {
     return *library;
 }
 
-bool Library::used() { return any_call; }
+bool Library::used() { return caller == getpid(); }
 
 void* Library::find(const char* symbol) const { return dlsym(handle_, (std::string("P") + symbol).c_str()); }
 
 Library::Library() {
-    any_call = true;
+    caller = getpid();
     const std::string path = find_path();
     handle_ = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle_ == nullptr) {
@@ -61,7 +62,7 @@ Library::Library() {
     if (standard) {
         name = "MPI ABI";
         wide = true;
-        comm_world = 0x101, comm_null = 0x100, float64 = 0x214, max = 0x23;
+        comm_world = 0x101, comm_null = 0x100, type_null = 0x200, float64 = 0x214, max = 0x23;
         numbers.byte = 0x247, numbers.errors_return = 0x143;
         numbers.status_bytes = 32, numbers.source_at = 0, numbers.any_source = -1, numbers.named = 101;
         in_place = reinterpret_cast<const void*>(Bits{1});
@@ -70,14 +71,15 @@ Library::Library() {
         name = "Open MPI";
         wide = true;
         comm_world = object("ompi_mpi_comm_world"), comm_null = object("ompi_mpi_comm_null");
-        float64 = object("ompi_mpi_double"), max = object("ompi_mpi_op_max");
+        type_null = object("ompi_mpi_datatype_null"), float64 = object("ompi_mpi_double"),
+        max = object("ompi_mpi_op_max");
         numbers.byte = object("ompi_mpi_byte"), numbers.errors_return = object("ompi_mpi_errors_return");
         numbers.status_bytes = 24, numbers.source_at = 0, numbers.any_source = -1, numbers.named = 0;
         in_place = reinterpret_cast<const void*>(Bits{1});
         proc_null = -2;
     } else {
         name = "MPICH";
-        comm_world = 0x44000000, comm_null = 0x04000000, float64 = 0x4c00080b, max = 0x58000001;
+        comm_world = 0x44000000, comm_null = 0x04000000, type_null = 0x0c000000, float64 = 0x4c00080b, max = 0x58000001;
         numbers.byte = 0x4c00010d, numbers.errors_return = 0x54000001;
         numbers.status_bytes = 20, numbers.source_at = 8, numbers.any_source = -2, numbers.named = 1;
         in_place = reinterpret_cast<const void*>(~Bits{0});
@@ -95,6 +97,7 @@ std::int64_t Library::type_size(Bits type) const {
     using Small = int(Bits, int*);
     static auto* const size_of = call<Small>("MPI_Type_size");
     int size = 0;
+    if (handle(type) == type_null) return -1;  // MPI reports it in the call that it is given to
     return size_of(type, &size) == 0 && size >= 0 ? size : -1;
 }
 

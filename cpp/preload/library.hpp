@@ -20,7 +20,7 @@ class Library {
 public:
     // Of the first call of MPI; ends the process with one line where there is none, which cannot be.
     static const Library& get();
-    // Whether there was one.
+    // Whether there was one in this process; a child that it forks is another.
     static bool used();
 
     // The address of a call in it, as PMPI_X; null where it has none.
@@ -32,7 +32,7 @@ public:
 
     std::string name;   // MPICH, Open MPI or MPI ABI
     bool wide = false;  // whether handles are pointers
-    Bits comm_world = 0, comm_null = 0, float64 = 0, max = 0;
+    Bits comm_world = 0, comm_null = 0, type_null = 0, float64 = 0, max = 0;
     const void* in_place = nullptr;
     int proc_null = -1;
     MpiNumbers numbers;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <csignal>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -54,6 +56,10 @@ std::string json_text(std::string_view text) {
     return out + "\"";
 }
 
+// Of this process, and how many there may be: MPICH has 2,048 in all, and the program needs its own.
+std::atomic<int> communicators{0};
+constexpr int kCommunicators = 256;
+
 // A line for the end, from a rank 0: into the file for them, or to people.
 void say(const std::string& json, const std::string& text) {
     if (const char* path = setting("CONSET_SUMMARY"); path != nullptr) {
@@ -67,7 +73,14 @@ void say(const std::string& json, const std::string& text) {
     std::fprintf(stderr, "conset: %s\n", text.c_str());
 }
 
-void say(const std::string& note) { say("{\"note\": " + json_text(note) + "}", note); }
+// Once: communicators with the same members, and many of them, have the same reason.
+void say(const std::string& note) {
+    static std::mutex once;
+    static std::set<std::string> said;
+    const std::scoped_lock lock(once);
+    if (!said.insert(note).second) return;
+    say("{\"note\": " + json_text(note) + "}", note);
+}
 
 const char* name_of(Kind kind) { return kNames[as_size(static_cast<int>(kind))]; }
 
@@ -83,6 +96,7 @@ std::map<std::pair<Kind, std::string>, Adviser> advisers;
 // Within the guard.
 bool has_ended(Adviser& adviser) {
     // of it, or of nobody: the program has waited for all its children
+    if (adviser.process == 0) return false;
     adviser.ended = adviser.ended || adviser.process < 0 || waitpid(adviser.process, nullptr, WNOHANG) != 0;
     return adviser.ended;
 }
@@ -145,7 +159,9 @@ bool Ordering::enabled() {
 Ordering::~Ordering() {
     int finalized = 0;
     call("MPI_Finalized", &finalized);
-    if (own_ != 0 && finalized == 0) call("MPI_Comm_free", &own_);
+    if (own_ == 0 || finalized != 0) return;
+    call("MPI_Comm_free", &own_);
+    --communicators;
 }
 
 void Ordering::end() {
@@ -153,7 +169,7 @@ void Ordering::end() {
     for (const auto& [key, result] : results) summarize(key, result);
     results.clear();
     for (auto& [key, adviser] : advisers) {
-        if (!has_ended(adviser)) {
+        if (adviser.process > 0 && !has_ended(adviser)) {
             kill(adviser.process, SIGTERM);
             waitpid(adviser.process, nullptr, 0);
             say(title(key.first, key.second) + ": the program ended before its plan was there");
@@ -168,7 +184,7 @@ int Ordering::execute(const Exchange& exchange, const std::function<int()>& own)
     Plans& plans = plans_[exchange.kind];
     const std::int64_t call = plans.calls++;
     if (plans.state == State::unknown || plans.state == State::advising) look(exchange, plans);
-    if (plans.state != State::ready) return own();
+    if (plans.state != State::ready || !exchange.valid(in_.size)) return own();
     Position& position = plans.positions[as_size(call) % plans.positions.size()];
     if (exchange.kind == Kind::alltoall) {
         const auto bytes = exchange.send.count * Library::get().type_size(exchange.type_at(exchange.send, 0));
@@ -232,9 +248,12 @@ void Ordering::look(const Exchange& exchange, Plans& plans) {
     if (in_.rank == 0) {
         const std::scoped_lock lock(guard);
         const auto found = advisers.find({exchange.kind, in_.text});
-        plans.adviser = found == advisers.end() ? nullptr : &found->second;
-        if (plans.adviser == nullptr) {
-            state = advisers.size() < kAdvisers ? State::unknown : State::refused;
+        if (found != advisers.end()) plans.adviser = &found->second;
+        if (plans.adviser == nullptr && advisers.size() < kAdvisers) {
+            plans.adviser = &advisers[{exchange.kind, in_.text}];
+            state = State::unknown;
+        } else if (plans.adviser == nullptr) {
+            state = State::refused;
         } else if (!has_ended(*plans.adviser)) {
             state = State::advising;
         }
@@ -257,8 +276,8 @@ void Ordering::ask(const Exchange& exchange, Plans& plans) {
     std::string folder = (setting("TMPDIR") != nullptr ? setting("TMPDIR") : "/tmp") + std::string("/conset-XXXXXX");
     if (mkdtemp(folder.data()) == nullptr) folder.clear();
     const std::scoped_lock lock(guard);
-    plans.adviser = &advisers[{exchange.kind, in_.text}];
     plans.adviser->folder = folder;
+    plans.adviser->process = -1;
     if (folder.empty()) return;
     std::ofstream file(folder + "/call.record");
     const std::string kind = name_of(exchange.kind);
@@ -300,16 +319,19 @@ bool Ordering::make_own() {
     call("MPI_Comm_get_errhandler", in_.handle, &handler);
     call("MPI_Comm_set_errhandler", in_.handle, mpi.numbers.errors_return);
     call("MPI_Comm_group", in_.handle, &group);
-    double failed = call("MPI_Comm_create", in_.handle, group, &own_) == 0 ? 0 : 1, any = 0;
+    const bool made = call("MPI_Comm_create", in_.handle, group, &own_) == 0;
+    double failed = made && communicators < kCommunicators ? 0 : 1, any = 0;
     call("MPI_Group_free", &group);
     call("MPI_Allreduce", static_cast<const void*>(&failed), static_cast<void*>(&any), 1, mpi.float64, mpi.max,
          in_.handle);
     call("MPI_Comm_set_errhandler", in_.handle, handler);
     call("MPI_Errhandler_free", &handler);
     if (any != 0) {
+        if (made) call("MPI_Comm_free", &own_);
         own_ = 0;
         return false;
     }
+    ++communicators;
     call("MPI_Comm_set_errhandler", own_, mpi.numbers.errors_return);
     HostPlace place = host_place();
     Array<HostPlace> places(as_size(in_.size));
@@ -403,7 +425,9 @@ int Ordering::run_with(const Exchange& exchange, const Order& order) {
     const auto fill = [&](const Side& side, const RankOperations& from, RankOperations& to, Array<Handle>& types) {
         const Array<std::int64_t> bytes = exchange.bytes_of(side, in_.size);
         std::ptrdiff_t lower = 0, extent = 0;
-        if (exchange.kind != Kind::alltoallw) call("MPI_Type_get_extent", exchange.type_at(side, 0), &lower, &extent);
+        const bool any = std::any_of(bytes.begin(), bytes.end(), [](std::int64_t each) { return each > 0; });
+        if (any && exchange.kind != Kind::alltoallw)
+            call("MPI_Type_get_extent", exchange.type_at(side, 0), &lower, &extent);
         Array<std::uint8_t> listed(bytes.size());
         const auto add = [&](std::int64_t phase, std::int32_t peer) {
             listed[peer] = 1;

@@ -59,7 +59,7 @@ struct Result {
 
 // What makes plans while the program runs, on the rank 0 that has started it.
 struct Adviser {
-    pid_t process = -1;
+    pid_t process = 0;  // before it is started; -1: it cannot be
     std::string folder;
     bool ended = false;
 };

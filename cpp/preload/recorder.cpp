@@ -145,7 +145,8 @@ void Recorder::started(Bits request) {
     if (kept.kind.empty()) {
         count_send(kept.target, kept.bytes.front());
     } else {
-        count_exchange(kept.members, kept.kind, kept.bytes, now(), now());
+        const double at = now();
+        count_exchange(kept.members, kept.kind, kept.bytes, at, at);
     }
 }
 

@@ -104,7 +104,8 @@ bool RankExecutor<Handle>::prepare() {
 template <class Handle>
 void RankExecutor<Handle>::release() {
     for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_.handles, &signals_out_.handles}) {
-        for (Handle& request : *handles) fine("MPI_Request_free", world_.mpi.calls.request_free(&request));
+        for (Handle& request : *handles)
+            if (request != freed_) fine("MPI_Request_free", world_.mpi.calls.request_free(&request));
         handles->clear();
     }
 }
@@ -120,7 +121,11 @@ std::string RankExecutor<Handle>::describe(const MpiFailure& failure) const {
 template <class Handle>
 bool RankExecutor<Handle>::test(Handle& request, bool& ended) {
     int flag = 0;
-    if (!fine("MPI_Test", world_.mpi.calls.test(&request, &flag, status_.get()))) return false;
+    const Handle before = request;
+    if (!fine("MPI_Test", world_.mpi.calls.test(&request, &flag, status_.get()))) {
+        if (request != before) freed_ = request;
+        return false;
+    }
     ended = flag != 0;
     seen_ += ended ? 1 : 0;
     return true;

@@ -157,6 +157,7 @@ private:
     std::size_t next_end_ = 0;      // likewise, of sends
     std::size_t next_noticed_ = 0;  // likewise, of signals that this rank gave
     Array<std::size_t> open_;       // sends that may take the place of others; only where there is a limit
+    Handle freed_{};                // of a request that ended with an error, as Open MPI leaves it
     std::uint64_t seen_ = 0;        // how many things were seen to have ended
 };
 
