@@ -224,7 +224,7 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (
             "x.data",
             "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack .goal .tit .xml "
-            ".prof .cm " + MESHES,
+            ".prof .record .cm " + MESHES,
         ),
     ],
 )

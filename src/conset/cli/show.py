@@ -30,7 +30,7 @@ from conset.compilation import CompileOptions, summarize
 from conset.inputs import load_pattern
 from conset.machine import FILE_SUFFIXES, is_cluster, is_spec, machine_names, parse_machine
 from conset.models import predict_program, read_record
-from conset.pattern import GENERATORS, input_path
+from conset.pattern import GENERATORS, input_path, is_record
 from conset.report import (
     TimelineView,
     Views,
@@ -219,7 +219,7 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
     if sniff(thing).form == "program":
         return "program"
     head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
-    if head in GENERATORS:
+    if head in GENERATORS or is_record(Path(thing)):
         return "pattern"
     if is_spec(thing.strip()) or is_cluster(thing.strip().split(",", 1)[0]):
         return "machine"
@@ -256,11 +256,11 @@ def _kind_by_content(path: Path, of_pattern: bool) -> Kind | None:
 
 def _manifest(thing: str, seed: int = 0) -> Manifest:
     path = Path(thing)
-    digest = sha256_of(path) if path.is_file() else sha256_of(thing)
+    is_input = path.is_file() or is_record(path)
     return Manifest(
-        command=f"conset show {path.name if path.is_file() else thing}",
+        command=f"conset show {path.name if is_input else thing}",
         seed=seed,
-        input_sha256=digest,
+        input_sha256=sha256_of(path if is_input else thing),
     )
 
 

@@ -14,6 +14,13 @@ from .readers.partition import (
     dual_graph as dual_graph,
     partition_graph as partition_graph,
 )
+from .readers.records import (
+    Record as Record,
+    RecordedExchange as RecordedExchange,
+    is_record as is_record,
+    ranges_text as ranges_text,
+    read_mpi_record as read_mpi_record,
+)
 from .readers.table import READERS as READERS
 from .spec import (
     input_path as input_path,

@@ -33,6 +33,7 @@ from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.columns import bytes_of_unit
 from conset.pattern.readers.entries import MAX_RANKS, ReadOptions
+from conset.pattern.readers.records import SUFFIX as RECORD, is_record
 from conset.pattern.readers.table import READERS, Reader
 
 DISTRIBUTIONS: Mapping[str, tuple[tuple[str, str], str]] = {
@@ -122,14 +123,15 @@ def parse_partition(
 
 def _reader(path: Path, options: ReadOptions) -> Reader:
     """The reader of a file that is there and takes the options."""
-    suffix = path.suffix.lower()
+    suffix = RECORD if is_record(path) else path.suffix.lower()
     if suffix not in READERS and os.path.exists(path) and not os.path.isdir(path):
         raise InputError(
             f"{path}: unknown suffix '{path.suffix}', known: {' '.join(READERS)}",
             what="content",
             given=path,
         )
-    require_file(path)
+    if not (suffix == RECORD and path.is_dir()):
+        require_file(path)
     _refuse_options(str(path), options, READERS[suffix].takes)
     return READERS[suffix]
 

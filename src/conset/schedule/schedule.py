@@ -62,8 +62,12 @@ class Manifest:
 
 
 def sha256_of(source: str | Path) -> str:
-    """SHA-256 of a file's bytes, or of a spec's text."""
-    data = source.read_bytes() if isinstance(source, Path) else source.encode()
+    """SHA-256 of a file's bytes, of all files of a record, or of a spec's text."""
+    if isinstance(source, Path):
+        files = sorted(source.glob("*.record")) if source.is_dir() else [source]
+        data = b"".join(file.read_bytes() for file in files)
+    else:
+        data = source.encode()
     return hashlib.sha256(data).hexdigest()
 
 

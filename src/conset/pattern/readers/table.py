@@ -19,6 +19,7 @@ from conset.pattern.readers.mesh_text import MESHES
 from conset.pattern.readers.monitoring import read_monitoring
 from conset.pattern.readers.msccl import read_msccl
 from conset.pattern.readers.npz import read_npz
+from conset.pattern.readers.records import SUFFIX as RECORD, read_mpi_record
 from conset.pattern.readers.spark98 import partition_spark98, read_spark98
 from conset.pattern.readers.time_independent import read_time_independent
 
@@ -82,6 +83,10 @@ READERS: Mapping[str, Reader] = {
     ),
     ".prof": Reader(
         read_monitoring, "Open MPI's monitoring: what each rank sent, with the files beside it"
+    ),
+    RECORD: Reader(
+        lambda path, _: read_mpi_record(path).pattern(),
+        "record of a program's MPI calls: a folder, or one of its files",
     ),
     ".cm": Reader(read_connections, "htsim's connection matrix: flows between hosts"),
     **{suffix: _parted(partition_mesh, found.summary) for suffix, found in MESHES.items()},
