@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from conset.base import UsageError
-from conset.execution import HeldFile, held_files, remove_files
+from conset.execution import PRELOAD, HeldFile, find_launcher, held_files, mpi_of, remove_files
 from conset_testbed import addresses as a, namespaces as ns
 from conset_testbed.access import inside_command
 from conset_testbed.binaries import find_binary
@@ -81,20 +81,9 @@ def find_mpi(launcher: str | None) -> tuple[str, str]:
     Raises:
         UsageError: there is none, or it is of neither MPICH nor Open MPI.
     """
-    from conset.execution import find_launcher
-
     path = find_launcher()[0] if launcher is None else launcher
-    try:
-        said = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, check=False, env=_allow_root({})
-        )
-    except OSError as error:
-        raise UsageError(f"launcher '{path}': {error.strerror}") from None
-    text = (said.stdout + said.stderr).lower()
-    if "hydra" in text:
-        return path, "mpich"
-    if "open mpi" in text or "openrte" in text or "prte" in text:
-        return path, "openmpi"
+    if library := mpi_of(path):
+        return path, library
     raise UsageError(
         f"launcher '{path}': a testbed knows those of MPICH and Open MPI, this is neither"
     )
@@ -121,7 +110,8 @@ def job_command(
     """
     path, library = mpi
     nodes, per_node = ranks_per_node(bed.endpoints, ranks)
-    shim = {"LD_PRELOAD": str(find_binary(NAP))} if nap else {}
+    preloaded = [os.environ.get(PRELOAD), str(find_binary(NAP)) if nap else None]
+    shim = {PRELOAD: ":".join(filter(None, preloaded))} if any(preloaded) else {}
     build = _mpich if library == "mpich" else _openmpi
     command, environment = build(bed, path, nodes, per_node, ranks, {**shim, **(extra or {})})
     return [

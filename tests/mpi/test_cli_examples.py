@@ -61,8 +61,22 @@ def name() -> Iterator[str]:
 @pytest.mark.testbed
 def test_those_of_a_testbed(folder: Path, name: str) -> None:
     """In the order of the table, in which one builds what the next uses."""
+    for command, lines in EXAMPLES.items():
+        for line in lines if command.startswith("testbed") else ():
+            run_in_shell(folder, line.replace("lab", name))
+
+
+def test_those_of_unmodified_programs(folder: Path) -> None:
+    for line in (*EXAMPLES["record"], *EXAMPLES["intercept"]):
+        run_in_shell(folder, line)
+    assert (folder / "calls" / "plans.txt").exists()
+    assert '"plans"' in (folder / "gain.json").read_text()
+
+
+def run_in_shell(folder: Path, line: str) -> None:
+    """Run a line that succeeds and prints, with the `conset` and `mpiexec` of this interpreter."""
     bin_ = folder / "bin"
-    bin_.mkdir()
+    bin_.mkdir(exist_ok=True)
     script = bin_ / "conset"
     script.write_text(f"#!{sys.executable}\nfrom conset.cli.main import main\nmain()\n")
     script.chmod(0o755)
@@ -70,14 +84,8 @@ def test_those_of_a_testbed(folder: Path, name: str) -> None:
         [str(bin_), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
     )
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(conset.__file__).parents[1])}
-    for command, lines in EXAMPLES.items():
-        for line in lines if command.startswith("testbed") else ():
-            ended = subprocess.run(
-                ["/bin/sh", "-c", line.replace("lab", name)],
-                capture_output=True,
-                text=True,
-                env=environment,
-                timeout=240,
-            )
-            assert ended.returncode == 0, (line, ended.stderr)
-            assert ended.stdout.strip(), line
+    ended = subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, env=environment, timeout=240
+    )
+    assert ended.returncode == 0, (line, ended.stderr)
+    assert ended.stdout.strip(), line

@@ -10,6 +10,11 @@ INPUTS = {
     "program.toml": (
         '[[block]]\npattern = "shift:by=1"\nrepeat = 10\n\n[[block]]\npattern = "shift:by=4"\n'
     ),
+    "transpose.py": (
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrow = bytearray(4096 * comm.size)\n"
+        "for step in range(10):\n    comm.Alltoall(row, bytearray(len(row)))\n"
+        "print(comm.rank, 'is done')\n"
+    ),
     "campaign.toml": (
         'mode = "simulated"\nsizes = ["1KiB"]\n\n[[machines]]\nspec = "mesh:2x2"\n\n[[patterns]]\n'
         'spec = "alltoall"\n'

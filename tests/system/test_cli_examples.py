@@ -16,7 +16,7 @@ from conset.cli.examples import EXAMPLES
 from conset.cli.main import COMMANDS, run
 from support.example_inputs import write_inputs
 
-OF_JOBS = ("run", "calibrate")
+OF_JOBS = ("run", "calibrate", "record", "intercept")
 """Commands whose examples start jobs of several ranks, or a network."""
 HERE = {
     command: lines

@@ -64,6 +64,8 @@ def command(
 
 
 LIBRARY = "libconset.so"
+PRELOADED = "libconset-preload.so"
+"""Beside it: what is loaded into programs by `conset record` and `conset intercept`."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,18 @@ class CLibrary:
     def pkg_config(self) -> Path:
         """The folder of `conset.pc`: `PKG_CONFIG_PATH=`."""
         return self.prefix / "lib" / "pkgconfig"
+
+    @property
+    def preloaded(self) -> Path:
+        """The library for programs that are not modified.
+
+        Raises:
+            UsageError: it is not installed.
+        """
+        path = self.prefix / "lib" / PRELOADED
+        if not path.is_file():
+            raise UsageError(f"{path}: is not installed: install conset again")
+        return path
 
 
 def search_folders() -> list[Path]:

@@ -54,6 +54,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "conset advise alltoall:size=64KiB --on fat-tree:k=4",
             "conset advise alltoall --on leaf-spine:leaves=4,spines=2,hosts=4 --without 16-20",
         ),
+        "record": ("conset record -o calls -- mpiexec -n 4 python transpose.py",),
+        "intercept": (
+            "conset advise calls --on mesh:2x2 && conset intercept --advice calls -- mpiexec -n 4 "
+            "python transpose.py",
+            "conset intercept --on mesh:2x2 -o gain.json -- mpiexec -n 4 python transpose.py",
+        ),
         "convert": (
             "conset convert s.json -o s.goal",
             "conset convert alltoall:ranks=8,size=64KiB -o exchange.xml",

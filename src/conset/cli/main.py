@@ -12,6 +12,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -52,6 +53,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "machine's model, or by several.",
         "advise": "Say what an exchange costs on a network, and what makes it faster without a "
         "change to the program.",
+        "record": "Record what an unmodified MPI program sends, for `advise` and `intercept`.",
+        "intercept": "Run an unmodified MPI program with its all-to-all exchanges in a better "
+        "order, where that is faster.",
         "campaign": "Run a matrix of cases, measured or simulated: the choice beside everything "
         "else, case by case, resumable.",
         "reproduce": "Reproduce the four texts: every table and figure from the pipeline, with "
@@ -92,7 +96,11 @@ def load_command(name: str) -> Any:
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=COMMANDS[name], epilog=examples_text(name))(module.command)
+        settings = getattr(module, "CONTEXT", None)
+        register = app.command(
+            name, help=COMMANDS[name], epilog=examples_text(name), context_settings=settings
+        )
+        register(module.command)
     return typer.main.get_command(app)
 
 
@@ -147,7 +155,7 @@ def _report(message: str, code: int, as_json: bool) -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code (`docs/command-line.md` lists them)."""
-    as_json = "--json" in arguments
+    as_json = "--json" in takewhile("--".__ne__, arguments)
     before = len(written())
     arguments = in_order(list(arguments), COMMANDS)
     if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:

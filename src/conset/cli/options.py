@@ -124,6 +124,15 @@ ExecutorOption = Annotated[
 ]
 WorkersOption = Annotated[int, opt("--workers N", "Processes or ranks that simulate.", least=1)]
 JsonOption = Annotated[bool, opt("--json", "One JSON object on stdout, text on stderr.")]
+CommandArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="COMMAND…",
+        help="As typed without conset: mpiexec -n 16 ./a, srun ./a, conset testbed mpiexec …",
+    ),
+]
+OF_PROGRAMS = {"allow_interspersed_args": False}
+"""Settings of a command's parser where all that follows COMMAND is its own."""
 DetailsOption = Annotated[bool, opt("--details", "All that is known, not the answer alone.")]
 
 

@@ -92,9 +92,19 @@ def print_plain(text: str) -> None:
     print(text)  # noqa: T201
 
 
+def print_note(line: str) -> None:
+    """One line on stderr, after `conset:`, beside the output of a program."""
+    print(f"conset: {line}", file=sys.stderr)  # noqa: T201
+
+
 def print_json(schema: str, body: Mapping[str, Any], manifest: schedule.Manifest) -> None:
     """One object on stdout: `schema`, the body, `manifest`."""
-    print(json.dumps({"schema": schema, **body, "manifest": manifest.to_object()}, indent=1))  # noqa: T201
+    print_plain(object_text(schema, body, manifest))
+
+
+def object_text(schema: str, body: Mapping[str, Any], manifest: schedule.Manifest) -> str:
+    """Return a JSON object with `schema`, the body and `manifest`."""
+    return json.dumps({"schema": schema, **body, "manifest": manifest.to_object()}, indent=1)
 
 
 DELAY_S = 2.0

@@ -15,6 +15,17 @@ from .exchange import (
     plan_on as plan_on,
     require_ranks as require_ranks,
 )
+from .interception import (
+    PLANS as PLANS,
+    PRELOAD as PRELOAD,
+    RECORDED as RECORDED,
+    REORDERED as REORDERED,
+    mpi_of as mpi_of,
+    preloaded as preloaded,
+    replacing_record as replacing_record,
+    run_program as run_program,
+    why_nothing as why_nothing,
+)
 from .job import (
     DIRECT as DIRECT,
     Given as Given,
