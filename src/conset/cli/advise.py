@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from conset.base import UsageError, interruptible, require_replaceable
+from conset.base import InputError, UsageError, interruptible, require_replaceable
 from conset.cli.inputs import Reading, manifest_of, read_inputs
 from conset.cli.options import (
     MACHINES,
@@ -16,15 +17,26 @@ from conset.cli.options import (
     completing,
     expanded,
     opt,
+    refuse,
 )
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation import CompileOptions
 from conset.inputs import load_machine
 from conset.machine import LAUNCHER_FILES, write_hosts
 from conset.models import retarget
-from conset.report import advice_section
+from conset.pattern import is_record, read_mpi_record
+from conset.report import advice_section, record_section
 from conset.schedule import read_compiled, sniff, write_compiled
-from conset.studies import LIBRARIES, advise, check_tuning, merged_rules, tune, write_tuning
+from conset.studies import (
+    LIBRARIES,
+    Advice,
+    advise,
+    advise_record,
+    check_tuning,
+    merged_rules,
+    tune,
+    write_tuning,
+)
 
 SUFFIXES = (*LAUNCHER_FILES, ".json", ".npz")
 OF_COMPILES = ("placement", "ranks_per_node", "seed", "effort", "combine")
@@ -36,7 +48,8 @@ def command(
         str,
         typer.Argument(
             metavar="PATTERN",
-            help="A spec or file of a pattern, Open MPI's monitoring (prof.0.prof), or a schedule.",
+            help="A record (a folder), a spec or file of a pattern, Open MPI's monitoring "
+            "(prof.0.prof), or a schedule.",
         ),
     ],
     on: MachineOption,
@@ -68,19 +81,34 @@ def command(
             "The best rank order (.rankfile .hostfile .slurm) or schedule (.json .npz).",
         ),
     ] = None,
+    plans_only: Annotated[
+        bool,
+        opt("--plans-only", "Of a record: write plans for interception, without other advice."),
+    ] = False,
     *,
     reading: Reading,
     json: JsonOption = False,
 ) -> None:
     """Say what an exchange costs on a network, and what makes it faster without a change."""
+    recorded = is_record(Path(pattern))
+    if plans_only:
+        refuse(
+            {"output": output, "tuning": tuning}, "is of the advice that --plans-only leaves out"
+        )
+        if not recorded:
+            raise UsageError(f"--plans-only: is for records, {pattern} is none")
     for path in filter(None, (output, tuning)):
         require_replaceable(path)
     check_tuning(tuning, library)
     if output is not None and output.suffix not in SUFFIXES:
         raise UsageError(f"-o {output}: must end in one of {', '.join(SUFFIXES)}")
     with progress("reading"):
-        own = None
-        if sniff(pattern).form in ("schedule", "program"):
+        own = record = None
+        if recorded:
+            refuse(reading.given(), "is for files that are no record")
+            machine, record = load_machine(on), read_mpi_record(Path(pattern))
+            traffic = record.pattern()
+        elif sniff(pattern).form in ("schedule", "program"):
             machine = load_machine(on)
             own = retarget(read_compiled(pattern).whole, machine)
             traffic = own.pattern
@@ -88,10 +116,18 @@ def command(
             count, seed = options.ranks_per_node, options.seed
             traffic, machine = read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed)
         others = [load_machine(each) for each in other or []]
+    networks: dict[str, Any] = {"others": others, "without": without or []}
+    whole: Advice | None
     with interruptible(), progress("advising", search=True):
-        found = advise(
-            traffic, machine, options, others=others, without=without or [], schedule=own
-        )
+        if record is None:
+            whole = advise(traffic, machine, options, **networks, schedule=own)
+            body, section = whole.to_object(), partial(advice_section, whole)
+        else:
+            folder = Path(pattern) if Path(pattern).is_dir() else Path(pattern).parent
+            study = advise_record(
+                record, machine, folder, options, plans_only=plans_only, **networks
+            )
+            whole, body, section = study.advice, study.to_object(), partial(record_section, study)
     rules = []
     if tuning is not None:
         with progress("tuning"):
@@ -99,13 +135,18 @@ def command(
         write_tuning(
             rules, traffic.ranks, tuning, library, traffic.bytes / max(traffic.messages, 1)
         )
-    if output is not None and output.suffix in LAUNCHER_FILES:
-        write_hosts(found.host_names, output)
-    elif output is not None:
-        write_compiled(found.best, output)
+    if output is not None and whole is None:
+        raise InputError(f"{pattern}: nothing was sent, there is nothing to write to {output}")
+    if output is not None and whole is not None:
+        if output.suffix in LAUNCHER_FILES:
+            write_hosts(whole.host_names, output)
+        else:
+            write_compiled(whole.best, output)
     if json:
         given = options.given() | reading.given() | {"other": other, "without": without}
-        body = {**found.to_object(), "tuning": [vars(rule) for rule in rules]}
-        manifest = manifest_of("advise", pattern, on, options.seed, given)
+        body |= {"tuning": [vars(rule) for rule in rules]}
+        manifest = manifest_of(
+            "advise", pattern, on, options.seed, given | {"plans_only": plans_only}
+        )
         print_json("conset/advise@1", body, manifest)
-    print_outcome(advice_section(found, merged_rules(rules)), 10, json)
+    print_outcome(section(merged_rules(rules)), 10, json)

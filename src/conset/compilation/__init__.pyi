@@ -1,4 +1,8 @@
-from .auto import best_trial as best_trial, choose_policy as choose_policy
+from .auto import (
+    best_trial as best_trial,
+    choose_policy as choose_policy,
+    choose_schedule as choose_schedule,
+)
 from .candidates import CANDIDATES as CANDIDATES, contentions as contentions
 from .combining import (
     Combination as Combination,
@@ -23,6 +27,7 @@ from .pipeline import (
     compile_by as compile_by,
     compile_pattern as compile_pattern,
     placement_of as placement_of,
+    why_not as why_not,
 )
 from .programs import (
     BlockSpec as BlockSpec,
@@ -38,6 +43,7 @@ from .summary import (
 )
 from .trial import (
     ALLOWANCES as ALLOWANCES,
+    BLOCKING as BLOCKING,
     MAX_MESSAGES as MAX_MESSAGES,
     REL_TOL as REL_TOL,
     allowed_work as allowed_work,

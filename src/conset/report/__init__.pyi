@@ -1,4 +1,4 @@
-from .advice import advice_section as advice_section
+from .advice import advice_section as advice_section, record_section as record_section
 from .calibration import (
     calibration_section as calibration_section,
     write_calibration_page as write_calibration_page,

@@ -1,15 +1,18 @@
-"""Advice for people: exchanges in a table, and what would change them, one line each."""
+"""Advice for people: exchanges in a table, and what would change them, one line each.
+
+Of a record: the exchanges of the program and what to do about each, before the advice on all of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conset.base import count_of, format_size, format_time
+from conset.base import count_of, format_size, format_time, shortened
 from conset.report.sections import Fact, Part, Section, Table
 
 if TYPE_CHECKING:
-    from conset.studies import Advice, Rule, WhatIf
+    from conset.studies import Advice, ExchangeAdvice, RecordAdvice, Rule, WhatIf
 
 MANY = 1e-3
 """Share by which two times differ at least where one is called better."""
@@ -41,6 +44,52 @@ def advice_section(advice: Advice, rules: Sequence[Rule] = ()) -> Section:
         else f"nothing found is faster than the {naive.name}: {times[0]} ({naive.by})"
     )
     return Section(title, parts=[Part(facts=facts), Part(table=_ways(advice))], answer=answer)
+
+
+def record_section(advice: RecordAdvice, rules: Sequence[Rule] = ()) -> Section:
+    """Return the share that can be reordered, exchanges, and the advice on all that was sent."""
+    record, rows = advice.record, advice.exchanges
+    able = f"{advice.share:.0%} of the bytes are in exchanges that conset can reorder"
+    answer = "nothing to reorder: no exchange and no message was recorded"
+    if rows:
+        gain = (
+            f"predicted gain {advice.gain:.2f} x" if advice.gain > 1 + MANY else "no gain predicted"
+        )
+        answer = f"{able}; {gain}" if advice.share else able
+    groups: dict[tuple[str, ...], list[ExchangeAdvice]] = {}
+    for row in rows:
+        groups.setdefault(_exchange(row), []).append(row)
+    cells = [
+        (call, f"{shortened(same[0].members, 30)}{f' … ({len(same)})' if same[1:] else ''}", *rest)
+        for (call, *rest), same in groups.items()
+    ]
+    columns = ("call", "communicator", "ranks", "calls", "bytes", "period", "measured", "own")
+    table = Table((*columns, "conset", "bound", "what to do"), cells, left=(0, 1, 10))
+    reasons = [
+        Fact("why", f"{row.kind} of {count_of(row.ranks, 'rank')}: {row.action}: {row.reason}")
+        for row in rows
+    ]
+    facts = [*(Fact("record", note) for note in record.notes), *dict.fromkeys(reasons)]
+    parts = [Part(facts=facts), Part(table=table.without_empty() if rows else None)]
+    if advice.advice is not None:
+        whole = advice_section(advice.advice, rules)
+        parts += [Part(facts=[Fact("whole", f"all as one exchange: {whole.answer}")]), *whole.parts]
+    title = f"{record.name} on {advice.machine.name}: {count_of(record.ranks, 'rank')}"
+    return Section(title, parts=parts, answer=answer)
+
+
+def _exchange(row: ExchangeAdvice) -> tuple[str, ...]:
+    """Cells of a row, without its communicator: alike rows are one."""
+    times = (row.measured_s, row.own_s, row.ordered_s, row.bound_s)
+    return (
+        row.kind,
+        f"{row.ranks:,}",
+        f"{row.calls:,}",
+        format_size(row.bytes),
+        f"{row.period:,}",
+        *("" if time_s is None else format_time(time_s) for time_s in times),
+        row.action,
+    )
 
 
 def _ways(advice: Advice) -> Table:

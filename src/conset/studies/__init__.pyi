@@ -54,6 +54,11 @@ from .compare.regions import (
     trace_curves as trace_curves,
 )
 from .contender import NAIVE as NAIVE, Entry as Entry
+from .record_advice import (
+    ExchangeAdvice as ExchangeAdvice,
+    RecordAdvice as RecordAdvice,
+    advise_record as advise_record,
+)
 from .run_time.costs import (
     DETECT as DETECT,
     MIN_REPEATS as MIN_REPEATS,

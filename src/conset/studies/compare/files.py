@@ -1,4 +1,4 @@
-"""Facts of a schedule, program or timeline file.
+"""Facts of a schedule, program or timeline file, or of a record of MPI calls.
 
 What it is, whether it is right, how good it is and how long it takes.
 
@@ -27,7 +27,7 @@ from conset.models import (
     simulated_switches,
     switching,
 )
-from conset.pattern import Pattern
+from conset.pattern import Pattern, Record as CallRecord, is_record, ranges_text, read_mpi_record
 from conset.schedule import (
     Guarantees,
     Manifest,
@@ -44,12 +44,14 @@ from conset.studies.times import Timing, time_schedule, with_modelled
 from conset.verification import Verification, verify
 from conset.verification.timeline.check import check_timeline
 
-Kind = Literal["schedule", "blocks", "forwarding", "timeline"]
+Kind = Literal["schedule", "blocks", "forwarding", "timeline", "record"]
+RECORDED = ("calls", "bytes", "seconds", "begin_s", "end_s", "period")
+"""What is reported of an exchange of a record, by its attributes."""
 SHOWN = 20
 """Violations whose text is kept; all are counted."""
 MAX_MESSAGES = 2**22
 """Messages that blocks may execute for a model, which takes the program as one schedule."""
-THESE = "a schedule, a program or a timeline of conset"
+THESE = "a schedule, a program, a timeline or a record of conset"
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class FileFindings:
 
     path: Path
     kind: Kind
-    noun: Schedule | Program | Record
+    noun: Schedule | Program | Record | CallRecord
     facts: Mapping[str, Any]
     timing: Timing | None = None
     switching: Switching | None = None
@@ -83,7 +85,7 @@ def examine(paths: Sequence[Path]) -> list[FileFindings]:
     """All of these files, in their order; timelines also beside what they were made from.
 
     Raises:
-        InputError: a file that cannot be read, or is neither schedule nor program nor timeline.
+        InputError: a file that cannot be read, or is none of these.
     """
     found = [examine_file(path) for path in paths]
     return [_with_timelines(each, found) for each in found]
@@ -91,6 +93,8 @@ def examine(paths: Sequence[Path]) -> list[FileFindings]:
 
 def examine_file(path: Path) -> FileFindings:
     """One file by itself; errors as of `examine`."""
+    if is_record(path):
+        return _record(path)
     form = sniff(require_file(path)).form
     if form == "timeline":
         return _timeline(path)
@@ -295,3 +299,34 @@ def _timeline(path: Path) -> FileFindings:
         facts["bound"] = {"time_s": least_s, "time_witness": witness}
         facts["gap"] = {"time": gap(timeline.time_s, least_s)}
     return FileFindings(path, "timeline", record, facts)
+
+
+def _record(path: Path) -> FileFindings:
+    record = read_mpi_record(path)
+    pattern = record.pattern()
+    exchanges = [
+        {
+            "kind": each.kind,
+            "members": ranges_text(each.members),
+            "ranks": each.members.size,
+            **{key: getattr(each, key) for key in RECORDED},
+        }
+        for each in record.exchanges
+    ]
+    facts = {
+        **_head(path, "record", Manifest("", 0, sha256_of(path))),
+        **dict.fromkeys(("machine", "method", "sync", "phases", "switch", "bound", "gap")),
+        **_verdict(()),
+        "verified": None,
+        "name": f"MPI calls of {record.name}",
+        "pattern": {**_sent(pattern), "sent": list(pattern.sent)},
+        "time_s": sum(each.seconds for each in record.exchanges),
+        "by": "record, all-to-all calls",
+        "exchanges": exchanges,
+        "point_to_point": [sum(record.sent), int(record.messages.bytes.sum())],
+        "totals": {kind: list(total) for kind, total in record.totals.items()},
+        "missing": record.missing.tolist(),
+        "spawned": record.spawned,
+        "notes": list(record.notes),
+    }
+    return FileFindings(path, "record", record, facts)
