@@ -273,8 +273,14 @@ void Ordering::ask(const Exchange& exchange, Plans& plans) {
          bytes, mpi.numbers.byte, 0, in_.handle);
     plans.state = State::advising;
     if (in_.rank != 0) return;
-    std::string folder = (setting("TMPDIR") != nullptr ? setting("TMPDIR") : "/tmp") + std::string("/conset-XXXXXX");
-    if (mkdtemp(folder.data()) == nullptr) folder.clear();
+    // beside the summary, whose folder is removed even if this job is killed; another host may not have it
+    const std::string summary = setting("CONSET_SUMMARY") != nullptr ? setting("CONSET_SUMMARY") : "";
+    const std::string base = setting("TMPDIR") != nullptr ? setting("TMPDIR") : "/tmp";
+    std::string folder = summary + "-XXXXXX";
+    if (summary.empty() || mkdtemp(folder.data()) == nullptr) {
+        folder = base + "/conset-XXXXXX";
+        if (mkdtemp(folder.data()) == nullptr) folder.clear();
+    }
     const std::scoped_lock lock(guard);
     plans.adviser->folder = folder;
     plans.adviser->process = -1;

@@ -22,14 +22,15 @@ from conset.cli.options import (
 from conset.cli.output import print_json, print_outcome, progress
 from conset.compilation import CompileOptions
 from conset.inputs import load_machine
-from conset.machine import LAUNCHER_FILES, write_hosts
+from conset.machine import LAUNCHER_FILES, Machine, write_hosts
 from conset.models import retarget
-from conset.pattern import is_record, read_mpi_record
+from conset.pattern import Pattern, Record, is_record, read_mpi_record
 from conset.report import advice_section, record_section
-from conset.schedule import read_compiled, sniff, write_compiled
+from conset.schedule import Schedule, read_compiled, sniff, write_compiled
 from conset.studies import (
     LIBRARIES,
     Advice,
+    RecordAdvice,
     advise,
     advise_record,
     check_tuning,
@@ -90,63 +91,74 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Say what an exchange costs on a network, and what makes it faster without a change."""
-    recorded = is_record(Path(pattern))
+    _check(pattern, output, tuning, library, plans_only=plans_only)
+    with progress("reading"):
+        traffic, machine, own = _read(pattern, on, options, reading)
+        others = [load_machine(each) for each in other or []]
+    networks: dict[str, Any] = {"others": others, "without": without or []}
+    with interruptible(), progress("advising", search=True):
+        study: Advice | RecordAdvice
+        if isinstance(own, Record):
+            folder = Path(pattern) if Path(pattern).is_dir() else Path(pattern).parent
+            study = advise_record(own, machine, folder, options, plans_only=plans_only, **networks)
+            whole, section = study.advice, partial(record_section, study)
+        else:
+            whole = study = advise(traffic, machine, options, **networks, schedule=own)
+            section = partial(advice_section, study)
+    rules = []
+    if tuning is not None:
+        with progress("tuning"):
+            rules = tune(traffic, machine, options)
+        mean = traffic.bytes / max(traffic.messages, 1)
+        write_tuning(rules, traffic.ranks, tuning, library, mean)
+    if output is not None:
+        _write(whole, output, pattern)
+    if json:
+        given = options.given() | reading.given() | {"other": other, "without": without}
+        given |= {"plans_only": plans_only}
+        body = study.to_object() | {"tuning": [vars(rule) for rule in rules]}
+        print_json("conset/advise@1", body, manifest_of("advise", pattern, on, options.seed, given))
+    print_outcome(section(merged_rules(rules)), 10, json)
+
+
+def _check(
+    pattern: str, output: Path | None, tuning: Path | None, library: str, *, plans_only: bool
+) -> None:
+    """Refuse options that do not fit, before anything is read."""
     if plans_only:
         refuse(
             {"output": output, "tuning": tuning}, "is of the advice that --plans-only leaves out"
         )
-        if not recorded:
+        if not is_record(Path(pattern)):
             raise UsageError(f"--plans-only: is for records, {pattern} is none")
     for path in filter(None, (output, tuning)):
         require_replaceable(path)
     check_tuning(tuning, library)
     if output is not None and output.suffix not in SUFFIXES:
         raise UsageError(f"-o {output}: must end in one of {', '.join(SUFFIXES)}")
-    with progress("reading"):
-        own = record = None
-        if recorded:
-            refuse(reading.given(), "is for files that are no record")
-            machine, record = load_machine(on), read_mpi_record(Path(pattern))
-            traffic = record.pattern()
-        elif sniff(pattern).form in ("schedule", "program"):
-            machine = load_machine(on)
-            own = retarget(read_compiled(pattern).whole, machine)
-            traffic = own.pattern
-        else:
-            count, seed = options.ranks_per_node, options.seed
-            traffic, machine = read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed)
-        others = [load_machine(each) for each in other or []]
-    networks: dict[str, Any] = {"others": others, "without": without or []}
-    whole: Advice | None
-    with interruptible(), progress("advising", search=True):
-        if record is None:
-            whole = advise(traffic, machine, options, **networks, schedule=own)
-            body, section = whole.to_object(), partial(advice_section, whole)
-        else:
-            folder = Path(pattern) if Path(pattern).is_dir() else Path(pattern).parent
-            study = advise_record(
-                record, machine, folder, options, plans_only=plans_only, **networks
-            )
-            whole, body, section = study.advice, study.to_object(), partial(record_section, study)
-    rules = []
-    if tuning is not None:
-        with progress("tuning"):
-            rules = tune(traffic, machine, options)
-        write_tuning(
-            rules, traffic.ranks, tuning, library, traffic.bytes / max(traffic.messages, 1)
-        )
-    if output is not None and whole is None:
+
+
+def _read(
+    pattern: str, on: str, options: CompileOptions, reading: Reading
+) -> tuple[Pattern, Machine, Schedule | Record | None]:
+    """(what is sent, where, the schedule or the record that it is of)."""
+    if is_record(Path(pattern)):
+        refuse(reading.given(), "is for files that are no record")
+        machine, record = load_machine(on), read_mpi_record(Path(pattern))
+        return record.pattern(), machine, record
+    if sniff(pattern).form in ("schedule", "program"):
+        machine = load_machine(on)
+        own = retarget(read_compiled(pattern).whole, machine)
+        return own.pattern, machine, own
+    count, seed = options.ranks_per_node, options.seed
+    return *read_inputs(pattern, on, reading, ranks_per_node=count, seed=seed), None
+
+
+def _write(advice: Advice | None, output: Path, pattern: str) -> None:
+    """Write the best rank order or schedule."""
+    if advice is None:
         raise InputError(f"{pattern}: nothing was sent, there is nothing to write to {output}")
-    if output is not None and whole is not None:
-        if output.suffix in LAUNCHER_FILES:
-            write_hosts(whole.host_names, output)
-        else:
-            write_compiled(whole.best, output)
-    if json:
-        given = options.given() | reading.given() | {"other": other, "without": without}
-        body |= {"tuning": [vars(rule) for rule in rules]}
-        manifest = manifest_of(
-            "advise", pattern, on, options.seed, given | {"plans_only": plans_only}
-        )
-        print_json("conset/advise@1", body, manifest)
-    print_outcome(section(merged_rules(rules)), 10, json)
+    if output.suffix in LAUNCHER_FILES:
+        write_hosts(advice.host_names, output)
+    else:
+        write_compiled(advice.best, output)
