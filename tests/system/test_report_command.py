@@ -246,7 +246,7 @@ def test_a_few_files_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
             2,
             "x.pdf: a page ends in .html, given '.pdf'",
         ),
-        (["app.toml"], 3, "a schedule, a program or a timeline of conset required"),
+        (["app.toml"], 3, "a schedule, a program, a timeline or a record of conset required"),
         (["absent.json"], 3, "absent.json: no such file"),
         (["s.npz", "-o", "no/such/x.html"], 3, "x.html"),
     ],

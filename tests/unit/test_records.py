@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 import conset
 from conset.base import InputError
+from conset.cli.main import run
 from conset.pattern import Record, is_record, read_mpi_record
 from support.mpi_records import Rows, section
 
@@ -68,6 +71,11 @@ def test_random_calls(tmp_path: Path, seed: int) -> None:
         assert found.members.tolist() == members
         assert (found.calls, found.period) == (times * period, period)
         assert found.calls_at.tolist() == [times] * period
+        sizes = [size for rows in calls.values() for row in rows for size in row.values() if size]
+        classes = {
+            size_class: n * times for size_class, n in Counter(map(int.bit_length, sizes)).items()
+        }
+        assert {k: n for k, n in enumerate(found.sent) if n} == classes
         for position, sizes in enumerate(found.positions):
             expected = {
                 (rank, members[k]): times * size
@@ -159,6 +167,50 @@ def test_periods(tmp_path: Path, sequence: str, calls: int, period: int) -> None
     exchange = written(tmp_path, f"{text}end finalize\n").exchanges[0]
     assert (exchange.period, exchange.calls_at.sum()) == (period, calls)
     assert sum(int(sent.bytes.sum()) for sent in exchange.positions) == 5 * zeros
+
+
+def test_show_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They count messages of calls, not the sums of pairs, and report draws calls over time."""
+    pytest.importorskip("matplotlib")
+    even = dict.fromkeys(range(4), 128 << 10)
+    texts = [
+        section(
+            rank,
+            4,
+            [(list(range(4)), "alltoallw", [{k: even[k] for k in even if k != rank}], 5)],
+            [((rank + 1) % 4, 0), ((rank + 1) % 4, 9)],
+        )
+        for rank in range(4)
+    ]
+    folder = tmp_path / "rec"
+    written(folder, *texts)
+    assert run(["show", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "bytes of a pair" in shown
+    assert re.search(r"from 0 B +4 .*from 8 B +4 .*from 128 KiB +60 ", shown, re.DOTALL)
+    page = tmp_path / "page.html"
+    assert run(["report", str(folder), "-o", str(page), "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)["files"][0]
+    assert (body["kind"], body["file"], body["pattern"]["ranks"]) == ("record", "rec", 4)
+    assert body["point_to_point"] == [8, 36]
+    assert body["pattern"]["sent"][:19] == [4, 0, 0, 0, 4, *[0] * 13, 60]
+    assert body["totals"] == {"allreduce": [12, 96]}
+    assert body["exchanges"] == [
+        {
+            "kind": "alltoallw",
+            "members": "0-3",
+            "ranks": 4,
+            "calls": 5,
+            "bytes": 60 << 17,
+            "seconds": 0.5,
+            "begin_s": 0.1,
+            "end_s": 2.0,
+            "period": 1,
+        }
+    ]
+    text = page.read_text(encoding="utf-8")
+    assert "<title>MPI calls of rec on 4 ranks</title>" in text
+    assert "alltoallw of ranks 0-3 (4 ranks): 5 calls, 7.5 MiB, 500 ms in calls" in text
 
 
 SOUND = """conset/record@1

@@ -1,4 +1,4 @@
-"""`conset report`: schedules, programs and timelines of files on one page, side by side."""
+"""`conset report`: schedules, programs, timelines and records on one page, side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def command(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Schedules, programs and timelines (.json or .npz)."
+            metavar="FILE...",
+            help="Schedules, programs, timelines (.json or .npz), records (folders).",
         ),
     ],
     output: Annotated[

@@ -758,7 +758,8 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
         )
         equal = f"{most}, all equal"
         spread = f"{least} to {most}, median {middle}"
-        facts.append(Fact("size of a message", equal if pattern.equal_sizes else spread))
+        what = "bytes of a pair" if any(pattern.sent) else "size of a message"
+        facts.append(Fact(what, equal if pattern.equal_sizes else spread))
     if pattern.local_bytes:
         local = f"{format_size(pattern.local_bytes)}, never on the network"
         facts.append(Fact("local bytes", local))
@@ -769,7 +770,7 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
         packed = count_of(int(pattern.packed.sum()), "message")
         facts.append(Fact("put together from pieces", packed))
     if any(pattern.sent):
-        facts.append(Fact("sent one by one", _sent_sizes(pattern.sent)))
+        facts.append(Fact("as sent", _sent_sizes(pattern.sent)))
     return facts
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from rich.console import RenderableType
 from rich.markup import escape
 
-from conset.base import count_of, format_load, format_rate, format_size, format_time
+from conset.base import count_of, format_load, format_rate, format_size, format_time, shortened
 from conset.models import PARTS, Record
+from conset.pattern import Record as CallRecord
 from conset.report.facts import (
     TERM_LABELS,
     UNNAMED,
@@ -24,12 +25,13 @@ from conset.report.facts import (
     compiled_pattern,
     cost_facts,
     machine_facts,
+    pattern_facts,
     pattern_label,
     schedule_facts,
     volume_text,
 )
 from conset.report.page import anchor, write_sections
-from conset.report.pattern import picture_pattern
+from conset.report.pattern import picture_calls, picture_pattern
 from conset.report.program_pictures import NAMES, blocks_drawn, picture_message
 from conset.report.schedule import (
     bytes_of_phases,
@@ -54,13 +56,14 @@ KINDS = {
     "blocks": "program of blocks",
     "forwarding": "program that forwards",
     "timeline": "timeline",
+    "record": "record",
 }
 """What files are."""
 LEFT = ("file", "kind", "messages of", "machine", "method", "sync", "by", "verified")
 ON_PAGE, IN_TERMINAL = 6, 3
 """Files up to which each has a column."""
 ROWS = 200
-"""Most rows of a table of phases."""
+"""Most rows of a table of phases or exchanges."""
 LEAST = 24
 """Connections with the least guarantees that are listed."""
 DRAWN = 4
@@ -103,13 +106,13 @@ def cells_of(found: FileFindings) -> dict[str, str]:
         "file": str(facts["file"]),
         "kind": KINDS[found.kind],
         "messages of": sent_name(found),
-        "machine": str(facts["machine"]),
+        "machine": facts["machine"] or "",
         "method": facts["method"] or "",
-        "sync": str(facts["sync"]),
+        "sync": facts["sync"] or "",
         "ranks": "" if pattern["ranks"] is None else f"{pattern['ranks']:,}",
         "messages": f"{pattern['messages']:,}",
         "bytes": format_size(pattern["bytes"]),
-        "phases": f"{facts['phases']:,}",
+        "phases": "" if facts["phases"] is None else f"{facts['phases']:,}",
         "lower bound (phases)": "" if least is None else f"{least:,}",
         "switches": f"{facts['switch']['count']:,}" if facts["switch"] else "",
         "time": format_time(facts["time_s"]),
@@ -168,7 +171,8 @@ def section_of(found: FileFindings) -> Section:
     pattern = facts["pattern"]
     ranks = "" if pattern["ranks"] is None else f"{count_of(pattern['ranks'], 'rank')}, "
     sent = f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}"
-    subtitle = f"{KINDS[found.kind]}: {sent_name(found)} on {facts['machine']}, {ranks}{sent}"
+    on = f" on {facts['machine']}" if facts["machine"] else ""
+    subtitle = f"{KINDS[found.kind]}: {sent_name(found)}{on}, {ranks}{sent}"
     violations = list(facts["violation_texts"])
     if facts["violations"] > len(violations):
         violations.append(f"… {facts['violations'] - len(violations):,} more")
@@ -177,6 +181,7 @@ def section_of(found: FileFindings) -> Section:
         "blocks": _block_parts,
         "forwarding": _stage_parts,
         "timeline": _timeline_parts,
+        "record": _record_parts,
     }
     made = [
         Fact("command", manifest["command"] or "not said"),
@@ -190,7 +195,13 @@ def section_of(found: FileFindings) -> Section:
     parts = [*lead, *makers[found.kind](found), Part("Reproduction", made, folded=True)]
     answer = "" if modelled is None else answer_text(modelled, facts["verified"])
     return Section(
-        str(facts["file"]), subtitle, facts["verified"], violations, parts, answer=answer
+        str(facts["file"]),
+        subtitle,
+        facts["verified"],
+        violations,
+        parts,
+        "recorded" if found.kind == "record" else "",
+        answer,
     )
 
 
@@ -204,6 +215,8 @@ def page_title(found: FileFindings) -> str:
     size = f" of {format_size(float(pattern.size[0]))}" if pattern is not None and equal else ""
     ranks = facts["pattern"]["ranks"]
     on = "" if ranks is None else f" on {count_of(ranks, 'rank')}"
+    if not facts["machine"]:
+        return f"{what}{size}{on}"
     network, _, sides = str(facts["machine"]).partition(",")[0].partition(":")
     network = network[:1].upper() + network[1:]
     times = re.sub(r"(?<=[0-9])x(?=[0-9])", "×", sides)
@@ -474,3 +487,38 @@ def _timeline_parts(found: FileFindings) -> list[Part]:
     took = f"{format_time(timeline.time_s)} by {timeline.model}, sync {timeline.sync}"
     facts = [Fact("took", took), *timeline_facts(view)]
     return [Part("Timeline", facts), Part(draws=[partial(picture_timeline, view)])]
+
+
+def _record_parts(found: FileFindings) -> list[Part]:
+    record, exchanges = found.noun, found.facts["exchanges"]
+    assert isinstance(record, CallRecord)
+    pattern, (messages, size) = record.pattern(), found.facts["point_to_point"]
+    rows = [
+        [
+            each["kind"],
+            shortened(each["members"]),
+            *(f"{each[key]:,}" for key in ("ranks", "calls", "period")),
+            format_size(each["bytes"]),
+            *(format_time(each[key]) for key in ("seconds", "begin_s", "end_s")),
+        ]
+        for each in exchanges[:ROWS]
+    ]
+    columns = ("call", "communicator", "ranks", "calls", "period", "bytes", "time in calls")
+    more = f"… {len(exchanges) - ROWS:,} with fewer bytes" if len(exchanges) > ROWS else ""
+    table = Table((*columns, "first begins", "last ends"), rows, (0, 1), more=more)
+    calls = Part("All-to-all calls", table=table, draws=[partial(picture_calls, record)])
+    sent = [
+        *pattern_facts(pattern),
+        Fact("point-to-point", f"{count_of(messages, 'message')}, {format_size(size)}"),
+        *(Fact("note", note) for note in record.notes),
+    ]
+    others = [
+        Fact(kind, f"{count_of(number, 'call')}, {format_size(size)}")
+        for kind, (number, size) in record.totals.items()
+    ]
+    return [
+        Part("What was sent", sent),
+        *([calls] if rows else []),
+        Part("Bytes of all calls and messages", draws=[partial(picture_pattern, pattern)]),
+        Part("Other collectives, not in the pattern", others, folded=True),
+    ]

@@ -1,4 +1,4 @@
-"""A pattern in the terminal and as a picture, and values on a rank × rank grid."""
+"""A pattern in the terminal and as a picture, values on a rank × rank grid, and recorded calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from conset.base import Floats, Ints, Ints32, count_of, format_size
-from conset.pattern import Pattern
+from conset.base import Floats, Ints, Ints32, count_of, format_size, format_time
+from conset.pattern import Pattern, Record
 from conset.report import style
 from conset.report.facts import degrees, pattern_facts
 from conset.report.sections import Part, Section
@@ -21,6 +21,8 @@ TEXT_CELLS = 128
 CELLS = 256
 """Most cells along a side of the matrix in a picture: smaller ones are finer than its pixels."""
 SHADES = "░▒▓█"
+CALLS = 24
+"""Exchanges of a record that are drawn over time, those with the most bytes."""
 
 
 def block_of(ranks: int, cells: int) -> int:
@@ -120,17 +122,27 @@ def _histograms(pattern: Pattern) -> list[str]:
             cells += [f"{count:,}", bar(count, pattern.ranks, 16)]
         rows.append(cells)
     lines = table_lines(("messages", "ranks send", "", "ranks receive", ""), rows, left=(2, 4))
-    if pattern.equal_sizes:
+    if pattern.equal_sizes and not any(pattern.sent):
         return lines
-    power = np.floor(np.log2(pattern.size)).astype(int)
-    first, last = int(power.min()), int(power.max())
-    step, rows = -(-(last - first + 1) // 10), []
-    for low in range(first, last + 1, step):
-        count = int(((power >= low) & (power < low + step)).sum())
-        rows.append(
-            [f"from {format_size(2.0**low)}", f"{count:,}", bar(count, pattern.messages, 24)]
-        )
+    first, counts = size_classes(pattern)
+    step, rows = -(-counts.size // 10), []
+    for k in range(0, counts.size, step):
+        count, low = int(counts[k : k + step].sum()), first + k
+        size = f"from {format_size(2.0 ** (low - 1) if low else 0)}"
+        rows.append([size, f"{count:,}", bar(count, int(counts.sum()), 24)])
     return [*lines, "", *table_lines(("size", "messages", ""), rows, left=(2,))]
+
+
+def size_classes(pattern: Pattern) -> tuple[int, Ints]:
+    """Return (first class that has messages, number of messages of it and those above).
+
+    Class c are sizes from 2^(c - 1) to 2^c - 1 B, as in `Pattern.sent`, which is preferred.
+    """
+    counts = np.array(pattern.sent, np.int64)
+    if not counts.any():
+        counts = np.bincount(np.floor(np.log2(pattern.size)).astype(int) + 1)
+    used = np.flatnonzero(counts)
+    return int(used[0]), counts[used[0] : used[-1] + 1]
 
 
 # As a picture
@@ -282,7 +294,13 @@ def _draw_sizes(axes: style.Axes, pattern: Pattern) -> None:
         return
     size = np.asarray(pattern.size[:1] if pattern.equal_sizes else pattern.size, np.float64)
     low, high = size.min(), size.max()
-    if low == high:
+    if any(pattern.sent):
+        first, counts = size_classes(pattern)
+        edges = 2.0 ** np.arange(first - 1, first + counts.size)
+        axes.stairs(counts, edges, fill=True, color=style.ACCENT)
+        style.log_axis(axes, "x", "bytes, as sent")
+        size_ticks(axes.xaxis, edges[0], edges[-1], most=5)
+    elif low == high:
         axes.bar([0], [pattern.messages], width=0.3, color=style.ACCENT)
         axes.set_xlim(-1, 1)
         axes.set_xticks([0], [format_size(float(low))])
@@ -292,3 +310,23 @@ def _draw_sizes(axes: style.Axes, pattern: Pattern) -> None:
         size_ticks(axes.xaxis, low, high, most=5)
     axes.margins(y=0.12)
     axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+
+
+def picture_calls(record: Record) -> style.Figure:
+    """Draw a bar for each exchange of a record, from the begin of its calls to their end."""
+    drawn = sorted(record.exchanges[:CALLS], key=lambda each: each.begin_s)
+    most = f"; the {CALLS} with the most bytes" if len(record.exchanges) > CALLS else ""
+    subtitle = f"from the begin of the first call to the end of the last{most}"
+    figure = style.new_figure(10, 1.5 + 0.5 * len(drawn), f"calls of {record.name}", subtitle)
+    axes: Any = figure.subplots()
+    factor, unit = style.time_unit(max(each.end_s for each in drawn))
+    for k, each in enumerate(drawn):
+        width, left = (each.end_s - each.begin_s) / factor, each.begin_s / factor
+        axes.barh(k + 0.2, width, 0.3, left, color=style.ACCENT, edgecolor=style.ACCENT)
+        ranks, calls = count_of(each.members.size, "rank"), count_of(each.calls, "call")
+        text = f"{each.name} ({ranks}): {calls}, {format_size(each.bytes)}"
+        axes.text(0, k - 0.05, f"{text}, {format_time(each.seconds)} in calls", size=8.8)
+    axes.set(xlim=(0, None), ylim=(len(drawn) - 0.4, -0.5), yticks=[])
+    axes.set_xlabel(f"time since the first call of MPI [{unit}]")
+    axes.spines["left"].set_visible(False)
+    return figure

@@ -395,8 +395,8 @@ class _Reader:
             found = form and form.fullmatch(line)
             if not found:
                 raise InputError(f"{where}: {text}: no line of a record")
-            follows = (word == "rank") == (before == SCHEMA)
-            _require(follows, where, f"{text}: rank R of N must follow {SCHEMA}")
+            if (word == "rank") != (before == SCHEMA):
+                raise InputError(f"{where}: {text}: rank R of N must follow {SCHEMA}")
             if word == "rank":
                 rank, lines = self._begin(where, int(found[1]), int(found[2])), {}
             elif word != SCHEMA:

@@ -304,15 +304,6 @@ def _timeline(path: Path) -> FileFindings:
 def _record(path: Path) -> FileFindings:
     record = read_mpi_record(path)
     pattern = record.pattern()
-    exchanges = [
-        {
-            "kind": each.kind,
-            "members": ranges_text(each.members),
-            "ranks": each.members.size,
-            **{key: getattr(each, key) for key in RECORDED},
-        }
-        for each in record.exchanges
-    ]
     facts = {
         **_head(path, "record", Manifest("", 0, sha256_of(path))),
         **dict.fromkeys(("machine", "method", "sync", "phases", "switch", "bound", "gap")),
@@ -322,7 +313,15 @@ def _record(path: Path) -> FileFindings:
         "pattern": {**_sent(pattern), "sent": list(pattern.sent)},
         "time_s": sum(each.seconds for each in record.exchanges),
         "by": "record, all-to-all calls",
-        "exchanges": exchanges,
+        "exchanges": [
+            {
+                "kind": each.kind,
+                "members": ranges_text(each.members),
+                "ranks": each.members.size,
+                **{key: getattr(each, key) for key in RECORDED},
+            }
+            for each in record.exchanges
+        ],
         "point_to_point": [sum(record.sent), int(record.messages.bytes.sum())],
         "totals": {kind: list(total) for kind, total in record.totals.items()},
         "missing": record.missing.tolist(),
