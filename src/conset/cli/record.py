@@ -14,7 +14,6 @@ from conset.cli.options import OF_PROGRAMS, CommandArgument, opt
 from conset.cli.output import print_note
 from conset.execution import (
     RECORDED,
-    REORDERED,
     preloaded,
     replacing_record,
     run_program,
@@ -57,11 +56,7 @@ def summary(record: Record, folder: Path) -> list[str]:
     for each in record.exchanges:
         calls[each.kind] += each.calls
     of_kinds = "".join(f", {number:,} calls of {kind}" for kind, number in calls.most_common())
-    size = sum(
-        each.bytes
-        for each in record.exchanges
-        if each.kind in REORDERED and each.members.size > 2 and (each.members >= 0).all()
-    )
+    size = sum(each.bytes for each in record.exchanges if not each.obstacle[0])
     return [
         f"{record.ranks} ranks{of_kinds}, {format_size(size)} in exchanges that can be reordered: "
         f"conset advise {folder} --on MACHINE",

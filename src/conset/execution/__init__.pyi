@@ -19,7 +19,6 @@ from .interception import (
     PLANS as PLANS,
     PRELOAD as PRELOAD,
     RECORDED as RECORDED,
-    REORDERED as REORDERED,
     mpi_of as mpi_of,
     preloaded as preloaded,
     replacing_record as replacing_record,

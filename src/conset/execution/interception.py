@@ -27,8 +27,6 @@ PRELOAD = "LD_PRELOAD"
 RECORDED = f"*{SUFFIX}"
 PLANS = "plans.txt"
 """Files of a record: what ranks left, the plans of `conset advise`."""
-REORDERED = ("alltoall", "alltoallv", "alltoallw")
-"""Kinds of exchanges that can be intercepted."""
 _OF_RECORDS = (RECORDED, PLANS, "*.plan", NOTHING)
 _LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|oshrun|shmemrun)([.-].*)?")
 _ENV_LIST = "mca_base_env_list"
@@ -88,37 +86,34 @@ def preloaded(
         raise UsageError(f"{library}: a path with a blank or a colon cannot be preloaded")
     before = environment.get(PRELOAD)
     all_variables = {PRELOAD: f"{before}:{library}" if before else str(library), **variables}
-    words, found = list(command), {**environment, **all_variables}
+    given, found = list(command), {**environment, **all_variables}
     names = list(all_variables)
-    for k, word in enumerate(words):
+    for k, word in enumerate(given):
         if word.startswith(f"{PRELOAD}="):  # -x LD_PRELOAD=…, env LD_PRELOAD=…
-            words[k] = f"{word}:{library}"
+            given[k] = f"{word}:{library}"
             names = list(variables)
-        elif word == PRELOAD and words[k - 1] in ("-env", "-genv"):
-            words[k + 1 : k + 2] = [f"{value}:{library}" for value in words[k + 1 : k + 2]]
-    launcher = _find_launcher(words)
-    if launcher is None or mpi_of(words[launcher]) != "openmpi":
-        return words, found
-    if "-x" in words:
+        elif word == PRELOAD and given[k - 1] in ("-env", "-genv"):
+            given[k + 1 : k + 2] = [f"{value}:{library}" for value in given[k + 1 : k + 2]]
+    # a testbed passes variables on itself
+    own = next((k for k, word in enumerate(given) if word in ("testbed", "conset_testbed")), None)
+    launchers = (
+        k
+        for k, word in enumerate(given[:own])
+        if _LAUNCHER.fullmatch(Path(word).name) and shutil.which(word)
+    )
+    launcher = next(launchers, None)
+    if launcher is None or mpi_of(given[launcher]) != "openmpi":
+        return given, found
+    if "-x" in given:
         options = [option for name in names for option in ("-x", name)]
-        for k in reversed([launcher, *(k for k, word in enumerate(words) if word == ":")]):
-            words[k + 1 : k + 1] = options
-    elif _ENV_LIST in words[:-1]:
-        words[words.index(_ENV_LIST) + 1] += ";" + ";".join(names)
+        for k in reversed([launcher, *(k for k, word in enumerate(given) if word == ":")]):
+            given[k + 1 : k + 1] = options
+    elif _ENV_LIST in given[:-1]:
+        given[given.index(_ENV_LIST) + 1] += ";" + ";".join(names)
     else:
         key = f"OMPI_MCA_{_ENV_LIST}"
         found[key] = ";".join(filter(None, (found.get(key), *names)))
-    return words, found
-
-
-def _find_launcher(words: Sequence[str]) -> int | None:
-    """Return the position of an MPI library's launcher; a testbed passes variables on itself."""
-    for k, word in enumerate(words):
-        if word in ("testbed", "conset_testbed"):
-            break
-        if _LAUNCHER.fullmatch(Path(word).name) and shutil.which(word):
-            return k
-    return None
+    return given, found
 
 
 def run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:

@@ -37,7 +37,7 @@ from conset.compilation import (
     why_not,
 )
 from conset.execution import MAX_BYTES, make_plan, write_plan_file
-from conset.execution.interception import PLANS, REORDERED
+from conset.execution.interception import PLANS
 from conset.machine import Machine
 from conset.models import predict
 from conset.pattern import Pattern, Record, RecordedExchange, ranges_text
@@ -60,8 +60,6 @@ Ranks of a program are late, and without barriers one that is late holds up othe
 """
 MAX_ORDERS = 64
 """Number of different exchanges for which orders are compiled, those with the most bytes first."""
-MIN_RANKS = 3
-"""Ranks of a communicator that have more than one order."""
 POINT_TO_POINT = "point-to-point"
 
 
@@ -228,7 +226,7 @@ class _Study:
 
     def row(self, exchange: RecordedExchange) -> ExchangeAdvice:
         """Advice on an exchange, whose plans are written."""
-        action, reason = _why_not_intercepted(exchange)
+        action, reason = exchange.obstacle
         row = ExchangeAdvice(
             exchange.kind,
             ranges_text(exchange.members),
@@ -375,15 +373,3 @@ def _time_of(schedule: Schedule) -> float:
     """By what chose it [s]."""
     simulated_s = None if schedule.report is None else schedule.report.simulated_s
     return predict(schedule).time_s if simulated_s is None else simulated_s
-
-
-def _why_not_intercepted(exchange: RecordedExchange) -> tuple[str, str]:
-    """(what to do, why) where an exchange cannot be intercepted; ("", "") where it can."""
-    call, _, in_place = exchange.kind.partition(":")
-    rules = (
-        ((exchange.members < 0).any(), "nothing", "has ranks outside the world"),
-        (exchange.members.size < MIN_RANKS, "nothing", "fewer than 3 ranks have only one order"),
-        (in_place, "change the call", "MPI_IN_PLACE is left to the library: use two buffers"),
-        (call not in REORDERED, "change the call", "only blocking calls can be intercepted"),
-    )
-    return next(((action, reason) for holds, action, reason in rules if holds), ("", ""))

@@ -58,6 +58,10 @@ SCHEMA = "conset/record@1"
 SUFFIX = ".record"
 NOTHING = "nothing.txt"
 """File with the reason why nothing was recorded."""
+REORDERED = ("alltoall", "alltoallv", "alltoallw")
+"""Kinds of calls that can be intercepted."""
+MIN_RANKS = 3
+"""Ranks of a communicator that have more than one order."""
 MAX_PERIOD = 64
 """Maximum period of an exchange; one with a longer period is averaged over its calls."""
 MOST_RUNS = 1 << 12
@@ -159,6 +163,18 @@ class RecordedExchange(ValueObject):
     positions: tuple[Sent, ...]
     calls_at: Ints
     sent: tuple[int, ...]
+
+    @property
+    def obstacle(self) -> tuple[str, str]:
+        """(what to do, why) where the calls cannot be intercepted; ("", "") where they can."""
+        call, _, in_place = self.kind.partition(":")
+        rules = (
+            ((self.members < 0).any(), "nothing", "has ranks outside the world"),
+            (self.members.size < MIN_RANKS, "nothing", "fewer than 3 ranks have only one order"),
+            (in_place, "change the call", "MPI_IN_PLACE is left to the library: use two buffers"),
+            (call not in REORDERED, "change the call", "only blocking calls can be intercepted"),
+        )
+        return next(((action, reason) for holds, action, reason in rules if holds), ("", ""))
 
     @property
     def period(self) -> int:
