@@ -358,6 +358,16 @@ def test_the_summary_is_printed_and_written(
     assert body["notes"] == ["One plan is refused."]
 
 
+def test_advice_without_a_plan_leaves_the_program_unchanged(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "plans.txt").write_text("conset/plans@1\nranks 4\n")
+    assert run(["intercept", "--advice", str(folder), "--", "sh", "-c", "echo x$LD_PRELOAD"]) == 0
+    captured = capfd.readouterr()
+    assert captured.out == "x\n"
+    assert "no exchange has a plan, none is predicted to gain: the program" in captured.err
+
+
 def test_without_a_plan_the_program_runs_unchanged(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

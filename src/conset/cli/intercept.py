@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def command(
         raise UsageError("--always, --never: at most one is allowed")
     if output is not None:
         require_replaceable(require_suffix(output, "a summary", ".json"))
-    variables = _plans_from(advice, on)
+    variables, why_not = _plans_from(advice, on)
     with tempfile.TemporaryDirectory(prefix="conset-") as folder:
         ends = Path(folder) / "summary"
         if variables:
@@ -62,7 +63,7 @@ def command(
             }
             status = run_program(*preloaded(program, find_c_library().preloaded, variables))
         else:
-            print_note("neither --advice nor --on is given: the program runs unchanged")
+            print_note(f"{why_not}: the program runs unchanged")
             status = run_program(program, os.environ)
         lines = ends.read_text().splitlines() if ends.exists() else []
     found = [json.loads(line) for line in lines]
@@ -82,8 +83,8 @@ def command(
     raise typer.Exit(status)
 
 
-def _plans_from(advice: Path | None, on: str | None) -> dict[str, str]:
-    """Return the variables that name the plans, or the command that makes them; none for neither.
+def _plans_from(advice: Path | None, on: str | None) -> tuple[dict[str, str], str]:
+    """(variables that name the plans or the command that makes them, why there are none).
 
     Raises:
         UsageError: both, a folder without plans, or no such machine.
@@ -96,9 +97,11 @@ def _plans_from(advice: Path | None, on: str | None) -> dict[str, str]:
                 f"--advice {advice}: has no {PLANS}, which `conset advise {advice} --on MACHINE` "
                 "writes"
             )
-        return {"CONSET_ADVICE": str(advice.resolve())}
+        if re.fullmatch(r"\S+\s+ranks \d+\s+", (advice / PLANS).read_text(errors="replace")):
+            return {}, f"--advice {advice}: no exchange has a plan, none is predicted to gain"
+        return {"CONSET_ADVICE": str(advice.resolve())}, ""
     if on is None:
-        return {}
+        return {}, "neither --advice nor --on is given"
     load_machine(on)
     conset = shlex.join([sys.executable, "-P", "-c", START, "advise"])
     machine = shlex.join(["--on", on, "--plans-only"])
@@ -106,7 +109,7 @@ def _plans_from(advice: Path | None, on: str | None) -> dict[str, str]:
     return {
         "CONSET_ADVISE": f"cd {shlex.quote(os.getcwd())} && unset LD_PRELOAD && "
         f'exec {conset} "$1" {machine}'
-    }
+    }, ""
 
 
 def plan_line(plan: Mapping[str, Any]) -> str:
