@@ -118,6 +118,26 @@ void summarize(const Key& key, const Result& result) {
             seconds(result.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
 }
 
+// Of these members by position, for their rank 0, read once; empty where they keep the library's.
+const Array<Array<Order>>& orders_of(Kind kind, const Communicator& in, const Adviser* adviser,
+                                     const std::string& folder) {
+    static std::map<std::pair<Kind, std::string>, Array<Array<Order>>> known;
+    const std::scoped_lock lock(guard);
+    const auto [found, fresh] = known.try_emplace({kind, in.text});
+    if (!fresh) return found->second;
+    std::string why;
+    try {
+        found->second = read_orders(folder, name_of(kind), in, world()->size);
+        if (found->second.empty() && adviser != nullptr) why = "no other is predicted to be faster";
+    } catch (const std::exception& error) {
+        why = error.what();
+        std::ifstream log(folder + "/log");
+        for (std::string line; std::getline(log, line);) why = line;  // of who was to make it
+    }
+    if (!why.empty()) say(title(kind, in.text) + ": keeps the library's own order: " + why);
+    return found->second;
+}
+
 template <class... Arguments>
 int call(const char* name, Arguments... arguments) {
     return Library::get().call<int(Arguments...)>(name)(arguments...);
@@ -350,21 +370,8 @@ bool Ordering::make_own() {
 
 void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
     const Library& mpi = Library::get();
-    Array<Array<Order>> orders;
-    State state = State::ready;
-    if (in_.rank == 0) {
-        std::string why;
-        try {
-            orders = read_orders(folder, name_of(kind), in_, world()->size);
-            if (orders.empty() && plans.adviser != nullptr) why = "no other is predicted to be faster";
-        } catch (const std::exception& error) {
-            why = error.what();
-            std::ifstream log(folder + "/log");
-            for (std::string line; std::getline(log, line);) why = line;  // of who was to make it
-        }
-        if (!why.empty()) say(title(kind, in_.text) + ": keeps the library's own order: " + why);
-        if (orders.empty()) state = State::refused;
-    }
+    const Array<Array<Order>> nothing, &orders = in_.rank == 0 ? orders_of(kind, in_, plans.adviser, folder) : nothing;
+    const State state = in_.rank == 0 && orders.empty() ? State::refused : State::ready;
     plans.state = agreed(state);
     if (plans.state != State::ready) return;
     if (!make_own()) {
