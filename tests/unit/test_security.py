@@ -19,6 +19,7 @@ from conset_testbed.access import inside_command
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("src/conset", "src/conset_testbed", "papers/conset_papers")
 LAUNCHERS = {
+    "conset/execution/interception.py",
     "conset/execution/job.py",
     *(
         f"conset_testbed/{name}.py"
