@@ -1,6 +1,6 @@
 """Unmodified programs with their exchanges in another order, beside themselves: one row a case.
 
-    python benchmarks/bench_unmodified.py BED MACHINE [ROUNDS] [CASE…]
+    python benchmarks/bench_unmodified.py BED MACHINE [ROUNDS] [CASE…] > docs/unmodified-measured.md
 
 BED is a testbed that runs, MACHINE what `conset calibrate` has found of it (docs/testbed.md):
 
@@ -35,6 +35,15 @@ CASES = {
     "even 8192": "Alltoall, 8 KiB a pair",
     "even 1024": "Alltoall, 1 KiB a pair",
 }
+INTRODUCTION = """# Unmodified programs, measured
+Written by `benchmarks/bench_unmodified.py`, which says how to repeat it.
+
+{ranks} ranks of MPICH on a testbed of this machine, mesh:4x4 of 10 Mbit/s links with
+back-pressure. Jobs of {steps} steps, bare and under `conset intercept --advice` in turn, {rounds}
+of each; the machine was calibrated, each program recorded first. `own`, `ordered`: median of a
+step. `gain`: bare time over intercepted time, median of the pairs of jobs, without the first
+{trial} steps, in which both orders are tried; `all`: with them. `predicted`: by `conset advise`.
+"""
 RANKS = int(os.environ.get("CONSET_BENCH_RANKS", "16"))
 PYTHON = os.environ.get("CONSET_BENCH_PYTHON", sys.executable)
 """An interpreter that has mpi4py, and mpi4py-fft for slabs and pencils."""
@@ -106,6 +115,7 @@ def main() -> int:
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     conset = shlex.join([str(Path(sys.executable).with_name("conset"))])
     wrong = 0
+    print(INTRODUCTION.format(steps=STEPS, trial=TRIAL, rounds=rounds, ranks=RANKS))
     print("| program | own | ordered | gain | all | predicted | choice |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as name:
