@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from conset.execution.job import find_launcher
-from conset.pattern.readers.records import read_mpi_record
+from conset.pattern import parse_pattern, read_mpi_record
 from support.preloaded import even, intercepted, ordered_kinds, preloaded, read_summary, write_plans
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -141,3 +141,22 @@ def test_results_are_the_same(name: str, tmp_path: Path) -> None:
     with preloaded(**variables):
         assert results(start(tmp_path), pattern, tmp_path) == alone
     assert ordered_kinds(read_summary(tmp_path / "summary")) == kinds
+
+
+@pytest.mark.parametrize("scenario", ["alltoallv", "alltoallw", "many"])
+def test_a_record_has_the_bytes_of_open_mpis_monitoring(scenario: str, tmp_path: Path) -> None:
+    """But for what a reduction consists of: 8 bytes from each rank, of the digest."""
+    if not shutil.which("mpicc.openmpi"):
+        pytest.skip("mpicc.openmpi is not installed: apt-get install libopenmpi-dev openmpi-bin")
+    source, program = Path(__file__).parent / "c" / "unmodified.c", tmp_path / "unmodified"
+    subprocess.run(["mpicc.openmpi", source, "-o", program, "-lpthread"], check=True)
+    options = {"enable": "1", "enable_output": "3", "filename": str(tmp_path / "prof")}
+    command = ["mpiexec.openmpi", "--oversubscribe", "-n", "4"]
+    for name, value in options.items():
+        command += ["--mca", f"pml_monitoring_{name}", value]
+    with preloaded(RECORD=tmp_path / "record"):
+        assert results([*command, str(program), scenario], rf"{scenario} .*", tmp_path)
+    record = read_mpi_record(tmp_path / "record").pattern().matrix()
+    more = parse_pattern(str(tmp_path / "prof.0.prof")).matrix() - record
+    assert more.min() == 0
+    assert more.sum() == 8 * 4
