@@ -38,11 +38,11 @@ CASES = {
 INTRODUCTION = """# Unmodified programs, measured
 Written by `benchmarks/bench_unmodified.py`, which says how to repeat it.
 
-{ranks} ranks of MPICH on a testbed of this machine, mesh:4x4 of 10 Mbit/s links with
-back-pressure. Jobs of {steps} steps, bare and under `conset intercept --advice` in turn, {rounds}
-of each; the machine was calibrated, each program recorded first. `own`, `ordered`: median of a
-step. `gain`: bare time over intercepted time, median of the pairs of jobs, without the first
-{trial} steps, in which both orders are tried; `all`: with them. `predicted`: by `conset advise`.
+{ranks} ranks of MPICH on a testbed of this machine. Jobs of {steps} steps, bare and under
+`conset intercept --advice` in turn, {rounds} of each; the machine was calibrated, each program
+recorded first. `own`, `ordered`: median of a step. `gain`: bare time over intercepted time, median
+of the pairs of jobs, without the first {trial} steps, in which both orders are tried; `all`: with
+them. `predicted`: by `conset advise`.
 """
 RANKS = int(os.environ.get("CONSET_BENCH_RANKS", "16"))
 PYTHON = os.environ.get("CONSET_BENCH_PYTHON", sys.executable)
@@ -116,6 +116,9 @@ def main() -> int:
     conset = shlex.join([str(Path(sys.executable).with_name("conset"))])
     wrong = 0
     print(INTRODUCTION.format(steps=STEPS, trial=TRIAL, rounds=rounds, ranks=RANKS))
+    beds = json.loads(run(f"{conset} testbed list --json"))["testbeds"]
+    network, fabric = next((b["network"], b["fabric"]) for b in beds if b["name"] == bed)
+    print(f"## {network}, {fabric}")
     print("| program | own | ordered | gain | all | predicted | choice |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as name:
