@@ -17,6 +17,7 @@ std::atomic<bool> known{false};
 Bits world_group = 0;
 int keyval = 0;
 std::set<Communicator*> communicators;
+std::atomic<Communicator*> of_world{nullptr};  // that of MPI_COMM_WORLD, which most calls are on
 
 int copy_nothing(Bits, int, void*, void*, void*, int* copied) {
     *copied = 0;
@@ -28,6 +29,7 @@ int forget(Bits, int, void* value, void*) {
     {
         const std::scoped_lock lock(guard);
         communicators.erase(communicator);
+        if (of_world == communicator) of_world = nullptr;
     }
     delete communicator;
     return 0;
@@ -100,6 +102,8 @@ const World* world() {
 Communicator* communicator_of(Bits comm) {
     const Library& mpi = Library::get();
     comm = mpi.handle(comm);
+    if (comm == mpi.comm_world)
+        if (Communicator* const known_world = of_world; known_world != nullptr) return known_world;
     if (comm == mpi.comm_null) return nullptr;
     static auto* const get_attr = mpi.call<int(Bits, int, void*, int*)>("MPI_Comm_get_attr");
     void* found = nullptr;
@@ -129,6 +133,7 @@ Communicator* communicator_of(Bits comm) {
     mpi.call<int(Bits*)>("MPI_Group_free")(&group);
     if (mpi.call<int(Bits, int, void*)>("MPI_Comm_set_attr")(comm, keyval, made.get()) != 0) return nullptr;
     communicators.insert(made.get());
+    if (comm == mpi.comm_world) of_world = made.get();
     return made.release();
 }
 
