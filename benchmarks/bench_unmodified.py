@@ -4,7 +4,7 @@
 
 BED is a testbed that runs, MACHINE what `conset calibrate` has found of it (docs/testbed.md):
 
-    conset testbed up bed --on mesh:4x4 --fabric credit --rate 10mbit --ttl 2h
+    conset testbed up bed --on mesh:4x4 --fabric credit --rate 10mbit --ttl 120min
     conset calibrate --on mesh:4x4 --mpiexec "conset testbed mpiexec bed" -o bed.toml
 
 Each case is recorded, advised on, and runs in turn bare and under `conset intercept` with that

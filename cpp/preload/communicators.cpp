@@ -40,21 +40,21 @@ bool find_world() {
     if (known) return true;
     const Library& mpi = Library::get();
     int initialized = 0, finalized = 0;
-    mpi.call<int(int*)>("MPI_Initialized")(&initialized);
-    mpi.call<int(int*)>("MPI_Finalized")(&finalized);
+    call("MPI_Initialized", &initialized);
+    call("MPI_Finalized", &finalized);
     if (finalized != 0) return false;
     if (initialized != 0) {
-        if (mpi.call<int(Bits, Bits*)>("MPI_Comm_group")(mpi.comm_world, &world_group) != 0) return false;
+        if (call("MPI_Comm_group", mpi.comm_world, &world_group) != 0) return false;
         Bits parent = 0;
-        mpi.call<int(Bits*)>("MPI_Comm_get_parent")(&parent);
+        call("MPI_Comm_get_parent", &parent);
         the_world.spawned = mpi.handle(parent) != mpi.comm_null;
     }
     if (world_group == 0) return false;
     the_world.initialized = initialized != 0;
-    mpi.call<int(Bits, int*)>("MPI_Group_rank")(world_group, &the_world.rank);
-    mpi.call<int(Bits, int*)>("MPI_Group_size")(world_group, &the_world.size);
-    if (mpi.call<int(void*, void*, int*, void*)>("MPI_Comm_create_keyval")(
-            reinterpret_cast<void*>(&copy_nothing), reinterpret_cast<void*>(&forget), &keyval, nullptr) != 0)
+    call("MPI_Group_rank", world_group, &the_world.rank);
+    call("MPI_Group_size", world_group, &the_world.size);
+    if (call("MPI_Comm_create_keyval", reinterpret_cast<void*>(&copy_nothing), reinterpret_cast<void*>(&forget),
+             &keyval, static_cast<void*>(nullptr)) != 0)
         return false;
     known = true;
     return true;
@@ -116,22 +116,21 @@ Communicator* communicator_of(Bits comm) {
     auto made = std::make_unique<Communicator>();
     made->handle = comm;
     int inter = 0;
-    mpi.call<int(Bits, int*)>("MPI_Comm_test_inter")(comm, &inter);
+    call("MPI_Comm_test_inter", comm, &inter);
     made->inter = inter != 0;
-    mpi.call<int(Bits, int*)>("MPI_Comm_rank")(comm, &made->rank);
+    call("MPI_Comm_rank", comm, &made->rank);
     Bits group = 0;
-    mpi.call<int(Bits, Bits*)>(made->inter ? "MPI_Comm_remote_group" : "MPI_Comm_group")(comm, &group);
-    mpi.call<int(Bits, int*)>("MPI_Group_size")(group, &made->size);
+    call(made->inter ? "MPI_Comm_remote_group" : "MPI_Comm_group", comm, &group);
+    call("MPI_Group_size", group, &made->size);
     Array<int> ranks(as_size(made->size));
     std::iota(ranks.begin(), ranks.end(), 0);
     made->members.resize(as_size(made->size));
-    mpi.call<int(Bits, int, const int*, Bits, int*)>("MPI_Group_translate_ranks")(group, made->size, ranks.data(),
-                                                                                  world_group, made->members.data());
+    call("MPI_Group_translate_ranks", group, made->size, ranks.data(), world_group, made->members.data());
     for (std::int32_t& member : made->members)
         if (member < 0 || member >= the_world.size) member = -1;
     made->text = ranges_text({made->members.data(), made->members.size()});
-    mpi.call<int(Bits*)>("MPI_Group_free")(&group);
-    if (mpi.call<int(Bits, int, void*)>("MPI_Comm_set_attr")(comm, keyval, made.get()) != 0) return nullptr;
+    call("MPI_Group_free", &group);
+    if (call("MPI_Comm_set_attr", comm, keyval, made.get()) != 0) return nullptr;
     communicators.insert(made.get());
     if (comm == mpi.comm_world) of_world = made.get();
     return made.release();

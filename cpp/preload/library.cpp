@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -66,7 +67,6 @@ Library::Library() {
         numbers.byte = 0x247, numbers.errors_return = 0x143;
         numbers.status_bytes = 32, numbers.source_at = 0, numbers.any_source = -1, numbers.named = 101;
         in_place = reinterpret_cast<const void*>(Bits{1});
-        proc_null = -3;
     } else if (dlsym(handle_, "ompi_mpi_comm_world") != nullptr) {
         name = "Open MPI";
         wide = true;
@@ -76,7 +76,6 @@ Library::Library() {
         numbers.byte = object("ompi_mpi_byte"), numbers.errors_return = object("ompi_mpi_errors_return");
         numbers.status_bytes = 24, numbers.source_at = 0, numbers.any_source = -1, numbers.named = 0;
         in_place = reinterpret_cast<const void*>(Bits{1});
-        proc_null = -2;
     } else {
         name = "MPICH";
         comm_world = 0x44000000, comm_null = 0x04000000, type_null = 0x0c000000, float64 = 0x4c00080b, max = 0x58000001;
@@ -88,6 +87,13 @@ Library::Library() {
     for (std::size_t k = 0; k < kMpiCalls.size(); ++k)
         numbers.calls[k] = reinterpret_cast<std::uint64_t>(find(kMpiCalls[k]));
 }
+
+const char* setting(const char* variable) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr || *text == 0 ? nullptr : text;
+}
+
+double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Bits Library::handle_at(const void* handles, std::size_t k) const {
     return wide ? static_cast<const std::uint64_t*>(handles)[k] : static_cast<const std::uint32_t*>(handles)[k];

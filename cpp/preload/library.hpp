@@ -34,7 +34,6 @@ public:
     bool wide = false;  // whether handles are pointers
     Bits comm_world = 0, comm_null = 0, type_null = 0, float64 = 0, max = 0;
     const void* in_place = nullptr;
-    int proc_null = -1;
     MpiNumbers numbers;
 
     Bits handle(Bits bits) const { return wide ? bits : bits & 0xffff'ffff; }
@@ -47,5 +46,17 @@ private:
     Library();
     void* handle_ = nullptr;
 };
+
+// A call of the library that is not worth a place for its address.
+template <class... Arguments>
+int call(const char* symbol, Arguments... arguments) {
+    return Library::get().call<int(Arguments...)>(symbol)(arguments...);
+}
+
+// A variable of the environment; null where it is empty or not there.
+const char* setting(const char* variable);
+
+// Of a clock that never goes back.
+double wall_s();
 
 }  // namespace conset::preload

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +25,7 @@
 #include "conset/execution/rank_executor.hpp"
 #include "conset/runtime/host.hpp"
 #include "conset/runtime/outcome.hpp"
+#include "recorder.hpp"
 
 namespace conset::preload {
 
@@ -37,13 +37,6 @@ constexpr std::int64_t kAgain = 1000;
 constexpr std::size_t kAdvisers = 16;
 constexpr double kNap_s = 1e-3;  // where ranks share cores
 constexpr std::array<const char*, 3> kNames{"alltoall", "alltoallv", "alltoallw"};
-
-const char* setting(const char* name) {
-    const char* text = std::getenv(name);
-    return text == nullptr || *text == 0 ? nullptr : text;
-}
-
-double wall_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double median(double a, double b, double c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
 
@@ -104,18 +97,19 @@ bool has_ended(Adviser& adviser) {
 void summarize(const Key& key, const Result& result) {
     if (!result.first || result.calls == 0) return;
     const auto& [kind, members, position] = key;
+    const Trial& trial = result.trial;
     const char* const choice = result.ordered == result.calls ? "ordered"
-                               : !result.decided              ? "trial"
-                               : result.choice                ? "ordered"
+                               : !trial.decided()             ? "trial"
+                               : trial.ordered()              ? "ordered"
                                                               : "own";
     const auto seconds = [](double time) { return time < 0 ? std::string("null") : std::to_string(time); };
     const std::string calls = std::to_string(result.calls), bytes = std::to_string(result.bytes);
     const auto ranks = std::to_string(result.ranks);
     say("{\"kind\": " + json_text(name_of(kind)) + ", \"ranks\": " + ranks + ", \"members\": " + json_text(members) +
-            ", \"calls\": " + calls + ", \"own_s\": " + seconds(result.own_s) + ", \"ordered_s\": " +
-            seconds(result.ordered_s) + ", \"choice\": " + json_text(choice) + ", \"bytes\": " + bytes + "}",
-        title(kind, members) + ": " + calls + " calls, own " + seconds(result.own_s) + " s, ordered " +
-            seconds(result.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
+            ", \"calls\": " + calls + ", \"own_s\": " + seconds(trial.own_s) + ", \"ordered_s\": " +
+            seconds(trial.ordered_s) + ", \"choice\": " + json_text(choice) + ", \"bytes\": " + bytes + "}",
+        title(kind, members) + ": " + calls + " calls, own " + seconds(trial.own_s) + " s, ordered " +
+            seconds(trial.ordered_s) + " s a call: " + choice + ", " + bytes + " bytes");
 }
 
 // Of these members by position, for their rank 0, read once; empty where they keep the library's.
@@ -136,11 +130,6 @@ const Array<Array<Order>>& orders_of(Kind kind, const Communicator& in, const Ad
     }
     if (!why.empty()) say(title(kind, in.text) + ": keeps the library's own order: " + why);
     return found->second;
-}
-
-template <class... Arguments>
-int call(const char* name, Arguments... arguments) {
-    return Library::get().call<int(Arguments...)>(name)(arguments...);
 }
 
 }  // namespace
@@ -237,10 +226,7 @@ void Ordering::after(Position& position, double seconds) {
          Trial::kCalls, mpi.float64, mpi.max, own_);
     position.trial.decide(longest);
     const std::scoped_lock lock(guard);
-    position.result->own_s = position.trial.own_s;
-    position.result->ordered_s = position.trial.ordered_s;
-    position.result->decided = position.trial.decided();
-    position.result->choice = position.trial.ordered();
+    position.result->trial = position.trial;
 }
 
 // What rank 0 says.
@@ -252,8 +238,8 @@ Ordering::State Ordering::agreed(State state) const {
 
 void Ordering::look(const Exchange& exchange, Plans& plans) {
     const World* const world = preload::world();
-    const bool any = std::find(in_.members.begin(), in_.members.end(), -1) == in_.members.end();
-    if (in_.inter || in_.size < 3 || !any || world == nullptr || !world->initialized || world->spawned) {
+    const bool inside = std::find(in_.members.begin(), in_.members.end(), -1) == in_.members.end();
+    if (in_.inter || in_.size < 3 || !inside || world == nullptr || !world->initialized || world->spawned) {
         plans.state = State::refused;
         return;
     }
@@ -306,18 +292,13 @@ void Ordering::ask(const Exchange& exchange, Plans& plans) {
     plans.adviser->process = -1;
     if (folder.empty()) return;
     std::ofstream file(folder + "/call.record");
-    const std::string kind = name_of(exchange.kind);
     for (std::int32_t rank = 0; rank < in_.size; ++rank) {
-        std::int64_t sent = 0;
-        std::string row;
-        for (std::int32_t to = 0; to < in_.size; ++to) {
-            const std::int64_t each = to == rank ? 0 : all[cell(rank, in_.size, to)];
-            if (each > 0) row += " " + std::to_string(to) + ":" + std::to_string(each);
-            sent += each;
-        }
-        file << "conset/record@1\nrank " << in_.members[rank] << " of " << preload::world()->size << "\nhost -\nmpi "
-             << mpi.name << "\nseconds 0\ncomm 0 " << in_.text << "\nrow 0" << row << "\nexchange 0 " << kind << " 1 "
-             << sent << " 0 0 0\nsequence 0 " << kind << " 0*1\nend finalize\n";
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(cell(rank, in_.size, 0));
+        Array<std::int64_t> row(begin, begin + in_.size);
+        row[rank] = 0;
+        World of = *preload::world();
+        of.rank = in_.members[rank];
+        file << Recorder::of_call(of, in_.text, name_of(exchange.kind), row);
     }
     file.close();
     Array<char*> environment;
@@ -387,7 +368,7 @@ void Ordering::hand_out(Kind kind, Plans& plans, const std::string& folder) {
         for (std::size_t k = 0; k < orders.size(); ++k) {
             const std::scoped_lock lock(guard);
             const Result& result = results[{kind, in_.text, k}];
-            numbers.push_back(!result.decided ? -1 : result.choice ? 1 : 0);
+            numbers.push_back(!result.trial.decided() ? -1 : result.trial.ordered() ? 1 : 0);
             pack_order(orders[k][rank], numbers);
         }
         counts[rank] = static_cast<int>(numbers.size() * 4) - starts[rank];
@@ -433,14 +414,18 @@ int Ordering::run_with(const Exchange& exchange, const Order& order) {
     RankBuffers<Handle> buffers{static_cast<const std::byte*>(exchange.send.buffer),
                                 static_cast<std::byte*>(const_cast<void*>(exchange.receive.buffer)), world.mpi.byte,
                                 world.mpi.byte};
-    RankPlan plan = order;
+    RankPlan plan;
+    plan.phases = order.phases;
+    plan.sync = order.sync;
+    plan.every = order.every;
+    plan.in_flight = order.in_flight;
     Array<Bits> large;  // types of ours
     const auto fill = [&](const Side& side, const RankOperations& from, RankOperations& to, Array<Handle>& types) {
         const Array<std::int64_t> bytes = exchange.bytes_of(side, in_.size);
         std::ptrdiff_t lower = 0, extent = 0;
         const bool any = std::any_of(bytes.begin(), bytes.end(), [](std::int64_t each) { return each > 0; });
         if (any && exchange.kind != Kind::alltoallw)
-            call("MPI_Type_get_extent", exchange.type_at(side, 0), &lower, &extent);
+            world.mpi.calls.type_get_extent(handle_of<Handle>(exchange.type_at(side, 0)), &lower, &extent);
         Array<std::uint8_t> listed(bytes.size());
         const auto add = [&](std::int64_t phase, std::int32_t peer) {
             listed[peer] = 1;
@@ -462,33 +447,16 @@ int Ordering::run_with(const Exchange& exchange, const Order& order) {
             to.count.push_back(static_cast<int>(count));
             types.push_back(handle_of<Handle>(type));
         };
-        to = {};
+        add(0, in_.rank);  // what a rank has for itself is a message like any other
         for (std::size_t k = 0; k < from.size(); ++k) add(from.phase[k], from.peer[k]);
         for (std::int32_t peer = 0; peer < in_.size; ++peer)
-            if (peer != in_.rank && listed[peer] == 0) add(order.phases - 1, peer);
+            if (listed[peer] == 0) add(order.phases - 1, peer);
     };
     fill(exchange.send, order.sends, plan.sends, buffers.send_types);
     fill(exchange.receive, order.receives, plan.receives, buffers.receive_types);
-    const auto me = as_size(in_.rank);
-    const auto place = [&](const Side& side, Bits type, int& count) {
-        std::ptrdiff_t lower = 0, extent = 0;
-        count = static_cast<int>(exchange.count_at(side, me));
-        if (count > 0) call("MPI_Type_get_extent", type, &lower, &extent);
-        const auto start = count > 0 ? exchange.start_at(side, me, extent) : 0;
-        return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + start;
-    };
     RankExecutor<Handle> executor(world, std::move(plan), {}, buffers);
     int code = 0;
     ExchangeState state = executor.prepare() ? executor.start() : ExchangeState::failed;
-    // what a rank has for itself, while messages are under way
-    int count = 0, to_count = 0;
-    const Bits type = exchange.type_at(exchange.send, me), to_type = exchange.type_at(exchange.receive, me);
-    const std::byte* const from = place(exchange.send, type, count);
-    std::byte* const to = place(exchange.receive, to_type, to_count);
-    alignas(8) std::array<std::byte, 64> status{};
-    if (count > 0 && mpi.type_size(type) != 0)
-        code = call("MPI_Sendrecv", static_cast<const void*>(from), count, type, in_.rank, 0, static_cast<void*>(to),
-                    to_count, to_type, in_.rank, 0, own_, static_cast<void*>(status.data()));
     // a message that failed has ended; the others go on, so that no rank waits for this one
     for (std::size_t tries = 0; state != ExchangeState::ended; ++tries) {
         if (state == ExchangeState::failed) {

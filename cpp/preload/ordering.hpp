@@ -53,8 +53,7 @@ struct Result {
     bool first = false;  // whether this is the members' rank 0
     int ranks = 0;
     std::int64_t calls = 0, ordered = 0, bytes = 0;
-    double own_s = -1, ordered_s = -1;
-    bool decided = false, choice = false;  // whether the order is taken
+    Trial trial;  // as it was decided last
 };
 
 // What makes plans while the program runs, on the rank 0 that has started it.

@@ -5,9 +5,7 @@
 
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 namespace conset::preload {
@@ -16,8 +14,6 @@ namespace {
 
 constexpr std::size_t kRowLetters = 4 << 20;  // of all rows of a rank
 constexpr std::size_t kKept = 1 << 16;        // persistent requests
-
-double clock_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string seconds_text(double seconds) {
     std::array<char, 32> text{};
@@ -29,15 +25,15 @@ std::string seconds_text(double seconds) {
 
 Recorder* Recorder::get() {
     static Recorder* const recorder = [] {
-        const char* folder = std::getenv("CONSET_RECORD");
-        return folder == nullptr || *folder == 0 ? nullptr : new Recorder(folder);  // never destroyed
+        const char* const folder = setting("CONSET_RECORD");
+        return folder == nullptr ? nullptr : new Recorder(folder);  // never destroyed
     }();
     return recorder;
 }
 
-Recorder::Recorder(std::string folder) : folder_(std::move(folder)), process_(getpid()), began_(clock_s()) {}
+Recorder::Recorder(std::string folder) : folder_(std::move(folder)), process_(getpid()), began_(wall_s()) {}
 
-double Recorder::now() const { return clock_s() - began_; }
+double Recorder::now() const { return wall_s() - began_; }
 
 void Recorder::count_send(int world_rank, std::int64_t bytes) {
     if (world_rank < 0) {
@@ -57,14 +53,16 @@ void Recorder::count_send(int world_rank, std::int64_t bytes) {
     sizes.push_back({width, 1, bytes});
 }
 
+Recorder::Message Recorder::message_of(Bits comm, int target, std::int64_t count, Bits type) {
+    const Communicator* const in = target < 0 ? nullptr : communicator_of(comm);  // MPI_PROC_NULL is negative
+    if (in == nullptr || target >= in->size) return {};
+    return {in->members[target], count * Library::get().type_size(type)};
+}
+
 void Recorder::send(Bits comm, int target, std::int64_t count, Bits type) {
-    const Library& mpi = Library::get();
-    if (target == mpi.proc_null || target < 0) return;
-    const Communicator* const in = communicator_of(comm);
-    if (in == nullptr || target >= in->size) return;
-    const std::int64_t bytes = count * mpi.type_size(type);
+    const Message message = message_of(comm, target, count, type);
     const std::scoped_lock lock(guard_);
-    if (bytes >= 0) count_send(in->members[target], bytes);
+    if (message.bytes >= 0) count_send(message.world_rank, message.bytes);
 }
 
 void Recorder::total(std::string_view kind, std::int64_t count, Bits type) {
@@ -121,20 +119,17 @@ std::string Recorder::row_text(const Array<std::int64_t>& bytes) const {
 }
 
 void Recorder::keep_send(Bits request, Bits comm, int target, std::int64_t count, Bits type) {
-    const Library& mpi = Library::get();
-    const Communicator* const in = target < 0 ? nullptr : communicator_of(comm);
-    if (in == nullptr || target >= in->size) return;
-    const std::int64_t bytes = count * mpi.type_size(type);
+    const Message message = message_of(comm, target, count, type);
     const std::scoped_lock lock(guard_);
-    if (bytes < 0 || kept_.size() >= kKept) return;
-    kept_[request] = {{}, {}, {}, {bytes}, in->members[target]};
+    if (message.bytes < 0 || kept_.size() >= kKept) return;
+    kept_[request] = {{}, {}, {message.bytes}, message.world_rank};
 }
 
 void Recorder::keep_exchange(Bits request, const Communicator& in, std::string kind, Array<std::int64_t> bytes) {
     const std::scoped_lock lock(guard_);
     if (kept_.size() >= kKept || in.inter) return;
     bytes[in.rank] = 0;
-    kept_[request] = {in.text, std::move(kind), in.members, std::move(bytes), 0};
+    kept_[request] = {in.text, std::move(kind), std::move(bytes), 0};
 }
 
 void Recorder::started(Bits request) {
@@ -189,6 +184,13 @@ std::string Recorder::text(const World& world, const char* how) const {
     for (const auto& [kind, total] : totals_)
         text += "total " + kind + " " + std::to_string(total.first) + " " + std::to_string(total.second) + "\n";
     return text + "end " + how + "\n";
+}
+
+std::string Recorder::of_call(const World& rank, const std::string& members, const std::string& kind,
+                              const Array<std::int64_t>& bytes) {
+    Recorder recorder("");
+    recorder.count_exchange(members, kind, bytes, 0, 0);
+    return recorder.text(rank, "finalize");
 }
 
 void Recorder::write(const char* how) {

@@ -36,6 +36,9 @@ public:
 
     // Writes the file, anew each time. `how`: finalize, exit, abort, session.
     void write(const char* how);
+    // What a rank would leave that has made one call of an exchange, of `bytes` to each member.
+    static std::string of_call(const World& rank, const std::string& members, const std::string& kind,
+                               const Array<std::int64_t>& bytes);
 
     double now() const;
 
@@ -54,10 +57,15 @@ private:
     };
     struct Kept {
         std::string members, kind;  // no kind: a message
-        Array<std::int32_t> world;
         Array<std::int64_t> bytes;
         int target = 0;
     };
+    // What a call sends to whom; no bytes: to nobody.
+    struct Message {
+        int world_rank = -1;
+        std::int64_t bytes = -1;
+    };
+    static Message message_of(Bits comm, int target, std::int64_t count, Bits type);
     void count_send(int world_rank, std::int64_t bytes);
     void count_exchange(const std::string& members, const std::string& kind, const Array<std::int64_t>& bytes,
                         double begin, double end);
