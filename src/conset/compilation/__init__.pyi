@@ -24,6 +24,7 @@ from .options import (
 )
 from .pipeline import (
     Placement as Placement,
+    chosen_time as chosen_time,
     compile_by as compile_by,
     compile_pattern as compile_pattern,
     placement_of as placement_of,

@@ -297,6 +297,12 @@ def _compile_best_placed(
     return choose_placed(tried, probe, compile_on, objective=options.objective)
 
 
+def chosen_time(schedule: Schedule) -> float:
+    """Time by the simulation that chose a schedule, else by formula [s]."""
+    simulated_s = None if schedule.report is None else schedule.report.simulated_s
+    return predict(schedule).time_s if simulated_s is None else simulated_s
+
+
 @dataclass(frozen=True)
 class PlacementScore:
     """What placements are compared by: time [s], predicted unless simulations rank, phases, ΣL."""
@@ -308,9 +314,7 @@ class PlacementScore:
     @staticmethod
     def of(schedule: Schedule) -> PlacementScore:
         """The merit of a schedule under its own policy."""
-        simulated_s = None if schedule.report is None else schedule.report.simulated_s
-        time_s = predict(schedule).time_s if simulated_s is None else simulated_s
-        return PlacementScore(time_s, schedule.phases, phase_loads(schedule).total)
+        return PlacementScore(chosen_time(schedule), schedule.phases, phase_loads(schedule).total)
 
     def dominates(self, other: PlacementScore) -> bool:
         """No more phases, no more time."""

@@ -29,6 +29,7 @@ from conset.compilation import (
     CompileOptions,
     allowed_work,
     choose_schedule,
+    chosen_time,
     compile_by,
     compile_combined,
     is_affordable,
@@ -326,11 +327,11 @@ class _Study:
         if not schedule.sync.startswith("barrier"):
             with suppress(InputError, NoScheduleError):
                 apart = choose("barrier")
-                if _time_of(apart) <= LATE * _time_of(schedule):
+                if chosen_time(apart) <= LATE * chosen_time(schedule):
                     schedule = apart
         bound_s = least_bounds(pattern, machine, schedule).time_s
         return _Orders(
-            f"plan-{len(self._orders)}.plan", schedule, own_s, _time_of(schedule), bound_s, by
+            f"plan-{len(self._orders)}.plan", schedule, own_s, chosen_time(schedule), bound_s, by
         )
 
     def _own_time(self, naive: Schedule) -> tuple[str, float]:
@@ -356,8 +357,8 @@ class _Study:
             direct = self._orders_of(pattern)
             options = replace(self._options, rank_by=direct.by, combine=None)
             found = compile_combined(pattern, self._machine, options, AUTO)
-            if found.program.paths is not None and direct.own_s >= WORTH * _time_of(found.whole):
-                gain = f"{direct.own_s / _time_of(found.whole):.2f} x faster by {direct.by}"
+            if found.program.paths is not None and direct.own_s >= WORTH * chosen_time(found.whole):
+                gain = f"{direct.own_s / chosen_time(found.whole):.2f} x faster by {direct.by}"
                 return replace(row, action="use combining", reason=f"{found.combine}: {gain}")
         if self._advice is not None and len(self._advice.orders) > 1:
             own, best = self._advice.orders
@@ -367,9 +368,3 @@ class _Study:
         near = (row.own_s or 0) <= WORTH * (row.bound_s or 0)
         no = "its own order is near the bound" if near else "no order is predicted to be faster"
         return replace(row, reason=no)
-
-
-def _time_of(schedule: Schedule) -> float:
-    """By what chose it [s]."""
-    simulated_s = None if schedule.report is None else schedule.report.simulated_s
-    return predict(schedule).time_s if simulated_s is None else simulated_s
