@@ -37,7 +37,7 @@ struct World {
 // `0-2,5`; x: outside the world. Ascending neighbours are one range.
 std::string ranges_text(View<const std::int32_t> ranks);
 
-// The program ends: what was done in the order of plans is said.
+// At the end of the program: reports the exchanges that were ordered.
 void end_orderings();
 // Called by every thread; null where MPI does not say who is in it (it is null, or MPI is over).
 Communicator* communicator_of(Bits comm);

@@ -88,7 +88,7 @@ std::map<std::pair<Kind, std::string>, Adviser> advisers;
 
 // Within the guard.
 bool has_ended(Adviser& adviser) {
-    // of it, or of nobody: the program has waited for all its children
+    // it has, or it is no child any more: the program has waited for all of its own
     if (adviser.process == 0) return false;
     adviser.ended = adviser.ended || adviser.process < 0 || waitpid(adviser.process, nullptr, WNOHANG) != 0;
     return adviser.ended;

@@ -65,7 +65,7 @@ struct Adviser {
 
 class Ordering {
 public:
-    // The program ends: says what was done.
+    // At the end of the program: reports what was done.
     static void end();
     // Whether calls are intercepted in this process.
     static bool enabled();

@@ -1,5 +1,5 @@
-// What this rank sends, counted, and written as text when it ends; what the lines mean is said by the reader,
-// src/conset/pattern/readers/records.py.
+// Counts what this rank sends, and writes it as text at its end. The reader, src/conset/pattern/readers/records.py,
+// describes the lines.
 //
 // Memory is bounded: rows of exchanges are kept once, up to a limit in all; what exceeds it is added up by partner.
 #pragma once
@@ -60,7 +60,7 @@ private:
         Array<std::int64_t> bytes;
         int target = 0;
     };
-    // What a call sends to whom; no bytes: to nobody.
+    // What a call sends and where to; negative bytes: nothing to count.
     struct Message {
         int world_rank = -1;
         std::int64_t bytes = -1;
