@@ -21,7 +21,8 @@ from conset.models import predict
 from conset.models.formula.evaluate import chain_busy
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of
-from conset.schedule.policy import depths, order_messages, order_of_transfers
+from conset.schedule.loads import order_messages
+from conset.schedule.policy import depths, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 from support.hand_made import document, machine_on

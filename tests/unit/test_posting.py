@@ -22,7 +22,8 @@ from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.schedule.files.compiled import document_of, read_compiled, write_compiled
 from conset.schedule.files.documents import read_document
-from conset.schedule.policy import ORDERS, POSTINGS, order_messages
+from conset.schedule.loads import order_messages
+from conset.schedule.policy import ORDERS, POSTINGS
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 from support.hand_made import machine_on

@@ -1,3 +1,5 @@
+#include <nanobind/stl/string.h>
+
 #include "checks.hpp"
 #include "conset/scheduling/coloring.hpp"
 #include "conset/scheduling/first_fit.hpp"
@@ -28,10 +30,29 @@ void bind_resources(nb::module_& module) {
         });
 }
 
+auto list_messages(std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size,
+                   const std::string& order, std::uint64_t seed, In<std::int32_t> sides, In<std::int32_t> source_node,
+                   In<std::int32_t> target_node) {
+    Array<std::int32_t> listed;
+    {
+        nb::gil_scoped_release released;
+        for (const auto& each : {target, source_node, target_node})
+            check_size("target, source_node, target_node", each.shape(0), source.shape(0));
+        check_each("size", size.shape(0), source.shape(0));
+        check_ids("sides", view(sides), std::int64_t{1} << 31, 1);
+        listed = order_messages(
+            {ranks, view(source), view(target), view(size), view(sides), view(source_node), view(target_node)}, order,
+            seed);
+    }
+    return give(std::move(listed));
+}
+
 void bind_phases(nb::module_& module) {
     nb::class_<Phases>(module, "Phases")
         .def_prop_ro("offsets", &entries<Phases, &Phases::offsets>)
-        .def_prop_ro("message", &entries<Phases, &Phases::message>);
+        .def_prop_ro("message", &entries<Phases, &Phases::message>)
+        .def_prop_ro("start", &entries<Phases, &Phases::start>)
+        .def_prop_ro("end", &entries<Phases, &Phases::end>);
     module.def(
         "group_phases",
         [](In<std::int32_t> phase) {
@@ -41,6 +62,10 @@ void bind_phases(nb::module_& module) {
             return group_phases(view(phase));
         },
         nb::arg("phase").noconvert());
+    module.def("order_messages", &list_messages, nb::arg("ranks"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("size").noconvert(), nb::kw_only(), nb::arg("order"),
+               nb::arg("seed"), nb::arg("sides").noconvert(), nb::arg("source_node").noconvert(),
+               nb::arg("target_node").noconvert());
 }
 
 void bind_coloring(nb::module_& module) {
@@ -87,6 +112,21 @@ void bind_first_fit(nb::module_& module) {
         },
         nb::arg("resources"), nb::arg("order").noconvert(), nb::arg("first").noconvert(),
         nb::arg("second").noconvert());
+    module.def(
+        "first_fit_sweeps",
+        [](const BoundResources& resources, In<std::int64_t> size, In<std::int32_t> first, In<std::int32_t> second,
+           std::int64_t sweeps, std::uint64_t seed) {
+            Array<std::int32_t> phase;
+            {
+                nb::gil_scoped_release released;
+                if (size.shape(0) > 0) check_size("size", size.shape(0), resources.size());
+                check_pairs(view(first), view(second), resources.size());
+                phase = first_fit_sweeps(*resources, view(size), view(first), view(second), sweeps, seed);
+            }
+            return give(std::move(phase));
+        },
+        nb::arg("resources"), nb::arg("size").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+        nb::arg("sweeps"), nb::arg("seed"));
 }
 
 void bind_random_schedule(nb::module_& module) {

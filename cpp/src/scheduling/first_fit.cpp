@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
 
+#include "conset/random.hpp"
 #include "conset/scheduling/occupancy.hpp"
 #include "conset/scheduling/precedence.hpp"
 #include "conset/stop.hpp"
@@ -152,6 +154,24 @@ void place_ordered(FirstFit& fit, Precedence& precedence, View<const std::int32_
     }
 }
 
+// Transfers phase by phase, the phases in the order of a sweep.
+Array<std::int32_t> order_by_phases(const Array<std::int32_t>& slot, std::int32_t planes, std::int64_t sweep,
+                                    Random& random) {
+    Array<std::int64_t> key(as_size(*std::max_element(slot.begin(), slot.end()) / planes + 1), 0);
+    if (sweep % 3 == 2) {
+        for (const std::int32_t k : slot) --key[k / planes];
+    } else {
+        std::iota(key.begin(), key.end(), std::int64_t{0});
+        if (sweep % 3 == 1) std::reverse(key.begin(), key.end());
+        if (sweep % 3 == 0) random.shuffle(std::span(key));
+    }
+    Array<std::int32_t> order(slot.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto place = [&](std::int32_t k) { return key[slot[k] / planes] * planes + slot[k] % planes; };
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return place(a) < place(b); });
+    return order;
+}
+
 }  // namespace
 
 Array<std::int32_t> order_longest_first(const Resources& resources, View<const std::int64_t> size) {
@@ -192,6 +212,28 @@ Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_
         place_ordered(fit, precedence, order);
     }
     return fit.give();
+}
+
+Array<std::int32_t> first_fit_sweeps(const Resources& resources, View<const std::int64_t> size,
+                                     View<const std::int32_t> first, View<const std::int32_t> second,
+                                     std::int64_t sweeps, std::uint64_t seed) {
+    Array<std::int32_t> best = first_fit(resources, order_longest_first(resources, size), first, second);
+    Array<std::int32_t> current = best;
+    const auto last_slot = [](const Array<std::int32_t>& slot) { return *std::max_element(slot.begin(), slot.end()); };
+    const std::int32_t least = sweeps > 1 ? resources.least_phases() : 0, planes = resources.limits().planes;
+    Random random(seed);
+    for (std::int64_t sweep = 1; sweep < sweeps && !best.empty(); ++sweep) {
+        const std::int32_t phases = last_slot(best) / planes + 1;
+        publish(phases, least);
+        if (phases <= least || should_stop(true)) break;
+        try {
+            current = first_fit(resources, order_by_phases(current, planes, sweep, random), first, second);
+        } catch (const Interrupted&) {  // a sweep that was cut short gives nothing, but those before it did
+            break;
+        }
+        if (last_slot(current) < last_slot(best)) best = current;
+    }
+    return best;
 }
 
 }  // namespace conset

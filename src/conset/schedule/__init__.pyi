@@ -38,6 +38,7 @@ from .loads import (
     figures as figures,
     largest_sizes as largest_sizes,
     loads_list as loads_list,
+    order_messages as order_messages,
     phase_loads as phase_loads,
     transfer_links as transfer_links,
 )
@@ -53,7 +54,6 @@ from .policy import (
     depths as depths,
     depths_in_graph as depths_in_graph,
     most_posted as most_posted,
-    order_messages as order_messages,
     order_of_transfers as order_of_transfers,
     parse_sync as parse_sync,
 )

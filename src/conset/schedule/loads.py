@@ -2,6 +2,8 @@
 
 Messages at ports, links and channels in every phase, counted by the C++ core.
 
+Also the orders in which ranks post messages, which the core makes too.
+
 Where routes are not known (`Routing.knowledge`) those of links and channels are expectations over
 the hash, or the parts of messages that switches spread over links: fractions, and the largest of
 them in a phase is at most the expectation of the largest.
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from conset import _core
-from conset.base import Floats, Ints, Ints32, as_figure
+from conset.base import Floats, InputError, Ints, Ints32, as_figure, unknown_name
 from conset.machine.circuits import CircuitTimes, circuit_times, planes_of_links
 from conset.machine.network.routes import (
     core_network,
@@ -24,7 +26,10 @@ from conset.machine.network.routes import (
     links_of_nodes,
     route_links,
 )
+from conset.machine.network.topology import Topology
 from conset.machine.times import transfer_times
+from conset.pattern.pattern import Pattern
+from conset.schedule.policy import BY_DIMENSION, POSTINGS
 from conset.schedule.schedule import Schedule
 
 
@@ -167,3 +172,65 @@ def figures(schedule: Schedule) -> dict[str, Any]:
         "load": load,
         "phase_bytes": int(largest_sizes(schedule).sum()),
     }
+
+
+def order_messages(
+    pattern: Pattern,
+    order: str,
+    seed: int = 0,
+    *,
+    topology: Topology | None = None,
+    placement: Ints32 | None = None,
+) -> Ints32:
+    """shape=(messages), int32.
+
+    The messages by source rank, and of each rank in the order in which it posts them.
+
+    Of `pairwise` and `dimension`, which mean a place for the receiver too, first those that come
+    first at all ranks.
+
+    - `schedule`: by index.
+    - `ascending`: by rising target.
+    - `rotated`: by rising distance (target - source) modulo ranks, so that no two ranks begin with
+      one target.
+    - `random`: drawn with `seed`.
+    - `longest-first`: by falling size, equal ones rotated.
+    - `pairwise`: by rising source xor target, so that the two of an exchange have it at one place
+      of their lists, as in pairwise exchange; of a butterfly bit by bit.
+    - `dimension`: of a grid, as routes in dimension order take them: what stays in the dimension
+      that is taken first, by how far up it goes modulo the side (so +x, then -x of neighbours),
+      then what goes one up in the next.
+
+    Args:
+        pattern: what is sent.
+        order: one of `POSTINGS`.
+        seed: of `random`.
+        topology: where the ranks live; for `dimension`.
+        placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
+
+    Raises:
+        UsageError: another word. InputError: `dimension` where the network is no box.
+    """
+    if order not in POSTINGS:
+        raise unknown_name("posting", order, POSTINGS)
+    sides: tuple[int, ...] = ()
+    if order == BY_DIMENSION:
+        if topology is None or not (topology.is_box or topology.kind == "hypercube"):
+            kind = "none" if topology is None else topology.kind
+            raise InputError(
+                f"posting {BY_DIMENSION}: requires a mesh, torus, ring or hypercube, given {kind}"
+            )
+        sides = topology.sides
+    ends = [np.ascontiguousarray(end, np.int32) for end in (pattern.source, pattern.target)]
+    nodes = ends if placement is None else [placement[end] for end in ends]
+    size = pattern.size[:1] if pattern.equal_sizes else pattern.size
+    return _core.order_messages(
+        pattern.ranks,
+        *ends,
+        np.ascontiguousarray(size),
+        order=order,
+        seed=seed % 2**64,
+        sides=np.array(sides, np.int32),
+        source_node=nodes[0],
+        target_node=nodes[1],
+    )

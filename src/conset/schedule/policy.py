@@ -13,8 +13,6 @@ from typing import Any, Literal
 import numpy as np
 
 from conset.base import (
-    Array,
-    Indices,
     InputError,
     Integers,
     Ints32,
@@ -22,8 +20,6 @@ from conset.base import (
     take_rows,
     unknown_name,
 )
-from conset.machine.network.topology import Topology
-from conset.pattern.pattern import Pattern
 
 Kind = Literal["none", "local", "ready", "barrier"]
 
@@ -228,77 +224,3 @@ def check_posting(value: Any) -> str:
     if not isinstance(value, str) or value not in POSTINGS:
         raise InputError(str(unknown_name("posting", str(value)[:40], POSTINGS)))
     return value
-
-
-def order_messages(
-    pattern: Pattern,
-    order: str,
-    seed: int = 0,
-    *,
-    topology: Topology | None = None,
-    placement: Ints32 | None = None,
-) -> Ints32:
-    """shape=(messages), int32.
-
-    The messages by source rank, and of each rank in the order in which it posts them.
-
-    Of `pairwise` and `dimension`, which mean a place for the receiver too, first those that come
-    first at all ranks.
-
-    - `schedule`: by index.
-    - `ascending`: by rising target.
-    - `rotated`: by rising distance (target - source) modulo ranks, so that no two ranks begin with
-      one target.
-    - `random`: drawn with `seed`.
-    - `longest-first`: by falling size, equal ones rotated.
-    - `pairwise`: by rising source xor target, so that the two of an exchange have it at one place
-      of their lists, as in pairwise exchange; of a butterfly bit by bit.
-    - `dimension`: of a grid, as routes in dimension order take them: what stays in the dimension
-      that is taken first, by how far up it goes modulo the side (so +x, then -x of neighbours),
-      then what goes one up in the next.
-
-    Args:
-        pattern: what is sent.
-        order: one of `POSTINGS`.
-        seed: of `random`.
-        topology: where the ranks live; for `dimension`.
-        placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
-
-    Raises:
-        UsageError: another word. InputError: `dimension` where the network is no box.
-    """
-    if order == "schedule":
-        return np.arange(pattern.messages, dtype=np.int32)
-    if order not in POSTINGS:
-        raise unknown_name("posting", order, POSTINGS)
-    source, target = pattern.source, pattern.target
-    if order == BY_DIMENSION:
-        keys: tuple[Array, ...] = (source, _displacement(pattern, topology, placement))
-    elif order == PAIRWISE:
-        keys = (source, source ^ target)
-    elif order == "ascending":
-        keys = (target, source)
-    elif order == "random":
-        keys = (np.random.default_rng(seed).permutation(pattern.messages), source)
-    else:
-        distance = (target.astype(np.int64) - source) % pattern.ranks
-        keys = (distance, source) if order == "rotated" else (distance, -pattern.size, source)
-    return np.lexsort(keys).astype(np.int32)
-
-
-def _displacement(pattern: Pattern, topology: Topology | None, placement: Ints32 | None) -> Indices:
-    """The node as far up from node 0 in every dimension as each message goes, modulo the sides.
-
-    shape=(messages).
-    """
-    if topology is None or not (topology.is_box or topology.kind == "hypercube"):
-        kind = "none" if topology is None else topology.kind
-        raise InputError(
-            f"posting {BY_DIMENSION}: requires a mesh, torus, ring or hypercube, given {kind}"
-        )
-    source, target = (
-        end if placement is None else placement[end] for end in (pattern.source, pattern.target)
-    )
-    at = topology.coordinates.astype(np.int64)
-    steps = (at[target] - at[source]) % np.array(topology.sides)
-    return np.asarray(np.ravel_multi_index(tuple(steps.T), topology.sides))

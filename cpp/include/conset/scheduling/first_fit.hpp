@@ -23,4 +23,11 @@ Array<std::int32_t> order_longest_first(const Resources& resources, View<const s
 Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_t> order,
                               View<const std::int32_t> first, View<const std::int32_t> second);
 
+// The fewest phases of `sweeps` of them (at least one is made): the first in `order_longest_first`, the others phase by
+// phase of the one before, the phases last first, largest first or shuffled in turn. Ends at the bound, or early where
+// a stop is asked for.
+Array<std::int32_t> first_fit_sweeps(const Resources& resources, View<const std::int64_t> size,
+                                     View<const std::int32_t> first, View<const std::int32_t> second,
+                                     std::int64_t sweeps, std::uint64_t seed);
+
 }  // namespace conset

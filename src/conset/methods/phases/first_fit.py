@@ -155,43 +155,9 @@ def schedule_first_fit(problem: Problem) -> Phases:
     first, second = core_order(problem)
     pattern = problem.pattern
     size = np.zeros(0, np.int64) if pattern.equal_sizes else np.ascontiguousarray(pattern.size)
-    order = _core.order_longest_first(resources, size)
-    best = _core.first_fit(resources, order, first, second)
-    if problem.search.effort == 1:
-        return Phases.of(best, planes=problem.planes)
-    current, least, planes = best, resources.least_phases, problem.planes
-    for sweep in range(1, problem.search.effort):
-        phases = int(best.max(initial=-1)) // planes + 1
-        _core.publish(phases, least)
-        if phases <= least or _core.should_stop(True):
-            break
-        try:
-            current = _core.first_fit(
-                resources,
-                _order_by_phases(current, planes, sweep, problem.search.seed),
-                first,
-                second,
-            )
-        except _core.Interrupted:
-            # a sweep that was cut short has nothing to give, but there is the best of those before
-            break
-        if current.max(initial=0) < best.max(initial=0):
-            best = current
-    found = Phases.of(best, planes=planes)
-    return replace(found, stopped_early=_core.should_stop(True))
-
-
-def _order_by_phases(slot: Ints32, planes: int, sweep: int, seed: int) -> Ints32:
-    """shape=(messages), int32.
-
-    Messages phase by phase, the phases last first, largest first or shuffled in turn.
-    """
-    phase = slot // planes
-    count = np.bincount(phase)
-    if sweep % 3 == 1:
-        key = -np.arange(count.size)
-    elif sweep % 3 == 2:
-        key = -count
-    else:
-        key = np.random.default_rng((seed % 2**64, sweep)).permutation(count.size)
-    return np.argsort(key[phase] * planes + slot % planes, kind="stable").astype(np.int32)
+    effort = problem.search.effort
+    best = _core.first_fit_sweeps(
+        resources, size, first, second, effort, problem.search.seed % 2**64
+    )
+    found = Phases.of(best, planes=problem.planes)
+    return replace(found, stopped_early=effort != 1 and _core.should_stop(True))
