@@ -1,5 +1,9 @@
 #include "conset/prediction/formula.hpp"
 
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
 #include "network/transfers.hpp"
 
 namespace conset::bindings {
@@ -66,6 +70,16 @@ Ends rank_ends(const BoundTransfers& transfers, const BoundRanks& ranks, In<std:
                       costs_on(routes.network, costs));
 }
 
+// (synchronization, setup, transfer, all three) [s].
+std::tuple<double, double, double, double> terms(In<double> busy, In<std::int64_t> setups,
+                                                 In<std::int64_t> batch_offsets, std::int64_t barriers, double barrier,
+                                                 double setup) {
+    check_size("setups", setups.shape(0), busy.shape(0));
+    check_rise("batch_offsets", view(batch_offsets), busy.shape(0));
+    const FormulaTerms found = add_up(view(busy), view(setups), view(batch_offsets), barriers, barrier, setup);
+    return {found.synchronization, found.setup, found.transfer, found.total()};
+}
+
 auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> value) {
     Array<double> result;
     {
@@ -103,6 +117,9 @@ void bind_formula(nb::module_& module) {
                nb::arg("batch_offsets").noconvert(), nb::arg("phase_by_phase"), nb::arg("costs"));
     module.def("time_ranks", &rank_ends, nb::arg("transfers"), nb::arg("ranks"), nb::arg("phase_offsets").noconvert(),
                nb::arg("costs"));
+    module.def("add_up", &terms, nb::arg("busy").noconvert(), nb::arg("setups").noconvert(),
+               nb::arg("batch_offsets").noconvert(), nb::kw_only(), nb::arg("barriers"), nb::arg("barrier"),
+               nb::arg("setup"));
     module.def("least_on_links", &least, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("value").noconvert());
 }

@@ -293,6 +293,17 @@ Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::i
     return result;
 }
 
+FormulaTerms add_up(View<const double> busy, View<const std::int64_t> setups, View<const std::int64_t> batch_offsets,
+                    std::int64_t barriers, double barrier, double setup) {
+    double time = 0, opened = 0;
+    for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {
+        const std::int64_t last = batch_offsets[b + 1] - 1;
+        time += busy[last];
+        opened += std::min(static_cast<double>(setups[last]) * setup, busy[last]);
+    }
+    return {static_cast<double>(barriers) * barrier, opened, std::max(0.0, time - opened)};
+}
+
 Array<double> least_on_links(const Routes& routes, View<const double> value) {
     Array<double> least(static_cast<std::size_t>(routes.network.link_slots()), never);
     for (std::size_t k = 0; k < routes.size(); ++k)

@@ -85,6 +85,16 @@ struct Ends {
 Ends time_ranks(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
                 View<const std::int64_t> phase_offsets, const MessageCosts& costs);
 
+// What batches take together: barriers, set-ups, and what the busiest resources do beside these [s].
+struct FormulaTerms {
+    double synchronization, setup, transfer;
+    double total() const { return synchronization + setup + transfer; }
+};
+
+// `busy` and `setups` by phase, as `time_batches` gives them; `barriers` of `barrier` seconds, set-ups of `setup`.
+FormulaTerms add_up(View<const double> busy, View<const std::int64_t> setups, View<const std::int64_t> batch_offsets,
+                    std::int64_t barriers, double barrier, double setup);
+
 // The least of `value[k]` over the transfers on each link; infinite on a link without any.
 Array<double> least_on_links(const Routes& routes, View<const double> value);
 

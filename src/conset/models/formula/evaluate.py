@@ -593,11 +593,10 @@ def predict(
     batches = batch_offsets(policy, schedule.phases)
     busy = _busy(schedule, costs, policy, batches, latest_ends=own)
     charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
-    phase_s, terms = _add_up(
+    time_s, phase_s, terms = _add_up(
         busy, batches, charged, synchronization_s(machine, costs), costs.setup_s
     )
     witness_kind, witness = _witness(schedule, busy, batches)
-    time_s = sum(terms.values())
     return Prediction(
         time_s,
         str(policy),
@@ -799,22 +798,24 @@ def _add_up(
     charged: Bools,
     synchronization: float,
     setup: float,
-) -> tuple[Floats, dict[str, float]]:
-    """(phase_s, terms) from the time of each batch.
+) -> tuple[float, Floats, dict[str, float]]:
+    """(time_s, phase_s, terms) from the time of each batch.
 
     `charged` batches start with a synchronization.
     """
-    first, last = batches[:-1], batches[1:] - 1
+    first = batches[:-1]
     phase_s = np.diff(busy.time, prepend=0.0)
     phase_s[first] = busy.time[first]
     phase_s[first[charged]] += synchronization
-    opened = float(np.minimum(busy.setups[last] * setup, busy.time[last]).sum())
-    terms = {
-        "synchronization": int(charged.sum()) * synchronization,
-        "setup": opened,
-        "transfer": max(0.0, float(busy.time[last].sum()) - opened),
-    }
-    return phase_s, terms
+    *terms, time_s = _core.add_up(
+        busy.time,
+        busy.setups,
+        batches,
+        barriers=int(charged.sum()),
+        barrier=synchronization,
+        setup=setup,
+    )
+    return time_s, phase_s, dict(zip(("synchronization", "setup", "transfer"), terms, strict=True))
 
 
 def _formula(schedule: Schedule, policy: Sync) -> str:
