@@ -79,6 +79,13 @@ BoundWorkload checked(const BoundWorkload& work) {
 }  // namespace
 
 void bind_simulated(nb::module_& module) {
+    module.def(
+        "delays",
+        [](In<std::int32_t> sender, In<std::int32_t> receiver, double mean) {
+            check_size("receiver", receiver.shape(0), sender.shape(0));
+            return give(delays(view(sender), view(receiver), mean));
+        },
+        nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("mean"));
     nb::enum_<Policy>(module, "Policy")
         .value("none", Policy::none)
         .value("local", Policy::local)

@@ -25,6 +25,7 @@ public:
             .network = Network::crossbar(1),
             .width = file_.array<std::int32_t>("width"),
             .link_rate = {},
+            .dateline = {},
             .limits = limits(),
             .limits_methods = words("limits_methods"),
             .costs = costs(0),
@@ -34,6 +35,7 @@ public:
         machine.network = box ? make_box(machine.wraps) : make_other(machine.shape);
         require(machine.network.nodes() == file_.integer("nodes"), "nodes", "must be what its network has");
         if (file_.has("link_rate")) machine.link_rate = file_.array<double>("link_rate");
+        if (file_.has("dateline")) machine.dateline = file_.array<std::uint8_t>("dateline");
         check_links(machine);
         const Array<std::string> methods = words("cost_methods");
         for (std::size_t k = 0; k < methods.size(); ++k)
@@ -216,6 +218,8 @@ private:
         require(machine.link_rate.empty() || machine.link_rate.size() == slots, "link_rate",
                 "must be one number for every link");
         for (const double rate : machine.link_rate) require(rate > 0, "link_rate", "must be above 0");
+        require(machine.dateline.empty() || (machine.shape == Shape::graph && machine.dateline.size() == slots),
+                "dateline", "must be one flag for every link of a graph");
     }
 
     MachineCosts costs(int set) {
@@ -227,9 +231,13 @@ private:
             constexpr std::string_view names[] = {"none", "local", "ready", "barrier"};
             const auto* known = std::find(std::begin(names), std::end(names), sync);
             require(known != std::end(names), prefix + "exchange_syncs", "must be none, local, ready or barrier");
-            costs.exchange_syncs[known - std::begin(names)] = 1;
+            costs.exchange_syncs.push_back(static_cast<SyncKind>(known - std::begin(names)));
         }
-        each_cost(costs, [&](const char* name, auto& value) { read(prefix + name, value); });
+        each_cost(costs, [&](std::string_view name, auto& value) {
+            const bool later = name == "jitter" || name == "measured";  // older files have neither
+            const std::string entry = prefix + std::string(name);
+            if (!later || file_.has(entry)) read(entry, value);
+        });
         require(std::min({costs.port_out, costs.port_in, costs.node, costs.link, costs.copy}) > 0, prefix + "link",
                 "and other rates must be above 0");
         require(costs.tolerance >= 1 && costs.lanes >= 1 && costs.lanes <= std::numeric_limits<std::int32_t>::max(),

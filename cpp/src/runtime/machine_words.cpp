@@ -86,6 +86,7 @@ MachineData bare_network(std::string_view text) {
                         .network = network_of(text, shape, sizes),
                         .width = {1},
                         .link_rate = {},
+                        .dateline = {},
                         .limits = {},
                         .limits_methods = {},
                         .costs = {},

@@ -58,7 +58,7 @@ from .network.routes import (
 )
 from .network.routing import (
     Routing as Routing,
-    in_full_mesh as in_full_mesh,
+    datelines as datelines,
     is_tree as is_tree,
     usable_ends as usable_ends,
 )

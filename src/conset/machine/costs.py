@@ -348,6 +348,12 @@ class Costs(ValueObject):
         return self.processors != "two"
 
     @property
+    def is_measured(self) -> bool:
+        """Whether they were measured, as `conset calibrate` does, so that they have errors."""
+        model = self.provenance.get("model")
+        return self.jitter_s > 0 or (model is not None and model.tag == "fitted")
+
+    @property
     def has_overheads(self) -> bool:
         """Whether messages are work for processors."""
         return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)

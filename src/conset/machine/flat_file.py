@@ -18,7 +18,13 @@ from conset.base import MACHINE_FILE, FlatValue, InputError, require_suffix, wri
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.network.routes import core_widths, next_links, stored_routes
-from conset.machine.network.routing import EQUAL_COST, Routing, link_costs, up_strides
+from conset.machine.network.routing import (
+    EQUAL_COST,
+    Routing,
+    datelines,
+    link_costs,
+    up_strides,
+)
 from conset.machine.network.topology import Topology
 from conset.machine.times import synchronization_s
 
@@ -83,6 +89,8 @@ def _network_entries(topology: Topology, routing: Routing) -> dict[str, FlatValu
     if topology.kind != "graph":
         return entries
     entries["link_source"], entries["link_target"] = topology.link_source, topology.link_target
+    if (dateline := datelines(topology, routing)).any():
+        entries["dateline"] = dateline
     if (stored := stored_routes(topology, routing)) is not None:
         entries["route_offsets"], entries["route_links"] = stored
     elif routing.rule in EQUAL_COST:
@@ -125,6 +133,7 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
         "setup": float(costs.setup_s),
         "signal": float(costs.signal_s),
         "per_transfer": float(costs.per_transfer_s),
+        "jitter": float(costs.jitter_s),
         "blocking": float(costs.blocking),
         "eager": -1.0 if costs.eager_B is None else float(costs.eager_B),
         "buffers": float(costs.buffers_B),
@@ -136,6 +145,7 @@ def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
         "first_barrier": int(costs.first_barrier),
         "preempts": int(costs.preempts),
         "receive_before": int(costs.receive == "before"),
+        "measured": int(costs.is_measured),
     }
     return entries
 

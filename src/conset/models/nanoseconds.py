@@ -150,15 +150,8 @@ def delays(costs: Costs, workload: Workload) -> Floats:
     """
     if not costs.jitter_s:
         return NOTHING
-    bits = workload.sending_rank.astype(np.uint64) << np.uint64(
-        32
-    ) | workload.receiving_rank.astype(np.uint64)
-    bits += np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ bits >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ bits >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    bits ^= bits >> np.uint64(31)
-    share = (bits >> np.uint64(11)) * 2.0**-53
-    return np.asarray(-np.log1p(-share) * costs.jitter_s * NS)
+    ranks = _flat(workload.sending_rank), _flat(workload.receiving_rank)
+    return _core.delays(*ranks, costs.jitter_s) * NS
 
 
 def core_stops(settings: Settings) -> dict[str, Any]:

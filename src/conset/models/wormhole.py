@@ -49,7 +49,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import Bytes, UsageError
-from conset.machine import Machine, Routing, Topology, in_full_mesh, route_links
+from conset.machine import Machine, datelines, route_links
 from conset.models.nanoseconds import NS, core_stops, play_fluid
 from conset.models.needs import require_one_route
 from conset.models.settings import Settings
@@ -102,7 +102,7 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
             f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"]
         )
     require_one_route(workload, machine, model)
-    dateline, pools = (_NO_DATELINES, 1) if circuit else channel_pools(workload, machine)
+    dateline, pools = (np.zeros(0, np.uint8), 1) if circuit else channel_pools(workload, machine)
     lanes = 1 if circuit else costs.lanes if settings.lanes is None else settings.lanes
     return play_fluid(
         model,
@@ -156,43 +156,3 @@ def _most_marked(workload: Workload, machine: Machine, dateline: Bytes) -> int:
         marked = np.concatenate([[0], np.cumsum(dateline[links], dtype=np.int64)])
         most = max(most, int(np.diff(marked[offsets - offsets[0]]).max(initial=0)))
     return most
-
-
-_NO_DATELINES = np.zeros(0, np.uint8)
-
-
-def datelines(topology: Topology, routing: Routing) -> Bytes:
-    """shape=(link_slots), uint8: 1 where a route goes on in the next pool; (0) where it never does.
-
-    So it does where a link closes a ring; in a graph of a family over the links of `_turns`.
-    """
-    if topology.kind == "graph":
-        return _turns(topology)
-    if not topology.wraps or routing.rule == "no-wrap":
-        return _NO_DATELINES
-    crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)
-    for k, side in enumerate(topology.sides):
-        if side > 2:
-            at = topology.coordinates[:, k]
-            crosses[:, k, 0] = at == side - 1
-            crosses[:, k, 1] = at == 0
-    return crosses.ravel()
-
-
-def _turns(topology: Topology) -> Bytes:
-    """shape=(link_slots), uint8.
-
-    1 for links between nodes of one level, and out of endpoints with several neighbours.
-
-    What is left inside a pool goes up, then down, which closes no circle. A group in which all
-    nodes of a level are joined needs no pool for its own links: a shortest route takes one of them
-    between two others.
-    """
-    level, group = topology.level, topology.group
-    source, target = topology.ends
-    if level is None or group is None:
-        return _NO_DATELINES
-    inside = (group[source] == group[target]) & in_full_mesh(topology)[source]
-    neighbours = np.bincount(source, minlength=topology.nodes)
-    passed = (source < topology.endpoints) & (neighbours[source] > 1)
-    return np.asarray(((level[source] == level[target]) & ~inside) | passed, np.uint8)

@@ -36,18 +36,21 @@ struct MachineCosts {
     CostSteps send_overhead, receive_overhead, inject, eject, hop;
     double port_out = kUnlimited, port_in = kUnlimited, node = kUnlimited, link = kUnlimited, copy = kUnlimited;
     double exchange_weight = 1;
-    Array<std::uint8_t> exchange_syncs = Array<std::uint8_t>(4, 0);  // by SyncKind: whether exchanges count there
-    double barrier = 0, setup = 0, signal = 0, per_transfer = 0;     // a barrier of all endpoints
+    Array<SyncKind> exchange_syncs;                                           // where exchanges count
+    double barrier = 0, setup = 0, signal = 0, per_transfer = 0, jitter = 0;  // a barrier of all endpoints
     double blocking = 0;
     double eager = -1, buffers = kUnlimited;  // below 0: no threshold
     std::int64_t tolerance = 1, lanes = 1;
     std::int64_t in_flight = 0, receives = 0, outstanding_receives = 0;  // 0: all
     ProcessorKind processors = ProcessorKind::two;
     bool first_barrier = false, preempts = false, receive_before = false;
+    bool measured = false;  // its numbers have errors
 
     bool one_processor() const { return processors != ProcessorKind::two; }
     bool half_duplex() const { return node < port_in + port_out; }
-    bool exchanges(SyncKind sync) const { return exchange_syncs[static_cast<int>(sync)] != 0; }
+    bool exchanges(SyncKind sync) const {
+        return std::find(exchange_syncs.begin(), exchange_syncs.end(), sync) != exchange_syncs.end();
+    }
     // Both ends together.
     CostSteps overhead() const { return send_overhead + receive_overhead + inject + eject; }
     // A request and a grant above the eager threshold.
@@ -73,6 +76,7 @@ void each_cost(Costs& costs, Visit&& visit) {
     visit("setup", costs.setup);
     visit("signal", costs.signal);
     visit("per_transfer", costs.per_transfer);
+    visit("jitter", costs.jitter);
     visit("blocking", costs.blocking);
     visit("eager", costs.eager);
     visit("buffers", costs.buffers);
@@ -84,6 +88,7 @@ void each_cost(Costs& costs, Visit&& visit) {
     visit("first_barrier", costs.first_barrier);
     visit("preempts", costs.preempts);
     visit("receive_before", costs.receive_before);
+    visit("measured", costs.measured);
 }
 
 }  // namespace conset

@@ -24,6 +24,7 @@ struct MachineData {
     Network network;
     Array<std::int32_t> width;          // of links: by slot, or one for all
     Array<double> link_rate;            // by slot and unit of width [B/s]; empty: that of the costs
+    Array<std::uint8_t> dateline;       // of a graph, by slot: whether a route goes on in the next pool; empty: none
     Limits limits;                      // hard ones
     Array<std::string> limits_methods;  // whom they hold for; empty: all
     MachineCosts costs;

@@ -1,11 +1,23 @@
 // What is known before the first message goes: lists of ranks, phases, conditions of each message.
 #include <algorithm>
+#include <cmath>
 
 #include <tuple>
 
+#include "conset/random.hpp"
 #include "conset/simulation/release/release.hpp"
 
 namespace conset {
+
+Array<double> delays(View<const std::int32_t> sender, View<const std::int32_t> receiver, double mean) {
+    Array<double> delay(sender.size());
+    for (std::size_t m = 0; m < delay.size(); ++m) {
+        const std::uint64_t pair =
+            static_cast<std::uint64_t>(sender[m]) << 32U | static_cast<std::uint32_t>(receiver[m]);
+        delay[m] = -std::log1p(-Random(pair).uniform()) * mean;
+    }
+    return delay;
+}
 
 Array<std::int32_t> exchange_partners(View<const std::int32_t> source, View<const std::int32_t> target,
                                       View<const std::int64_t> phase_offsets) {

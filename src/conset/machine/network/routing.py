@@ -38,6 +38,7 @@ import numpy as np
 
 from conset.base import (
     Bools,
+    Bytes,
     Floats,
     InputError,
     Ints,
@@ -329,6 +330,46 @@ def in_full_mesh(topology: Topology) -> Bools:
         np.bincount(each, minlength=int(place.max()) + 1) for each in (place, place[source[inside]])
     )
     return np.asarray((links == members * (members - 1))[place] & (group >= 0))
+
+
+_NO_DATELINES = np.zeros(0, np.uint8)
+
+
+def datelines(topology: Topology, routing: Routing) -> Bytes:
+    """shape=(link_slots), uint8: 1 where a route goes on in the next pool; (0) where it never does.
+
+    So it does where a link closes a ring; in a graph of a family over the links of `_turns`.
+    """
+    if topology.kind == "graph":
+        return _turns(topology)
+    if not topology.wraps or routing.rule == "no-wrap":
+        return _NO_DATELINES
+    crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)
+    for k, side in enumerate(topology.sides):
+        if side > 2:
+            at = topology.coordinates[:, k]
+            crosses[:, k, 0] = at == side - 1
+            crosses[:, k, 1] = at == 0
+    return crosses.ravel()
+
+
+def _turns(topology: Topology) -> Bytes:
+    """shape=(link_slots), uint8.
+
+    1 for links between nodes of one level, and out of endpoints with several neighbours.
+
+    What is left inside a pool goes up, then down, which closes no circle. A group in which all
+    nodes of a level are joined needs no pool for its own links: a shortest route takes one of them
+    between two others.
+    """
+    level, group = topology.level, topology.group
+    source, target = topology.ends
+    if level is None or group is None:
+        return _NO_DATELINES
+    inside = (group[source] == group[target]) & in_full_mesh(topology)[source]
+    neighbours = np.bincount(source, minlength=topology.nodes)
+    passed = (source < topology.endpoints) & (neighbours[source] > 1)
+    return np.asarray(((level[source] == level[target]) & ~inside) | passed, np.uint8)
 
 
 def only_links(topology: Topology) -> Ints32:

@@ -118,6 +118,10 @@ public:
 Array<std::int32_t> exchange_partners(View<const std::int32_t> source, View<const std::int32_t> target,
                                       View<const std::int64_t> phase_offsets);
 
+// What chance adds to each delivery [s], exponential with this mean: drawn by sender and receiver alone, the same in
+// every run and in every schedule, so that no schedule is chosen for its luck.
+Array<double> delays(View<const std::int32_t> sender, View<const std::int32_t> receiver, double mean);
+
 template <class Time>
 class Release {
 public:
