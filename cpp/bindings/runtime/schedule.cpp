@@ -10,6 +10,7 @@
 #include "checks.hpp"
 #include "conset/runtime/kept_schedule.hpp"
 #include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/outcome.hpp"
 #include "conset/runtime/schedule_methods.hpp"
 #include "conset/runtime/schedule_time.hpp"
 
@@ -32,8 +33,7 @@ nb::typed<nb::dict, nb::str, nb::any> described(const MachineCosts& costs) {
     result["model"] = models[static_cast<int>(costs.model)];
     result["processors"] = processors[static_cast<int>(costs.processors)];
     nb::list syncs;
-    for (int kind = 0; kind < 4; ++kind)
-        if (costs.exchange_syncs[kind] != 0) syncs.append(policy_text({static_cast<SyncKind>(kind), 1}));
+    for (const SyncKind kind : costs.exchange_syncs) syncs.append(policy_text({kind, 1}));
     result["exchange_syncs"] = syncs;
     return result;
 }
@@ -52,6 +52,75 @@ RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::in
                       In<std::int64_t> bytes, const std::string& method, const std::string& sync, std::uint64_t seed) {
     nb::gil_scoped_release released;
     return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed});
+}
+
+// A method's schedule of messages, timed; `link` 0: its own limit of links. Of `naive`, ranks post by `order`.
+void time_method(TimedSchedule* self, const MachineData& machine, std::int32_t ranks, In<std::int32_t> source,
+                 In<std::int32_t> target, In<std::int64_t> bytes, const std::string& method, std::int32_t link,
+                 std::uint64_t seed, std::int64_t effort, const std::string& order) {
+    nb::gil_scoped_release released;
+    const RankMessages messages = messages_of(ranks, source, target, bytes);
+    check_messages(machine, messages);
+    const Limits limits = method_limits(method, machine, link);
+    auto phases = phases_by(method, machine, messages, limits, seed, effort);
+    if (!phases) throw Failure(Code::internal, "method " + method + " gave up without a limit");
+    if (method == "naive") phases->message = posting_order(order, machine, messages, seed);
+    new (self) TimedSchedule(machine, messages, method, limits, std::move(*phases));
+}
+
+void bind_timed_schedule(nb::module_& module) {
+    nb::enum_<CostModel>(module, "CostModel")
+        .value("flow", CostModel::flow)
+        .value("wormhole", CostModel::wormhole)
+        .value("circuit", CostModel::circuit);
+    nb::class_<SimulatedTime>(module, "SimulatedTime")
+        .def_ro("seconds", &SimulatedTime::seconds)
+        .def_ro("work", &SimulatedTime::work)
+        .def_ro("cut", &SimulatedTime::cut)
+        .def_ro("refused", &SimulatedTime::refused);
+    nb::class_<TimedSchedule>(module, "TimedSchedule")
+        .def("__init__", &time_method, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
+             nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
+             nb::arg("link"), nb::arg("seed"), nb::arg("effort"), nb::arg("order"), nb::keep_alive<1, 2>())
+        .def_prop_ro("phases", &TimedSchedule::phases)
+        .def_prop_ro("limits", [](const TimedSchedule& schedule) { return values_of(schedule.limits()); })
+        .def_prop_ro("measured", [](const TimedSchedule& schedule) { return schedule.costs().measured; })
+        .def_prop_ro("most_in_flight", &TimedSchedule::most_in_flight)
+        .def("policies",
+             [](const TimedSchedule& schedule) {
+                 std::vector<std::string> policies;
+                 for (const SyncPolicy& policy : schedule.policies()) policies.push_back(policy_text(policy));
+                 return policies;
+             })
+        .def(
+            "receives_fit",
+            [](const TimedSchedule& schedule, const std::string& sync) {
+                return schedule.receives_fit(parse_policy(sync));
+            },
+            nb::arg("sync"))
+        .def(
+            "barriers_s",
+            [](const TimedSchedule& schedule, const std::string& sync) {
+                return schedule.barriers_s(parse_policy(sync));
+            },
+            nb::arg("sync"))
+        .def(
+            "predict",
+            [](const TimedSchedule& schedule, const std::string& sync) { return schedule.predict(parse_policy(sync)); },
+            nb::arg("sync"))
+        .def(
+            "loss",
+            [](const TimedSchedule& schedule, const std::string& sync) { return schedule.loss(parse_policy(sync)); },
+            nb::arg("sync"))
+        .def(
+            "simulate",
+            [](const TimedSchedule& schedule, CostModel model, const std::string& sync, std::int64_t in_flight,
+               double until_s, std::int64_t work) {
+                nb::gil_scoped_release released;
+                return schedule.simulate(model, parse_policy(sync), in_flight, until_s, work);
+            },
+            nb::arg("model"), nb::arg("sync"), nb::kw_only(), nb::arg("in_flight"), nb::arg("until_s"),
+            nb::arg("work"));
 }
 
 // A schedule under changes, made with its first messages.
@@ -133,6 +202,7 @@ void bind_schedule(nb::module_& module) {
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
                nb::arg("sync"), nb::arg("seed"));
+    bind_timed_schedule(module);
     bind_kept_schedule(module);
 }
 

@@ -115,7 +115,7 @@ void make(const MachineData& machine, const RankMessages& messages, std::string_
     Limits limits;
     try {
         limits = method_limits(method, machine, link);
-        phases = phases_by(method, machine, messages, limits, seed, kSearchWork);
+        phases = phases_by(method, machine, messages, limits, seed, 1, kSearchWork);
     } catch (const Failure& failure) {
         if (failure.code != Code::schedule) throw;
     }
@@ -237,8 +237,8 @@ void TrialSearch::run(const Trial& trial, double share) {
     if (over() || tried(trial) || !may_win(trial)) return;
     seen_.push_back(trial);
     const auto most = static_cast<std::int64_t>(share * static_cast<double>(budget_));
-    const SimulatedTime found =
-        trial.base->simulate(trial.policy, trial.in_flight, best_s_, std::min(most, budget_ - spent_));
+    const SimulatedTime found = trial.base->simulate(trial.base->costs().model, trial.policy, trial.in_flight, best_s_,
+                                                     std::min(most, budget_ - spent_));
     spent_ += found.work;
     if (found.seconds > best_s_ || found.seconds == kUnlimited) return;
     Trial done = trial;

@@ -159,15 +159,27 @@ View<const std::int64_t> unequal_sizes(const RankMessages& messages) {
     return messages.bytes;
 }
 
+Array<std::int32_t> posting_order(std::string_view order, const MachineData& machine, const RankMessages& messages,
+                                  std::uint64_t seed) {
+    Array<std::int32_t> sides = machine.network.sides();
+    if (machine.shape == Shape::hypercube) sides.assign(as_size(std::bit_width(as_size(machine.endpoints())) - 1), 2);
+    if (order == "dimension" && !machine.network.is_box() && machine.shape != Shape::hypercube)
+        throw Failure(Code::argument,
+                      "posting dimension: requires a mesh, torus, ring or hypercube, given " + machine.name);
+    return order_messages(
+        {messages.ranks, messages.source, messages.target, messages.bytes, sides, messages.source, messages.target},
+        order, seed);
+}
+
 std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                                const Limits& limits, std::uint64_t seed, std::int64_t work) {
+                                const Limits& limits, std::uint64_t seed, std::int64_t effort, std::int64_t work) {
     const Resources resources = resources_of(machine, messages, limits);
     if (method == "naive") {
         Array<std::int32_t> order(messages.size());
         std::iota(order.begin(), order.end(), 0);
         return one_phase(std::move(order));
     }
-    if (method == "event-list") return one_phase(schedule_event_list(machine, messages, seed));
+    if (method == "event-list") return schedule_event_list(machine, messages, seed, effort);
     const std::size_t repeat = is_by_rank(method) || method == "half-duplex" ? first_repeat(messages) : messages.size();
     if (is_by_rank(method) && repeat < messages.size())
         throw Failure(Code::schedule, "method " + std::string(method) +
@@ -189,16 +201,16 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
     if (method == "coloring")
         return group_phases(color_ports(machine.network.nodes(), messages.source, messages.target, seed));
-    if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed));
-    Array<std::int32_t> start = first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {});
+    if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed, effort));
+    Array<std::int32_t> start = first_fit_sweeps(resources, unequal_sizes(messages), {}, {}, effort, seed);
     if (method == "first-fit") return group_phases(start);
     // the partners of lp keep the limits of half-duplex where they keep links free
-    const bool links_free = limits.link == 0 || machine.shape == Shape::hypercube;
-    if (method == "half-duplex" && links_free && repeat == messages.size()) {
+    const bool links_free = limits.link == 0 || machine.shape == Shape::hypercube || machine.network.link_slots() == 0;
+    if (method == "half-duplex" && links_free && limits.channels == 0 && repeat == messages.size()) {
         Array<std::int32_t> partner = by_step(messages, kPartner);
         if (group_phases(partner).offsets.size() < group_phases(start).offsets.size()) start = std::move(partner);
     }
-    const auto found = schedule_negotiated(machine, messages, resources, std::move(start), seed, work);
+    const auto found = schedule_negotiated(machine, messages, resources, std::move(start), seed, effort, work);
     if (!found) return std::nullopt;
     return group_phases(*found);
 }

@@ -1,5 +1,5 @@
 // The methods that weigh times or search: `decreasing`, `event-list`, `negotiated`, each with the constants of its file
-// in conset/methods/ at an effort of 1.
+// in conset/methods/ for a sweep of effort.
 #include <algorithm>
 #include <numeric>
 
@@ -11,6 +11,7 @@
 #include "conset/scheduling/event_list.hpp"
 #include "conset/scheduling/first_fit.hpp"
 #include "conset/scheduling/negotiated.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -44,29 +45,30 @@ Array<double> link_seconds(const MachineData& machine, const MachineCosts& costs
 
 }  // namespace
 
-Array<double> transfer_times(const MachineData& machine, const MachineCosts& costs, const RankMessages& messages) {
-    const CostSteps overhead = costs.overhead() + costs.requests();
+Array<double> transfer_times(const MachineData& machine, const MachineCosts& costs, const Routes& routes,
+                             View<const std::int64_t> bytes, bool ready) {
+    const CostSteps overhead = costs.overhead() + (ready ? CostSteps{{kUnlimited}, {costs.signal}} : costs.requests());
     const double port = std::max({1 / costs.port_out, 1 / costs.port_in, 1 / costs.node});
     const Array<double> link = link_seconds(machine, costs);
     const bool alike =
         link.empty() || std::adjacent_find(link.begin(), link.end(), std::not_equal_to<>()) == link.end();
     Array<double> slowest;
-    if (!alike) slowest = slowest_links({machine.network, messages.source, messages.target, {}, {}}, link);
+    if (!alike) slowest = slowest_links(routes, link);
     const double common = link.empty() || machine.network.link_slots() == 0 ? port : std::max(port, link[0]);
-    Array<double> seconds(messages.size());
+    Array<double> seconds(bytes.size());
     for (std::size_t k = 0; k < seconds.size(); ++k) {
-        const auto size = static_cast<double>(messages.bytes[k]);
+        const auto size = static_cast<double>(bytes[k]);
         seconds[k] = overhead.at(size) + size * (alike ? common : std::max(port, slowest[k]));
     }
     return seconds;
 }
 
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, std::uint64_t seed) {
+                                        const Resources& resources, std::uint64_t seed, std::int64_t effort) {
     constexpr std::int64_t steps = 500'000, most_entries = std::int64_t{1} << 27;
     if (messages.size() == 0) return {};
     const MachineCosts& costs = machine.costs_for("decreasing");
-    const Array<double> duration = transfer_times(machine, costs, messages);
+    const Array<double> duration = transfer_times(machine, costs, resources.routes(), messages.bytes);
     const double opening = costs.barrier + costs.setup;
     Array<std::int32_t> phase = first_fit(resources, longest_first(duration), {}, {});
     Array<std::int32_t> other = first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {});
@@ -81,18 +83,19 @@ Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMe
     if (limits.exchange || room * phases_of(phase) > most_entries) return phase;
     const double hot = std::min(0.05, 12 / static_cast<double>(messages.size()));
     return anneal_lengths(resources, duration, opening, std::move(phase), {}, {},
-                          {steps, hot, std::min(0.0002, hot / 20), seed});
+                          {steps * effort, hot, std::min(0.0002, hot / 20), seed});
 }
 
-Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed) {
+Phases schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
+                           std::int64_t effort) {
     constexpr std::int64_t most_restarts = 50, most_probes = 8'000'000;
     constexpr double noise = 0.3, rounding = 1 + 1e-12;
-    if (messages.size() == 0) return {};
+    if (messages.size() == 0) return {{0}, {}};
     const MachineCosts& costs = machine.costs_for("event-list");
-    const Array<double> duration = transfer_times(machine, costs, messages);
+    const Resources resources = resources_of(machine, messages, {1, 1, 1, 0, false});
+    const Array<double> duration = transfer_times(machine, costs, resources.routes(), messages.bytes);
     const std::int32_t nodes = machine.network.nodes();
-    const TimeLines lines({machine.network, messages.source, messages.target, {}, {}}, machine.width,
-                          costs.half_duplex());
+    const TimeLines lines(resources.routes(), machine.width, costs.half_duplex());
     Array<std::int64_t> degree(as_size(2 * nodes), 0);
     Array<double> work(as_size(2 * nodes), 0.0);
     for (std::size_t k = 0; k < messages.size(); ++k) {
@@ -103,14 +106,14 @@ Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMe
     }
     const auto count = static_cast<std::int64_t>(messages.size());
     const std::int64_t busiest = *std::max_element(degree.begin(), degree.end());
-    const auto restarts = static_cast<std::int32_t>(std::min(most_restarts, most_probes / (count * busiest)));
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    const auto restarts =
+        static_cast<std::int32_t>(std::min({most_restarts * effort, most_probes * effort / (count * busiest), most}));
     const Array<std::int64_t> together{0, count};
     const double least = *std::max_element(work.begin(), work.end());
     const auto last_end = [](const Timetable& table) { return *std::max_element(table.end.begin(), table.end.end()); };
     Timetable first = time_event_list(lines, together, duration, {}, {}, restarts, noise, seed);
     Timetable best = first;
-    const Limits narrow{1, 1, 1, 0, false};
-    const Resources resources = resources_of(machine, messages, narrow);
     for (int round = 0; round < 2 && last_end(first) > least * rounding; ++round) {
         const Array<std::int32_t> phase =
             round == 0 ? color_ports(nodes, messages.source, messages.target, seed)
@@ -126,15 +129,21 @@ Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMe
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) {
         return best.start[a] != best.start[b] ? best.start[a] < best.start[b] : best.end[a] < best.end[b];
     });
-    return order;
+    Phases phases{together, order};
+    for (const std::int32_t m : order) {
+        phases.start.push_back(best.start[m]);
+        phases.end.push_back(best.end[m]);
+    }
+    return phases;
 }
 
 std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
                                                        const Resources& resources, Array<std::int32_t> phase,
-                                                       std::uint64_t seed, std::int64_t most_work) {
+                                                       std::uint64_t seed, std::int64_t effort,
+                                                       std::int64_t most_work) {
     constexpr std::int64_t work = 2'000'000'000, cells = std::int64_t{1} << 28;
     const Limits& limits = resources.limits();
-    const std::int64_t sweeps = limits.exchange ? 100'000 : 10'000;
+    const std::int64_t sweeps = (limits.exchange ? 100'000 : 10'000) * effort;
     const auto one = [](std::int32_t limit) { return limit == 0 ? Array<std::int32_t>{} : Array<std::int32_t>{limit}; };
     const Array<std::int32_t> send = one(limits.send), receive = one(limits.receive), link = one(limits.link),
                               channels = one(limits.channels);
@@ -147,9 +156,9 @@ std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machin
     // From the bound upwards in steps that double where a try was cut short, halving the range after a success.
     bool found = false;
     std::int32_t low = least, slots = least, step = 1;
-    while (slots < most) {
+    while (slots < most && !stop_asked()) {
         Negotiation negotiation(items, slots, slot_limits, {1.0, 1.0, 0.2, 1.0}, seed);
-        const std::int64_t excess = negotiation.run(sweeps, std::min(work, most_work));
+        const std::int64_t excess = negotiation.run(sweeps, std::min(work * effort, most_work));
         most_work -= negotiation.work();
         if (most_work <= 0) return std::nullopt;
         if (excess == 0) {

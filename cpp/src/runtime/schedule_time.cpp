@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "conset/prediction/formula.hpp"
 #include "conset/runtime/outcome.hpp"
+#include "conset/runtime/schedule_methods.hpp"
+#include "conset/scheduling/event_list.hpp"
 #include "conset/simulation/flow/flow.hpp"
 #include "conset/simulation/wormhole/wormhole.hpp"
 
@@ -100,10 +103,10 @@ FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given
              .in_flight = given.in_flight};
 }
 
-// By link slot: whether it closes a cycle; empty where routes take none that does.
+// By link slot: whether a route goes on in the next pool of channels; empty where none does.
 Array<std::uint8_t> datelines(const MachineData& machine) {
     const Network& network = machine.network;
-    if (!machine.wraps) return {};
+    if (!machine.wraps) return machine.dateline;
     const std::vector<std::int32_t>&sides = network.sides(), &strides = network.strides();
     Array<std::uint8_t> crosses(as_size(network.link_slots()), 0);
     std::size_t slot = 0;
@@ -118,13 +121,23 @@ Array<std::uint8_t> datelines(const MachineData& machine) {
     return crosses;
 }
 
-Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& policy, std::int64_t in_flight) {
+// Takes the later of both times of each phase, with its set-ups.
+void take_later(Formula& found, const Array<double>& time, const Array<std::int64_t>& setups) {
+    constexpr double rounding = 1 + 1e-12;  // the same terms are added in different orders
+    for (std::size_t p = 0; p < time.size(); ++p) {
+        if (time[p] > found.busy[p] * rounding) found.setups[p] = setups[p];
+        found.busy[p] = std::max(found.busy[p], time[p]);
+    }
+}
+
+Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& policy, std::int64_t in_flight,
+                               CostModel model) {
     Execution<double> execution;
     execution.policy = static_cast<Policy>(policy.kind);
     execution.every = policy.every;
     execution.in_flight = in_flight > 0 ? in_flight : costs.in_flight;
     execution.receives = costs.receives;
-    execution.receive_list = costs.model == CostModel::flow;
+    execution.receive_list = model == CostModel::flow;
     execution.receive_before = costs.receive_before;
     execution.one_processor = costs.one_processor();
     execution.preempts = costs.preempts;
@@ -192,8 +205,8 @@ Array<SyncPolicy> TimedSchedule::policies() const {
     if (phase_count() > 0 && contexts) return {{SyncKind::barrier, 1}};
     if (phase_count() <= 1) {
         Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::ready, 1}};
-        for (const SyncKind kind : {SyncKind::local, SyncKind::barrier})
-            if (costs_.exchanges(kind)) all.push_back({kind, 1});
+        for (const SyncKind kind : costs_.exchange_syncs)
+            if (kind != SyncKind::none && kind != SyncKind::ready) all.push_back({kind, 1});
         return all;
     }
     const Limits hard = machine_.hard_limits(method_);
@@ -235,44 +248,89 @@ Array<std::int64_t> TimedSchedule::batches(const SyncPolicy& policy) const {
     return offsets;
 }
 
-double TimedSchedule::predict(const SyncPolicy& policy) const {
+double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& costs) const {
     if (phase_count() == 0) return 0;
-    const FormulaCosts given(machine_, costs_, policy.kind);
+    FormulaCosts given(machine_, costs, policy.kind);
+    if (!phases_.end.empty()) given.costs.blocking = 0;  // a timetable keeps its messages apart
     const Ranks ranks{source_, target_, machine_.endpoints()};
     const Array<std::int64_t> offsets = batches(policy);
     const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
-    const Formula found = time_batches(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs);
-    Array<double> busy = found.busy;
+    Formula found = time_batches(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs);
     if (partners) {
         const Ends ends = time_ranks(routes(), ranks, bytes_, phases_.offsets, given.costs);
-        for (std::size_t p = 0; p < busy.size(); ++p) busy[p] = std::max(busy[p], ends.end[p]);
+        take_later(found, ends.end, ends.setups);
     }
-    double seconds = 0;
-    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-        const bool charged = policy.kind == SyncKind::barrier && (b > 0 || costs_.first_barrier);
-        seconds += busy[offsets[b + 1] - 1] + (charged ? costs_.barrier : 0.0);
+    if (!phases_.end.empty()) {
+        const std::int64_t opened = costs.setup > 0 ? 1 : 0;
+        const double end = timetable_end(policy) + static_cast<double>(opened) * costs.setup;
+        take_later(found, {end}, {opened});
     }
-    return seconds;
+    const auto groups = static_cast<std::int64_t>(offsets.size()) - 1;
+    const std::int64_t barriers = policy.kind == SyncKind::barrier ? groups - (costs.first_barrier ? 0 : 1) : 0;
+    return add_up(found.busy, found.setups, offsets, barriers, costs.barrier, costs.setup).total();
 }
 
-SimulatedTime TimedSchedule::simulate(const SyncPolicy& policy, std::int64_t in_flight, double until_s,
+double TimedSchedule::timetable_end(const SyncPolicy& policy) const {
+    const Array<double> duration = transfer_times(machine_, costs_, routes(), bytes_, policy.kind == SyncKind::ready);
+    Array<std::int32_t> order(bytes_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const TimeLines lines(routes(), machine_.width, costs_.half_duplex());
+    const Timetable table = time_in_order(lines, order, phases_.offsets, duration, {}, {});
+    return std::max(*std::max_element(table.end.begin(), table.end.end()),
+                    *std::max_element(phases_.end.begin(), phases_.end.end()));
+}
+
+double TimedSchedule::loss(const SyncPolicy& policy) const {
+    if (costs_.model != CostModel::flow || costs_.blocking == 0) return 1;
+    const bool meet = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
+    MachineCosts fair = costs_, lossy = costs_;
+    fair.blocking = 0;
+    lossy.tolerance = std::max<std::int64_t>(costs_.tolerance / (meet ? 2 : 1), 1);
+    const double fair_s = predict(policy, fair);
+    return fair_s > 0 ? predict(policy, lossy) / fair_s : 1;
+}
+
+std::int64_t TimedSchedule::most_in_flight() const {
+    Array<std::int64_t> sends(as_size(machine_.endpoints()), 0);
+    for (const std::int32_t rank : source_) ++sends[rank];
+    const std::int64_t most = *std::max_element(sends.begin(), sends.end());
+    return costs_.in_flight > 0 ? std::min(costs_.in_flight, most) : most;
+}
+
+// The most datelines on the route of a message.
+std::int32_t TimedSchedule::most_datelines(const Array<std::uint8_t>& dateline) const {
+    std::int32_t most = 0;
+    for (std::size_t k = 0; k < source_.size(); ++k) {
+        std::int32_t crossed = 0;
+        routes().each_link(k, [&](std::int32_t link) { crossed += dateline[link]; });
+        most = std::max(most, crossed);
+    }
+    return most;
+}
+
+SimulatedTime TimedSchedule::simulate(CostModel model, const SyncPolicy& policy, std::int64_t in_flight, double until_s,
                                       std::int64_t work) const {
-    if (!receives_fit(policy)) return {.refused = true};
+    // headers follow one route, which a message that switches spread does not have
+    const bool headers = model != CostModel::flow, spread = machine_.network.choice() == Choice::even;
+    if ((headers && spread) || !receives_fit(policy)) return {.refused = true};
     if (phase_count() == 0) return {.seconds = 0};
-    Execution<double> execution = execution_of(costs_, policy, in_flight);
+    Execution<double> execution = execution_of(costs_, policy, in_flight, model);
     const Array<double> send = by_message(costs_.send_overhead, bytes_);
     const Array<double> receive = by_message(costs_.receive_overhead, bytes_);
     const Array<double> latency =
         by_message(costs_.inject + costs_.eject + CostSteps{{kUnlimited}, {costs_.per_transfer}}, bytes_);
     const Array<double> hop = by_message(costs_.hop, bytes_);
-    Array<double> copy, link;
+    Array<double> copy, link, delay;
     if (costs_.copy < kUnlimited)
         for (const std::int64_t size : bytes_) copy.push_back(static_cast<double>(size) / per_ns(costs_.copy));
     for (const double rate : machine_.link_rate) link.push_back(per_ns(rate));
     if (link.empty()) link.push_back(per_ns(costs_.link));
+    if (costs_.jitter > 0) delay = delays(source_, target_, costs_.jitter);
+    for (double& seconds : delay) seconds *= kNs;
     execution.send = send;
     execution.receive = receive;
     execution.copy = copy;
+    execution.delay = delay;
     if (until_s < kUnlimited) execution.until = until_s * kNs;
     execution.work = work;
     const Rates rates{link,
@@ -283,23 +341,23 @@ SimulatedTime TimedSchedule::simulate(const SyncPolicy& policy, std::int64_t in_
                       costs_.exchange_weight};
     const Messages<double> messages{source_, target_, bytes_, {}, {}, {}, phases_.offsets, {}};
     Simulated result;
-    if (costs_.model == CostModel::flow) {
+    if (!headers) {
         result = simulate_flow(routes(), messages, execution, {rates, latency, hop, false, 0.0}, false);
     } else {
         WormholeCosts costs{rates, latency, hop, {}, 1, 1};
         Array<std::uint8_t> dateline;
-        if (costs_.model == CostModel::wormhole) {
+        if (model == CostModel::wormhole) {
             dateline = datelines(machine_);
             const bool crosses = std::any_of(dateline.begin(), dateline.end(), [](auto c) { return c != 0; });
+            const auto dimensions = static_cast<std::int32_t>(machine_.network.sides().size());
             costs.dateline = dateline;
             costs.lanes = static_cast<std::int32_t>(costs_.lanes);
-            costs.pools = crosses ? static_cast<std::int32_t>(machine_.network.sides().size()) + 1 : 1;
+            if (crosses) costs.pools = 1 + (dimensions > 0 ? dimensions : most_datelines(dateline));
         }
         result = simulate_wormhole(routes(), messages, execution, costs, false);
     }
     if (!result.cycle.message.empty()) return {.work = result.work, .refused = true};
-    if (result.cut || result.late) return {.work = result.work};
-    return {*std::max_element(result.times.end.begin(), result.times.end.end()) / kNs, result.work, false};
+    return {*std::max_element(result.times.end.begin(), result.times.end.end()) / kNs, result.work, result.cut};
 }
 
 }  // namespace conset

@@ -31,29 +31,38 @@ bool is_by_rank(std::string_view method);
 // Whether it keeps any limit of links.
 bool sweeps_links(std::string_view method);
 
-// Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. Throws Failure. A
-// search that would read more than `work` prices is given up: nothing.
+// Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. How long to search is
+// counted in sweeps (`effort`, as SearchOptions.effort in Python; 0: not at all, where a construction does). Throws
+// Failure. A search that would read more than `work` prices is given up: nothing.
 std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                                const Limits& limits, std::uint64_t seed,
+                                const Limits& limits, std::uint64_t seed, std::int64_t effort = 1,
                                 std::int64_t work = std::numeric_limits<std::int64_t>::max());
+
+// The orders in which ranks may post what `naive` sends, as `order_messages` of conset/schedule/policy.py names them.
+// Throws Failure (Code::argument): `dimension` where the network is no grid.
+Array<std::int32_t> posting_order(std::string_view order, const MachineData& machine, const RankMessages& messages,
+                                  std::uint64_t seed);
 
 // Transfers with what they take of limits, over the machine's routes.
 inline Resources resources_of(const MachineData& machine, const RankMessages& messages, const Limits& limits) {
     return {{machine.network, messages.source, messages.target, {}, {}}, machine.width, limits};
 }
 
-// What each message takes alone with its ports and links, as methods of unequal sizes weigh it [s].
-Array<double> transfer_times(const MachineData& machine, const MachineCosts& costs, const RankMessages& messages);
+// What each message takes alone with its ports and links, as methods of unequal sizes weigh it [s]; `ready`: its signal
+// included, else its request and grant.
+Array<double> transfer_times(const MachineData& machine, const MachineCosts& costs, const Routes& routes,
+                             View<const std::int64_t> bytes, bool ready = false);
 
 // The methods with searches of their own (schedule_searches.cpp).
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, std::uint64_t seed);
+                                        const Resources& resources, std::uint64_t seed, std::int64_t effort);
 // The same for every message of `phase`, or fewer phases.
 std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
                                                        const Resources& resources, Array<std::int32_t> phase,
-                                                       std::uint64_t seed, std::int64_t most_work);
-// The order of posting.
-Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed);
+                                                       std::uint64_t seed, std::int64_t effort, std::int64_t most_work);
+// One phase with a timetable, in the order of posting.
+Phases schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
+                           std::int64_t effort);
 
 // The sizes, or none where all are equal, as `order_longest_first` takes them.
 View<const std::int64_t> unequal_sizes(const RankMessages& messages);

@@ -1,5 +1,5 @@
-// How long a schedule takes on a machine: by formula (conset/prediction/) or by the machine's own model of simulation,
-// under any policy.
+// How long a schedule takes on a machine, by formula (conset/prediction/) or by a model of simulation, under any
+// policy: the same to the last bit as `conset.predict` and `conset.simulate` of the same schedule.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ std::string policy_text(const SyncPolicy& policy);
 struct SimulatedTime {
     double seconds = kUnlimited;  // infinite: stopped, or refused
     std::int64_t work = 0;        // of the model, counted
-    bool refused = false;         // a deadlock, or no room for its receives
+    bool cut = false;             // stopped because its work exceeded what was allowed
+    bool refused = false;         // a deadlock, no room for its receives, or no model of the network
 };
 
 // Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it.
@@ -41,6 +42,7 @@ public:
     const Phases& phases() const { return phases_; }
     const std::string& method() const { return method_; }
     const Limits& limits() const { return limits_; }
+    const MachineCosts& costs() const { return costs_; }
     std::int64_t phase_count() const { return static_cast<std::int64_t>(phases_.offsets.size()) - 1; }
 
     // The policies it may run under, those without barriers first: only a barrier after every phase under hard limits.
@@ -50,15 +52,24 @@ public:
     // What its barriers take [s].
     double barriers_s(const SyncPolicy& policy) const;
 
-    double predict(const SyncPolicy& policy) const;
+    double predict(const SyncPolicy& policy) const { return predict(policy, costs_); }
+    // What losses multiply its time by: the formula with `blocking` over the formula without, where fair sharing is the
+    // machine's model; 1: nothing. Messages of two phases may meet under `local` and `ready`, where half of the
+    // tolerance is left to each.
+    double loss(const SyncPolicy& policy) const;
+    // The most sends that a rank can have in flight: the machine's number, or all it has.
+    std::int64_t most_in_flight() const;
     // Sends of a rank open at once: `in_flight`, 0: the machine's number. Ends when its clock passes `until_s` and
     // after so much counted work.
-    SimulatedTime simulate(const SyncPolicy& policy, std::int64_t in_flight, double until_s,
+    SimulatedTime simulate(CostModel model, const SyncPolicy& policy, std::int64_t in_flight, double until_s,
                            std::int64_t work = std::numeric_limits<std::int64_t>::max()) const;
 
 private:
     Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
     Array<std::int64_t> batches(const SyncPolicy& policy) const;
+    double predict(const SyncPolicy& policy, const MachineCosts& costs) const;
+    double timetable_end(const SyncPolicy& policy) const;
+    std::int32_t most_datelines(const Array<std::uint8_t>& dateline) const;
 
     const MachineData& machine_;
     const MachineCosts& costs_;
