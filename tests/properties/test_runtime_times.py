@@ -151,7 +151,9 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
     method = data.draw(st.sampled_from(METHODS), "method")
     links = [0, 0, 1, 2] if machine.routing.is_known else [0]
     link, seed = data.draw(st.sampled_from(links)), data.draw(st.integers(0, 2**64 - 1))
-    effort = data.draw(st.sampled_from([1, 1, 0, 2, 8]), "effort")
+    # others search for long: one sweep of theirs is thousands
+    efforts = [0, 1, 2, 8] if method == "first-fit" else [0, 1, 1, 2]
+    effort = data.draw(st.sampled_from(efforts), "effort")
     order = data.draw(st.sampled_from(POSTINGS)) if method == "naive" else "schedule"
     request = CompileOptions(
         method=method,
