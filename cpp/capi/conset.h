@@ -141,6 +141,7 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     sync=auto           none, local, ready, barrier, barrier:<k>, auto
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0
+ *     effort=1            how long to search, counted as by `conset compile --effort`; 0: by formula
  *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
  *     schedule=x.plan     what `conset plan FILE -o x.plan` wrote: its phases and policy instead of those that the
  * ranks would make; beside it only a timeout. Counts must be its bytes, pair by pair

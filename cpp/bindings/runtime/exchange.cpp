@@ -33,8 +33,8 @@ struct Sides {
 };
 
 ExchangeOptions options_of(std::string machine, std::string method, std::string sync, std::string compute,
-                           double timeout_s, std::uint64_t seed, std::string schedule) {
-    return {std::move(machine), std::move(method), std::move(sync), std::move(compute), timeout_s, seed,
+                           double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule) {
+    return {std::move(machine), std::move(method), std::move(sync), std::move(compute), timeout_s, seed, effort,
             std::move(schedule)};
 }
 
@@ -192,12 +192,13 @@ void bind_exchange(nb::module_& module) {
         .def(
             "__init__",
             [](ExchangeOptions* self, std::string machine, std::string method, std::string sync, std::string compute,
-               double timeout_s, std::uint64_t seed, std::string schedule) {
-                new (self) ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
-                                                      std::move(compute), timeout_s, seed, std::move(schedule)));
+               double timeout_s, std::uint64_t seed, std::int64_t effort, std::string schedule) {
+                new (self)
+                    ExchangeOptions(options_of(std::move(machine), std::move(method), std::move(sync),
+                                               std::move(compute), timeout_s, seed, effort, std::move(schedule)));
             },
             nb::kw_only(), nb::arg("machine"), nb::arg("method"), nb::arg("sync"), nb::arg("compute"),
-            nb::arg("timeout_s"), nb::arg("seed"), nb::arg("schedule") = "");
+            nb::arg("timeout_s"), nb::arg("seed"), nb::arg("effort") = 1, nb::arg("schedule") = "");
     nb::class_<ExchangeTimes>(module, "ExchangeTimes")
         .def_ro("rows", &ExchangeTimes::rows)
         .def_ro("schedule", &ExchangeTimes::schedule)

@@ -49,9 +49,10 @@ RankMessages messages_of(std::int32_t ranks, In<std::int32_t> source, In<std::in
 }
 
 RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target,
-                      In<std::int64_t> bytes, const std::string& method, const std::string& sync, std::uint64_t seed) {
+                      In<std::int64_t> bytes, const std::string& method, const std::string& sync, std::uint64_t seed,
+                      std::int64_t effort) {
     nb::gil_scoped_release released;
-    return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed});
+    return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed, effort});
 }
 
 // A method's schedule of messages, timed; `link` 0: its own limit of links. Of `naive`, ranks post by `order`.
@@ -201,7 +202,7 @@ void bind_schedule(nb::module_& module) {
     module.def("method_names", &method_names);
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
-               nb::arg("sync"), nb::arg("seed"));
+               nb::arg("sync"), nb::arg("seed"), nb::arg("effort") = 1);
     bind_timed_schedule(module);
     bind_kept_schedule(module);
 }

@@ -34,11 +34,12 @@ double parse_timeout(std::string_view text) {
     return known == kTimeUnits.end() ? 0 : value * known->second;
 }
 
-std::uint64_t parse_seed(std::string_view text) {
-    std::uint64_t value = 0;
+template <class Number>
+Number parse_number(const char* key, std::string_view text, const char* most) {
+    Number value = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || rest != text.data() + text.size())
-        refuse("seed '" + std::string(text) + "': must be a whole number from 0 to 2^64 - 1");
+    if (error != std::errc{} || rest != text.data() + text.size() || value < 0)
+        refuse(std::string(key) + " '" + std::string(text) + "': must be a whole number from 0 to " + most);
     return value;
 }
 
@@ -73,9 +74,13 @@ ExchangeOptions ExchangeOptions::parse(std::string_view text) {
         else if (key == "timeout")
             options.timeout_s = parse_timeout(value);
         else if (key == "seed")
-            options.seed = parse_seed(value);
+            options.seed = parse_number<std::uint64_t>("seed", value, "2^64 - 1");
+        else if (key == "effort")
+            options.effort = parse_number<std::int32_t>("effort", value, "2^31 - 1");
         else
-            refuse("unknown key '" + key + "': known are machine, method, sync, timeout, seed, compute, schedule");
+            refuse("unknown key '" + key +
+                   "': known are machine, method, sync, timeout, seed, compute, effort, "
+                   "schedule");
     }
     options.check();
     return options;
@@ -86,8 +91,9 @@ void ExchangeOptions::check() const {
         refuse("compute '" + compute + "': must be all, one or auto");
     const ExchangeOptions none;
     if (!schedule.empty() && (machine != none.machine || method != none.method || sync != none.sync ||
-                              compute != none.compute || seed != none.seed))
-        refuse("schedule: is compiled already, machine, method, sync, compute and seed cannot be given beside it");
+                              compute != none.compute || seed != none.seed || effort != none.effort))
+        refuse(
+            "schedule: is compiled already, machine, method, sync, compute, effort and seed cannot be given beside it");
     if (!std::isfinite(timeout_s) || timeout_s < 0)
         refuse("timeout " + std::to_string(timeout_s) + " s: must be at least 0, and finite");
 }

@@ -1,24 +1,27 @@
 #include "conset/runtime/schedule.hpp"
 
-#include <deque>
-#include <optional>
 #include <utility>
 
+#include "conset/runtime/evaluator.hpp"
 #include "conset/runtime/outcome.hpp"
-#include "conset/runtime/schedule_choice.hpp"
 #include "conset/runtime/schedule_methods.hpp"
-#include "conset/runtime/schedule_time.hpp"
 
 namespace conset {
 
 namespace {
 
-RankSchedule schedule_of(const MachineData& machine, const Trial& trial) {
-    const MachineCosts& costs = machine.costs_for(trial.base->method());
-    const std::int64_t in_flight = trial.in_flight > 0 ? trial.in_flight : costs.in_flight;
-    return {
-        trial.base->phases().offsets, trial.base->phases().message, trial.policy.kind, trial.policy.every, in_flight,
-        trial.base->method(),         trial.base->limits(),         trial.time_s};
+RankSchedule schedule_of(const MachineData& machine, const NativeEvaluator& evaluator, const Decision& verdict) {
+    const Trial& trial = verdict.chosen;
+    const TimedSchedule& base = evaluator.schedule(verdict.bases[trial.base].id);
+    const std::int64_t own = machine.costs_for(base.method()).in_flight;
+    return {base.phases().offsets,
+            base.phases().message,
+            trial.policy.kind,
+            trial.policy.every,
+            trial.in_flight > 0 ? trial.in_flight : own,
+            base.method(),
+            base.limits(),
+            trial.time_s};
 }
 
 }  // namespace
@@ -45,18 +48,22 @@ void check_messages(const MachineData& machine, const RankMessages& messages) {
 RankSchedule schedule_messages(const MachineData& machine, const RankMessages& messages,
                                const ScheduleOptions& options) {
     check_messages(machine, messages);
-    std::optional<SyncPolicy> policy;
-    if (options.sync != "auto") policy = parse_policy(options.sync);
-    std::deque<TimedSchedule> bases;
-    if (options.method == "auto")
-        return schedule_of(machine, choose_schedule(machine, messages, policy, options.seed, bases));
-    const Limits limits = method_limits(options.method, machine);
-    auto phases = phases_by(options.method, machine, messages, limits, options.seed);
-    if (!phases) throw Failure(Code::internal, "method " + options.method + " gave up without a limit");
-    bases.emplace_back(machine, messages, options.method, limits, std::move(*phases));
-    const TimedSchedule& base = bases.front();
-    if (policy) return schedule_of(machine, {&base, *policy, 0, 0, base.predict(*policy)});
-    return schedule_of(machine, choose_policy(base));
+    NativeEvaluator evaluator(machine, messages, options.seed);
+    const Question question = evaluator.question(options);
+    Decision verdict;
+    if (options.method == "auto") {
+        verdict = choose_schedule(evaluator, question);
+    } else {
+        const Limits limits = method_limits(options.method, machine);
+        auto phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
+        if (!phases) throw Failure(Code::internal, "method " + options.method + " gave up without a limit");
+        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(*phases)));
+    }
+    if (verdict.failed == Failed::no_method)
+        throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
+    if (verdict.failed != Failed::nothing)
+        throw Failure(Code::schedule, "no schedule of the messages can be simulated on " + machine.name);
+    return schedule_of(machine, evaluator, verdict);
 }
 
 }  // namespace conset

@@ -248,9 +248,10 @@ Array<std::int64_t> TimedSchedule::batches(const SyncPolicy& policy) const {
     return offsets;
 }
 
-double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& costs) const {
+double TimedSchedule::predict(const SyncPolicy& policy, const MachineCosts& costs, bool links) const {
     if (phase_count() == 0) return 0;
     FormulaCosts given(machine_, costs, policy.kind);
+    if (!links) given.costs.link = {};
     if (!phases_.end.empty()) given.costs.blocking = 0;  // a timetable keeps its messages apart
     const Ranks ranks{source_, target_, machine_.endpoints()};
     const Array<std::int64_t> offsets = batches(policy);
@@ -286,8 +287,8 @@ double TimedSchedule::loss(const SyncPolicy& policy) const {
     MachineCosts fair = costs_, lossy = costs_;
     fair.blocking = 0;
     lossy.tolerance = std::max<std::int64_t>(costs_.tolerance / (meet ? 2 : 1), 1);
-    const double fair_s = predict(policy, fair);
-    return fair_s > 0 ? predict(policy, lossy) / fair_s : 1;
+    const double fair_s = predict(policy, fair, true);
+    return fair_s > 0 ? predict(policy, lossy, true) / fair_s : 1;
 }
 
 std::int64_t TimedSchedule::most_in_flight() const {

@@ -35,6 +35,7 @@ std::uint64_t digest_of(const ExchangeOptions& options, bool sources_known) {
          {file ? std::string() : options.machine, options.method, options.sync, options.compute})
         digest.add(digest_of(word));
     digest.add(options.seed);
+    digest.add(static_cast<std::uint64_t>(options.effort));
     digest.add(sources_known ? 1 : 0);
     digest.add(options.schedule.empty() ? 0 : 1);
     return digest.value();
@@ -119,7 +120,8 @@ Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const 
     for (std::size_t rank = 0; rank < headers.size(); ++rank) {
         if (headers[rank].agreed != headers[0].agreed)
             refuse(rank,
-                   "machine, method, sync, seed, compute, or whether a schedule is given or sources are known, are not "
+                   "machine, method, sync, seed, compute, effort, or whether a schedule is given or sources are known, "
+                   "are not "
                    "those of rank 0: must agree");
         if (headers[rank].elements == 0) continue;
         if (known == 0) known = headers[rank].elements;
@@ -189,7 +191,7 @@ template <class Handle>
 void SharedSchedule<Handle>::compute(const MachineData& machine) {
     const View<const std::byte> heard(heard_.data(), heard_.size());
     const View<const std::int64_t> entries(entries_.data(), entries_.size());
-    const ScheduleOptions options{options_.method, options_.sync, options_.seed};
+    const ScheduleOptions options{options_.method, options_.sync, options_.seed, options_.effort};
     if (!made_) {
         messages_ = decode_rows(heard, entries);
         schedule_ = schedule_messages(machine, messages_, options);

@@ -23,15 +23,16 @@ namespace conset {
 template <class Handle>
 class RankExecutor;
 
-// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto` in any order; pairs end with `;`. Or
-// `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
+// `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto;effort=1` in any order; pairs end with `;`.
+// Or `schedule=x.plan`, with a timeout alone: the schedule is compiled already.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
     std::string compute =
         "auto";            // all: every rank computes the schedule; one: rank 0 does, and scatters; auto: by size
     double timeout_s = 0;  // 0: no deadline
     std::uint64_t seed = 0;
-    std::string schedule;  // a plan file; empty: the ranks make the schedule
+    std::int64_t effort = 1;  // of the search for the schedule, as `conset compile --effort`; 0: by formula
+    std::string schedule;     // a plan file; empty: the ranks make the schedule
     // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
     static ExchangeOptions parse(std::string_view text);
     void check() const;

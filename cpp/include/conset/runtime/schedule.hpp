@@ -24,6 +24,7 @@ struct ScheduleOptions {
     std::string method = "auto";  // of method_names()
     std::string sync = "auto";    // none local ready barrier[:k] auto
     std::uint64_t seed = 0;
+    std::int64_t effort = 1;  // how long to search, counted: multiplies sweeps and what may be simulated; 0: by formula
 };
 
 struct RankSchedule {

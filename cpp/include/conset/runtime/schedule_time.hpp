@@ -8,19 +8,13 @@
 #include <string_view>
 
 #include "conset/array.hpp"
+#include "conset/compilation/trial.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule.hpp"
 #include "conset/scheduling/phases.hpp"
 #include "conset/simulation/release/release.hpp"
 
 namespace conset {
-
-// How phases are kept apart: every `every` phases, for barriers.
-struct SyncPolicy {
-    SyncKind kind = SyncKind::none;
-    std::int64_t every = 1;
-    friend bool operator==(const SyncPolicy&, const SyncPolicy&) = default;
-};
 
 // `none`, `local`, `ready`, `barrier`, `barrier:K`. Throws Failure (Code::argument).
 SyncPolicy parse_policy(std::string_view text);
@@ -52,7 +46,9 @@ public:
     // What its barriers take [s].
     double barriers_s(const SyncPolicy& policy) const;
 
-    double predict(const SyncPolicy& policy) const { return predict(policy, costs_); }
+    double predict(const SyncPolicy& policy) const { return predict(policy, costs_, true); }
+    // The same with other costs; links may take no time.
+    double predict(const SyncPolicy& policy, const MachineCosts& costs, bool links) const;
     // What losses multiply its time by: the formula with `blocking` over the formula without, where fair sharing is the
     // machine's model; 1: nothing. Messages of two phases may meet under `local` and `ready`, where half of the
     // tolerance is left to each.
@@ -67,7 +63,6 @@ public:
 private:
     Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
     Array<std::int64_t> batches(const SyncPolicy& policy) const;
-    double predict(const SyncPolicy& policy, const MachineCosts& costs) const;
     double timetable_end(const SyncPolicy& policy) const;
     std::int32_t most_datelines(const Array<std::uint8_t>& dateline) const;
 
