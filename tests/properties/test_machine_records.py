@@ -116,7 +116,12 @@ PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False), ("s
 LETTERS = st.characters(exclude_categories=("Cc", "Cf", "Cs"))
 """Files refuse control characters."""
 TEXTS = st.text(LETTERS, max_size=5)
-ORIGINS = st.builds(Provenance, st.sampled_from(("printed", "given", "default", "unknown")), TEXTS)
+ORIGINS = st.builds(
+    Provenance,
+    st.sampled_from(("printed", "given", "default", "unknown")),
+    TEXTS,
+    st.sampled_from((1.0, 1.25, 10.0)),
+)
 
 
 def test_every_field_is_drawn() -> None:

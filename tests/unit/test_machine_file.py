@@ -28,7 +28,7 @@ tie = "plus"
 
 [costs]
 overhead = [{ up_to = "100 B", value = "65 us" }, { value = "147 us" }]
-port_out = { value = "0.5 us/B", tag = "printed", source = "a table" }
+port_out = { value = "0.5 us/B", tag = "printed", source = "a table", within = 1.2 }
 port_in = "3 MB/s"
 node = "none"
 exchange_weight = 0.7
@@ -125,7 +125,7 @@ def test_every_word_of_a_file(tmp_path: Path) -> None:
     assert (costs.processors, costs.preempts, costs.receive) == ("one", True, "before")
     assert (costs.in_flight, costs.receives, costs.outstanding_receives) == (3, None, 192)
     assert (costs.flit_B, costs.size_range_B) == (4, (256.0, inf))
-    assert costs.provenance["port_out"] == Provenance("printed", "a table")
+    assert costs.provenance["port_out"] == Provenance("printed", "a table", 1.2)
     assert costs.provenance["synchronization"] == Provenance("fitted", "a fit")
     assert costs.provenance["hop"] == Provenance("given", "machine file")
     assert machine.limits == Limits(channels=12, duplex="exchange")
@@ -235,6 +235,10 @@ WRONG = [
     (
         NET + "[costs]\nlink = 16\n",
         "cluster.toml:5: costs.link: link '16': a unit is required, as 16GB/s",
+    ),
+    (
+        NET + "[costs]\nhop = { value = '3 us', within = 0.5 }\n",
+        "cluster.toml:5: costs.hop: hop: within '0.5': must be at least 1 and at most 10, is 0.5",
     ),
     (
         NET + "[costs]\nhop = 5e-7\n",

@@ -13,8 +13,10 @@ from .circuits import (
 )
 from .cluster import is_cluster as is_cluster
 from .costs import (
+    GUESSED as GUESSED,
     MAX_BLOCKING as MAX_BLOCKING,
     MAX_LIMIT as MAX_LIMIT,
+    MAX_WITHIN as MAX_WITHIN,
     Costs as Costs,
     Limits as Limits,
     Steps as Steps,
@@ -94,4 +96,6 @@ from .words import (
     group_of as group_of,
     listed as listed,
     plain as plain,
+    redrawn as redrawn,
+    unsure as unsure,
 )

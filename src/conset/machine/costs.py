@@ -50,6 +50,11 @@ Model = Literal["wormhole", "circuit", "flow", "packet"]
 Processors = Literal["one", "two", "shared"]
 Receive = Literal["before", "after"]
 
+GUESSED: tuple[Tag, ...] = ("default", "unknown", "assumed", "commonly reported, not checked")
+"""Tags of costs that nothing vouches for."""
+GUESS, MAX_WITHIN = 2.0, 10.0
+"""Factors: by which such a cost may be wrong; the largest that a cost may state of itself."""
+
 SYNCS = ("none", "local", "ready", "barrier")
 """Policies that a cost may hold for."""
 MAX_COUNT = 2**31 - 1
@@ -60,14 +65,21 @@ MAX_BLOCKING = 10.0
 class Provenance:
     """Where a number comes from.
 
-    `tag` says how sure it is, `source` names paper and section, or what it fits.
+    `tag` says how sure it is, `source` names paper and section, or what it fits, `within` the
+    factor by which the true number is larger or smaller at most (95 %); 1: not stated.
     """
 
     tag: Tag
     source: str = ""
+    within: float = 1.0
+
+    @property
+    def spread(self) -> float:
+        """As `within`; `GUESS` of a guess that does not state it."""
+        return GUESS if self.within == 1 and self.tag in GUESSED else self.within
 
     @staticmethod
-    def of(tag: Any, source: Any = "") -> Provenance:
+    def of(tag: Any, source: Any = "", within: float = 1.0) -> Provenance:
         """Checked limits of a file or an object.
 
         Raises:
@@ -77,7 +89,7 @@ class Provenance:
             raise unknown_name("tag", str(tag), get_args(Tag))
         if not isinstance(source, str):
             raise UsageError(f"source: a text required, is {source!r}")
-        return Provenance(cast(Tag, tag), source)
+        return Provenance(cast(Tag, tag), source, within)
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:

@@ -97,7 +97,7 @@ CostsTable = Annotated[
 ]
 """`[costs]`: parameters of `machine.words.PARAMETERS`.
 
-Each plain or `{ value = …, tag = "printed", source = "…" }`.
+Each plain or `{ value = …, tag = "printed", source = "…", within = 1.2 }`.
 """
 
 

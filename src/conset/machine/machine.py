@@ -38,7 +38,7 @@ from conset.base import (
     check_range,
     unknown_name,
 )
-from conset.machine.costs import Costs, Limits, Steps, Synchronization
+from conset.machine.costs import GUESSED, Costs, Limits, Steps, Synchronization
 from conset.machine.network.families import FAMILIES, build_family
 from conset.machine.network.routing import (
     HASHED,
@@ -51,9 +51,6 @@ from conset.machine.network.routing import (
 )
 from conset.machine.network.topology import Topology
 from conset.machine.words import PARAMETERS, Word
-
-GUESSED = ("default", "unknown", "assumed", "commonly reported, not checked")
-"""Tags of costs that nothing vouches for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +376,11 @@ def _rows(costs: Costs) -> dict[str, Any]:
         if word == "overhead":
             value = Steps(tuple(2 * time for time in value.seconds), value.up_to_B)
         origin = sources.get(word, sources.get(wide))
-        tagged = {"tag": None} if origin is None else {"tag": origin.tag, "source": origin.source}
+        tagged = (
+            {"tag": None}
+            if origin is None
+            else {key: own for key, own in vars(origin).items() if (key, own) != ("within", 1.0)}
+        )
         rows[word] = {"value": _exact(value, entry), **tagged}
     return rows
 

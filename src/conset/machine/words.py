@@ -27,11 +27,11 @@ nothing else. Machine files take them too for words they leave out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import inf, isfinite
+from math import copysign, inf, isfinite
 from typing import Any
 
 from conset.base import (
@@ -48,7 +48,15 @@ from conset.base import (
     parse_time,
     unknown_name,
 )
-from conset.machine.costs import MAX_BLOCKING, SYNCS, Costs, Provenance, Steps, Synchronization
+from conset.machine.costs import (
+    MAX_BLOCKING,
+    MAX_WITHIN,
+    SYNCS,
+    Costs,
+    Provenance,
+    Steps,
+    Synchronization,
+)
 
 GIVEN = Provenance("given", "the command line")
 """The tag of what options of a spec or `--set` say."""
@@ -495,27 +503,33 @@ LIGHT = Provenance("default", "reconfigure: light passes circuit switches as it 
 """The same, and of an unstated `hop`."""
 
 
+_ORIGIN = ("tag", "source", "within")
+"""Keys beside a value that say where it comes from."""
+
+
 def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
     """A cost as written → (bare value, where it comes from).
 
-    `{ value = …, tag = "printed", source = "…" }` or plain.
+    `{ value = …, tag = "printed", source = "…", within = 1.2 }` or plain.
 
     A tag of null, which schedule files may have, says that nothing is known of where it comes from:
     `UNSOURCED`.
 
     Raises:
-        UsageError: an unknown key or tag.
+        UsageError: an unknown key or tag, or a factor out of range.
     """
-    if not isinstance(value, Mapping) or not {"value", "tag", "source"} & set(value):
+    if not isinstance(value, Mapping) or not {"value", *_ORIGIN} & set(value):
         return value, None
-    bare = {key: entry for key, entry in value.items() if key not in ("tag", "source")}
+    bare = {key: entry for key, entry in value.items() if key not in _ORIGIN}
     if "value" in bare and len(bare) > 1:
         extra = next(key for key in bare if key != "value")
-        raise unknown_name(f"word in {word}", extra, ("value", "tag", "source"))
+        raise unknown_name(f"word in {word}", extra, ("value", *_ORIGIN))
     if value.get("tag", "given") is None:
         return bare.get("value", bare), UNSOURCED
     return bare.get("value", bare), Provenance.of(
-        value.get("tag", "given"), value.get("source", "")
+        value.get("tag", "given"),
+        value.get("source", ""),
+        read_number(1, MAX_WITHIN)(value.get("within", 1.0), f"{word}: within"),
     )
 
 
@@ -603,6 +617,50 @@ def stated_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: P
 def default_costs() -> Costs:
     """The documented costs of a bare network."""
     return changed_costs(Costs(), DEFAULTS.items(), Provenance("default"))
+
+
+def _scaled(value: Any, factor: float, si: str) -> Any:
+    """A time or a rate times a factor, within what costs may be; 0, infinite and none stay."""
+    if isinstance(value, Steps):
+        return Steps(tuple(_scaled(time, factor, si) for time in value.seconds), value.up_to_B)
+    if isinstance(value, Synchronization):
+        return Synchronization(*(_scaled(time, factor, si) for time in vars(value).values()))
+    low, high = (0.0, MAX_TIME_S) if si == "s" else (MIN_RATE_Bps, MAX_RATE_Bps)
+    return (
+        copysign(min(max(abs(value) * factor, low), high), value)
+        if value and value < inf
+        else value
+    )
+
+
+def unsure(costs: Costs) -> dict[str, Provenance]:
+    """Times and rates that may be wrong by a factor: word → where it comes from."""
+    return {
+        word: origin
+        for word, origin in costs.provenance.items()
+        if origin.spread > 1
+        and (si := PARAMETERS[word].si) in ("s", "B/s")
+        and (value := getattr(costs, PARAMETERS[word].fields[0])) != _scaled(value, 2.0, si)
+    }
+
+
+def redrawn(costs: Costs, exponents: Sequence[float]) -> Costs:
+    """The costs with what is not sure of them times its factor to the power of an exponent.
+
+    Args:
+        costs: whose words.
+        exponents: of each of `PARAMETERS`, from -1 to 1.
+    """
+    origins = unsure(costs)
+    return replace(
+        costs,
+        **{
+            field: _scaled(getattr(costs, field), origins[word].spread ** exponent, entry.si)
+            for (word, entry), exponent in zip(PARAMETERS.items(), exponents, strict=True)
+            if word in origins
+            for field in entry.fields
+        },
+    )
 
 
 def group_of(word: str) -> str:

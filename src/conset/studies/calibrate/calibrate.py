@@ -43,7 +43,8 @@ def machine_text(found: Found, data: Measurements, summary: str) -> str:
         summary: of the exchanges held back, a line.
     """
     costs = [
-        f"{each.word} = {_toml({'value': each.value, 'tag': each.tag, 'source': each.source})}"
+        f"{each.word} = "
+        f"{_toml({'value': each.value, 'tag': each.tag, 'source': each.source, **each.within})}"
         for each in found.words
     ]
     probes, ranks = count_of(len(data.times_s), "probe"), count_of(data.ranks, "rank")

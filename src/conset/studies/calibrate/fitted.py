@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from conset.base import Floats, format_rate, format_size, format_time
-from conset.machine import MAX_BLOCKING, PARAMETERS, Machine, Synchronization
+from conset.machine import MAX_BLOCKING, MAX_WITHIN, PARAMETERS, Machine, Synchronization
 from conset.models import predict
 from conset.studies.calibrate.fit import RATES, TIMES, Fit, Fitter, Interval, step_name
 from conset.studies.calibrate.measurements import Evidence, Measurements, answer, flow_times
@@ -382,6 +382,18 @@ class FittedParameter:
         if not is_measured or self.unit not in ("s", "B/s"):
             return False
         return 2 * max(self.low or 0.0, 1e-12) < (self.high or 0.0) < inf
+
+    @property
+    def within(self) -> dict[str, float]:
+        """As a machine file has it: the factor to the farther end of a time's or rate's interval.
+
+        From 1.01 to `MAX_WITHIN`; nothing of anything else, of 0 and of what has no limit.
+        """
+        number, low, high = self.number or inf, self.low or 1e-300, self.high or inf
+        if self.unit not in ("s", "B/s") or number == inf:
+            return {}
+        factor = min(max(high / number, number / low, 1.01), MAX_WITHIN)
+        return {"within": float(f"{factor:.3g}")}
 
     def to_object(self) -> dict[str, Any]:
         """Return the object of `calibrate --json`; an end that was not seen is null."""
