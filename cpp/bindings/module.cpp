@@ -2,6 +2,7 @@
 
 namespace conset::bindings {
 void bind_bounds_sums(nb::module_& module);
+void bind_choice(nb::module_& module);
 void bind_complete_exchange(nb::module_& module);
 void bind_connections(nb::module_& module);
 void bind_exchange(nb::module_& module);
@@ -35,6 +36,7 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
     conset::bindings::bind_bounds_sums(module);
+    conset::bindings::bind_choice(module);
     conset::bindings::bind_complete_exchange(module);
     conset::bindings::bind_connections(module);
     conset::bindings::bind_exchange(module);

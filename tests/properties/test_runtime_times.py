@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from conset import _core
 from conset.base.errors import ConsetError, InputError, NoScheduleError
+from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import compile_pattern
-from conset.compilation.search import Base, Trial, barriers_s, is_measured, most_in_flight
+from conset.compilation.pipeline import compile_by, compile_pattern, why_not
 from conset.compilation.trial import (
     allowed_policies,
     end_time,
@@ -30,12 +30,13 @@ from conset.machine.costs import Limits, Provenance
 from conset.machine.flat_file import write_machine
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.machine.times import synchronization_s
 from conset.methods.phases.problem import Problem, SearchOptions
 from conset.methods.phases.table import find_method
 from conset.models import predict
 from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.schedule.policy import POSTINGS
+from conset.schedule.policy import POSTINGS, parse_sync
 from conset.schedule.schedule import Schedule
 from support.random_machines import US, costs, machines
 
@@ -102,14 +103,17 @@ def stored(machine: Machine) -> _core.MachineData:
 
 def expect_same_times(schedule: Schedule, found: _core.TimedSchedule) -> None:
     """Whatever the choosers ask of a schedule is the same on both sides."""
-    base, machine, workload = Base(schedule), schedule.machine, Workload.of_schedule(schedule)
-    assert found.most_in_flight == most_in_flight(schedule)
-    assert found.measured == is_measured(Trial(base, "none"))
+    machine, workload = schedule.machine, Workload.of_schedule(schedule)
+    costs = machine.costs_for(schedule.method)
+    most = int(np.bincount(schedule.pattern.source).max(initial=0))
+    assert found.most_in_flight == min(most, costs.in_flight or most)
+    assert found.measured == costs.is_measured
+    barrier_s = synchronization_s(machine, costs)
     policies = allowed_policies(schedule)
     assert found.policies() == list(policies)
     for sync in dict.fromkeys((*policies, "local", "barrier:3")):
         assert found.receives_fit(sync) == receives_fit(schedule, sync)
-        assert found.barriers_s(sync) == barriers_s(Trial(base, sync))
+        assert found.barriers_s(sync) == parse_sync(sync).barriers(schedule.phases) * barrier_s
         assert found.predict(sync) == predict(schedule, sync=sync).time_s, sync
         assert found.loss(sync) == loss_of(schedule, sync), sync
         whole_s = inf
@@ -197,3 +201,45 @@ def test_schedules_and_times_are_those_of_the_compiler(data: st.DataObject) -> N
     assert np.array_equal(timed.phases.offsets, wanted.phase_offsets)
     assert np.array_equal(timed.phases.message, wanted.message)
     expect_same_times(wanted, timed)
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+@given(st.data())
+def test_every_interface_makes_the_same_choice(data: st.DataObject) -> None:
+    """With the methods that a program without Python has, which give messages no planes."""
+    machine = data.draw(runtime_machines(), "machine")
+    assume(machine.topology.planes == 1)
+    pattern = data.draw(messages(min(machine.topology.endpoints, 9)), "pattern")
+    sync = data.draw(st.sampled_from(["auto", "auto", "none", "local", "barrier:2"]), "sync")
+    options = CompileOptions(seed=data.draw(st.integers(0, 99), "seed"), sync=sync)
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        return compile_by(method, pattern, machine, options, contention=contention, effort=effort)
+
+    def refuse(method: str) -> str | None:
+        if method not in METHODS:
+            return "Python alone has it"
+        return why_not(method, pattern, machine, options, None)
+
+    ends = [np.ascontiguousarray(each) for each in (pattern.source, pattern.target, pattern.size)]
+
+    def found() -> _core.RankSchedule:
+        return _core.schedule_messages(
+            stored(machine), pattern.ranks, *ends, method="auto", sync=sync, seed=options.seed
+        )
+
+    try:
+        wanted = choose_schedule(make, pattern, machine, options, refuse=refuse)
+    except ConsetError:
+        with pytest.raises(RuntimeError):
+            found()
+        return
+    chosen = found()
+    assert (chosen.method, chosen.sync) == (wanted.method, wanted.sync)
+    own = machine.costs_for(wanted.method).in_flight
+    assert chosen.in_flight == (wanted.in_flight or own or 0)
+    assert np.array_equal(chosen.phase_offsets, wanted.phase_offsets)
+    assert np.array_equal(chosen.message, wanted.message)
+    report = wanted.report
+    time_s = report.simulated_s
+    assert chosen.predicted_s == (predict(wanted).time_s if time_s is None else time_s)

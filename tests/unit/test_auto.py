@@ -14,13 +14,18 @@ import numpy as np
 import pytest
 
 import conset
+from conset import _core
 from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.compilation.auto import choose_schedule
-from conset.compilation.candidates import CANDIDATES, candidates, contentions
+from conset.compilation.auto import (
+    candidates,
+    choose_schedule,
+    contentions,
+    least_bounds,
+    situation_of,
+)
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, compile_pattern
-from conset.compilation.search import least_bounds
 from conset.compilation.summary import summarize
 from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
 from conset.machine.costs import Limits
@@ -92,9 +97,8 @@ def test_on_links_that_share_fairly_posting_everything_is_what_the_busiest_link_
     # 4 nodes of a row send over its middle link to 32 each: 128 of 1 KiB; 1 us in and out, a hop of
     # 100 ns
     assert predict(schedule).time_s == pytest.approx(128 * 1024 / 25e9 + 1.1e-6)
-    assert (
-        schedule.report.reason
-        == "the naive exchange: 6.343 us by formula, which no schedule beats by its bound"
+    assert schedule.report.reason.startswith(
+        "the naive exchange: 6.343 us by formula, which no schedule beats by its bound"
     )
 
 
@@ -326,29 +330,28 @@ def test_the_same_seed_gives_the_same_choice() -> None:
 def test_large_patterns_are_tried_by_near_linear_methods_only() -> None:
     pattern, machine = setting("alltoall", "paragon:64x64")
     assert pattern.messages == 16_773_120 > LARGE
-    assert [c.method for c in candidates(pattern, machine, 1)] == ["naive", "lp", "gen", "bounded"]
-    bounded = next(c for c in CANDIDATES if c.method == "bounded")
-    assert contentions(bounded, pattern, machine) == (16, 3)
+    assert candidates(pattern, machine, 1) == ["naive", "lp", "gen", "bounded"]
+    assert contentions("bounded", pattern, machine) == (16, 3)
 
 
 def test_effort_lets_costlier_methods_in() -> None:
     pattern, machine = setting("random:degree=16", "mesh:16x16")
-    few, many = ({c.method for c in candidates(pattern, machine, effort)} for effort in (1, 100))
+    few, many = (set(candidates(pattern, machine, effort)) for effort in (1, 100))
     assert few < many
     assert many - few >= {"negotiated"} & set(table())
 
 
 def test_the_contentions_worth_a_try() -> None:
     pattern, machine = setting("alltoall", "paragon:32x32")
-    by_name = {c.method: c for c in CANDIDATES}
     small = replace(pattern, ranks=2, offsets=[0, 1, 2], target=[1, 0], size=[1, 1])
-    assert contentions(by_name["bounded"], pattern, machine) == (8, 3)
-    assert contentions(by_name["bounded"], small, machine) == (8, 4, 2, 1, 3)
-    assert contentions(by_name["first-fit"], pattern, machine) == (None, 3)
-    assert contentions(by_name["first-fit"], small, machine) == (None, 2, 4, 3)
-    assert contentions(by_name["first-fit"], small, machine, crowding=9.5) == (None, 2, 4, 8, 16, 3)
-    assert contentions(by_name["coloring"], small, machine) == (None,)
-    assert contentions(by_name["first-fit"], small, parse_machine("crossbar:4")) == (None,)
+    assert contentions("bounded", pattern, machine) == (8, 3)
+    assert contentions("bounded", small, machine) == (8, 4, 2, 1, 3)
+    assert contentions("first-fit", pattern, machine) == (None, 3)
+    assert contentions("first-fit", small, machine) == (None, 2, 4, 3)
+    crowded = _core.contentions("first-fit", situation_of(small, machine), 9.5)
+    assert crowded == [0, 2, 4, 8, 16, 3]
+    assert contentions("coloring", small, machine) == (None,)
+    assert contentions("first-fit", small, parse_machine("crossbar:4")) == (None,)
 
 
 def test_the_least_time_leaves_out_every_loss() -> None:

@@ -17,6 +17,7 @@ import conset
 from conset.base.progress import counted, duration_text, seconds_left, share_of, work, works
 from conset.cli import output
 from conset.cli.output import describe_left
+from conset.compilation.auto import Evaluator
 from conset.execution.job import Teller, heard
 
 
@@ -93,16 +94,13 @@ def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str])
 
 def test_a_choice_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
-    run = "conset.compilation.search.Search._simulate"
-    from conset.compilation.search import Search
+    simulate = Evaluator.simulate
 
-    simulate = Search._simulate
-
-    def looked(self: Search, *arguments: object) -> None:
+    def looked(self: Evaluator, *arguments: Any) -> list[tuple[float, int, bool, str]]:
         seen.append(share_of(works()))
-        simulate(self, *arguments)  # type: ignore[arg-type]
+        return simulate(self, *arguments)
 
-    monkeypatch.setattr(run, looked)
+    monkeypatch.setattr(Evaluator, "simulate", looked)
     conset.compile("random:degree=4,seed=1", "mesh:4x4,link=1GB/s")
     assert seen == sorted(seen)
     assert len(set(seen)) > 2

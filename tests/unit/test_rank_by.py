@@ -6,10 +6,7 @@ What a search simulates, says and refuses.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +17,27 @@ import conset
 from conset import _core, api
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
-from conset.compilation import auto
-from conset.compilation.auto import best_trial, choose_schedule
-from conset.compilation.candidates import make_others, naive_orders
+from conset.compilation.auto import Evaluator, best_trial, choose_schedule, least_bounds
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import PlacementScore, choose_placed, compile_by, compile_pattern
-from conset.compilation.search import (
-    BATCH,
-    FEW_IN_FLIGHT,
-    IN_FLIGHT_LIMITS,
-    Search,
-    barriers_s,
-    is_as_posted,
-    least_bounds,
-    refined_trials,
-)
 from conset.compilation.summary import summarize
 from conset.compilation.trial import (
-    ALLOWANCES,
     MAX_MESSAGES,
     Base,
     Trial,
+    allowed_policies,
     allowed_work,
     end_time,
-    predicted_trials,
     settings_of,
+    shares_rates,
 )
-from conset.compilation.verdict import MEASURE, ModelTimes, Verdict, other_models
+from conset.compilation.verdict import MEASURE, ModelTimes, Verdict
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.files.compiled import read_compiled
+from conset.schedule.policy import order_messages
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 
@@ -77,12 +63,6 @@ def simulated_s(schedule: Schedule, model: str, sync: str | None = None) -> floa
 def verdict_of(schedule: Schedule) -> dict[str, Any]:
     assert schedule.report.verdict is not None
     return dict(schedule.report.verdict)
-
-
-@pytest.fixture
-def executor() -> Iterator[Executor]:
-    with ThreadPoolExecutor(2) as executor:
-        yield executor
 
 
 @pytest.mark.parametrize(
@@ -139,8 +119,9 @@ def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path
     assert schedule.report.simulated_s <= simulated_s(naive, "flow")
     path = tmp_path / "s.json"
     for in_flight, posting in ((2, "longest-first"), (None, "rotated")):
-        order = {base.schedule.posting: base for base in naive_orders(Base(naive))}[posting]
-        made = Trial(order, "none", in_flight, rank_by="flow", time_s=1.0).to_schedule()
+        order = order_messages(pattern, posting, naive.manifest.seed)
+        base = Base(replace(naive, message=order, posting=posting))
+        made = Trial(base, "none", in_flight, rank_by="flow", time_s=1.0).to_schedule()
         assert (made.in_flight, made.posting, made.report.simulated_s) == (in_flight, posting, 1.0)
         assert summarize(made)["in_flight"] == (in_flight or 3)
         api.write(made, path)
@@ -149,39 +130,28 @@ def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path
         assert np.array_equal(again.message, made.message)
 
 
-def test_large_patterns_are_predicted_under_none_where_that_is_news(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By formula it is what the naive exchange takes where all is in flight and bytes share."""
-    monkeypatch.setattr(auto, "LARGE", 100)
-    plain = parse_machine("torus:4x4")
-    costs = replace(plain.costs, setup_s=1e-3)
-    for machine, known in (
-        (plain, True),
-        (parse_machine("mesh:4x4,width=2,exchange_weight=0.5"), True),
-        (parse_machine("torus:4x4,blocking=0.5,tolerance=2"), True),
-        (parse_machine("torus:4x4,overhead=1us"), False),
-        (replace(plain, method_costs={"naive": costs}), False),
+def test_posting_everything_has_every_order_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: dict[tuple[str, str], None] = {}
+
+    def predict(self: Evaluator, trials: list[tuple[int, str]]) -> list[tuple[float, bool]]:
+        schedules = (self.bases[number].schedule for number, _ in trials)
+        tried.update(dict.fromkeys((each.method, each.posting) for each in schedules))
+        return predicted(self, trials)
+
+    predicted = Evaluator.predict
+    monkeypatch.setattr(Evaluator, "predict", predict)
+    for spec, orders in (
+        (
+            "random:degree=5,size=uniform(1,9KiB)",
+            ["rotated", "random", "longest-first", "pairwise"],
+        ),
+        # one message of each rank: only in the list of all messages are they in another order
+        ("shift:by=1", ["pairwise"]),
     ):
-        naive, other = (compiled("alltoall", machine, method=m) for m in ("naive", "gen"))
-        naive_s, other_s = (conset.predict(each, sync="none").time_s for each in (naive, other))
-        assert (other_s == pytest.approx(naive_s, rel=1e-9)) == known
-        syncs = {trial.sync for trial in auto._predicted(Base(other), None, posted=True)}
-        assert ("none" not in syncs) == known
-
-
-def test_posting_everything_has_every_order_once() -> None:
-    naive = Base(compiled("random:degree=5,size=uniform(1,9KiB)", "torus:4x4", method="naive"))
-    orders = naive_orders(naive)
-    assert [base.schedule.posting for base in orders] == [
-        "rotated",
-        "random",
-        "longest-first",
-        "pairwise",
-    ]
-    same = Base(compiled("shift:by=1", "torus:4x4", method="naive"))
-    # one message of each rank: it is in the list of all messages alone that they stand elsewhere
-    assert [base.schedule.posting for base in naive_orders(same)] == ["pairwise"]
+        tried.clear()
+        compiled(spec, "torus:4x4,in_flight=2")
+        found = [posting for method, posting in tried if method == "naive"]
+        assert sorted(found) == sorted(["schedule", *orders])
 
 
 def test_the_choice_does_not_depend_on_the_number_of_threads() -> None:
@@ -254,10 +224,11 @@ def test_policies_under_which_receives_have_no_room_are_left_out() -> None:
 
 def test_posting_everything_that_cannot_run_is_told() -> None:
     deadlock = compiled("random:degree=16", "torus:8x8", rank_by="circuit")
-    assert deadlock.report.reason.endswith("(the naive exchange is not among them: it deadlocks)")
+    assert "(the naive exchange is not among them: it deadlocks)" in deadlock.report.reason
     crowded = compiled("alltoall:size=64", "paragon:14x14")
-    assert crowded.report.reason.endswith(
+    assert (
         "(the naive exchange is not among them: a node cannot post its receives)"
+        in crowded.report.reason
     )
 
 
@@ -285,8 +256,9 @@ def test_nothing_that_can_be_simulated_is_an_error() -> None:
 def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_formula(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("conset.compilation.trial.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
-    monkeypatch.setattr("conset.compilation.auto.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
+    for module in ("trial", "auto", "verdict"):
+        most = {"flow": 100, "wormhole": 300}
+        monkeypatch.setattr(f"conset.compilation.{module}.MAX_MESSAGES", most)
     with pytest.raises(
         UsageError, match=r"at most 100 messages at effort 1, .* has 128; .*: formula, wormhole"
     ):
@@ -300,53 +272,13 @@ def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_f
 
 
 def test_models_that_may_rank_have_an_allowance() -> None:
-    assert MAX_MESSAGES.keys() == ALLOWANCES.keys()
+    least = {"flow": 16_000_000, "wormhole": 5_000_000, "circuit": 5_000_000, "packet": 50_000_000}
+    assert MAX_MESSAGES.keys() == least.keys()
     small, large = (parse_pattern("random:degree=4", ranks=ranks) for ranks in (16, 4096))
     for model in MAX_MESSAGES:
-        assert allowed_work(small, model, 1) == ALLOWANCES[model].least
+        assert allowed_work(small, model, 1) == least[model]
         assert allowed_work(large, model, 1) > allowed_work(small, model, 1)
         assert allowed_work(large, model, 3) == 3 * allowed_work(large, model, 1)
-
-
-def trials_on(on: str, spec: str, method: str = "first-fit") -> list[Trial]:
-    base = Base(compiled(spec, on, method=method))
-    return [replace(trial, time_s=inf) for trial in predicted_trials(base)]
-
-
-def test_a_search_ends_with_the_least_time_and_leaves_out_what_effort_does_not_allow(
-    executor: Executor,
-) -> None:
-    trials = trials_on("paragon:4x4", "random:degree=7")
-    full = Search("wormhole", 10**9, executor)
-    full.run(trials)
-    best = full.best
-    assert best is not None
-    assert best.time_s == min(
-        simulated_s(trial.base.schedule, "wormhole", trial.sync) for trial in trials
-    )
-    assert full.skipped == set()
-    assert 0 < full.spent < 10**9
-    few = Search("wormhole", 1, executor)
-    few.run(trials)
-    assert few.best is None
-    assert few.simulated == BATCH
-    assert few.skipped == {trial.key for trial in trials}
-
-
-def test_a_search_stops_at_the_bound_and_skips_what_barriers_alone_make_slower(
-    executor: Executor,
-) -> None:
-    trials = trials_on("paragon:4x4", "random:degree=7")
-    by_sync = {trial.sync: trial for trial in trials}
-    first = Search("wormhole", 10**9, executor)
-    first.run([by_sync["none"]])
-    met = Search("wormhole", 10**9, executor, floor_s=first.best_s, finished=list(first.finished))
-    met.run(trials)
-    assert (met.simulated, met.is_over) == (0, True)
-    quick = replace(first.finished[0], time_s=barriers_s(by_sync["barrier"]))
-    skipping = Search("wormhole", 10**9, executor, finished=[quick])
-    assert not skipping.may_win(by_sync["barrier"])
-    assert skipping.may_win(by_sync["local"])
 
 
 def test_the_least_time_is_below_every_trial() -> None:
@@ -360,57 +292,66 @@ def test_the_least_time_is_below_every_trial() -> None:
                 assert floor <= simulated_s(naive, machine.costs.model, sync) * (1 + 1e-9)
 
 
-def test_what_flow_cannot_tell_from_posting_everything_is_not_simulated() -> None:
-    for on, alike in (
-        ("torus:4x4", True),
-        ("torus:4x4,in_flight=2", False),
-        ("torus:4x4,overhead=1us", False),
-        ("torus:4x4,setup=1us", False),
+def test_what_flow_cannot_tell_from_posting_everything() -> None:
+    """Where bytes share rates and nothing else all is in flight at once under `none`, as there."""
+    plain = parse_machine("torus:4x4")
+    costs = replace(plain.costs, setup_s=1e-3)
+    for machine, alike in (
+        (plain, True),
+        (parse_machine("mesh:4x4,width=2,exchange_weight=0.5"), True),
+        (parse_machine("torus:4x4,blocking=0.5,tolerance=2"), True),
+        (parse_machine("torus:4x4,in_flight=2"), False),
+        (parse_machine("torus:4x4,overhead=1us"), False),
+        (parse_machine("torus:4x4,setup=1us"), False),
+        (replace(plain, method_costs={"naive": costs}), False),
     ):
-        base = Base(compiled("random:degree=5,size=9KiB", on, method="coloring"))
-        trial = Trial(base, "none")
-        assert is_as_posted(trial, "flow") is alike
-        assert not is_as_posted(trial, "wormhole")
-        assert not is_as_posted(Trial(base, "local"), "flow")
-        if alike:
-            naive = compiled("random:degree=5,size=9KiB", on, method="naive")
-            assert simulated_s(base.schedule, "flow", "none") == pytest.approx(
-                simulated_s(naive, "flow"), rel=1e-9
-            )
+        naive, other = (compiled("alltoall", machine, method=m) for m in ("naive", "gen"))
+        assert shares_rates(other) is alike, machine.name
+        predicted = [conset.predict(each, sync="none").time_s for each in (naive, other)]
+        simulated = [simulated_s(each, "flow", "none") for each in (naive, other)]
+        for naive_s, other_s in (predicted, simulated):
+            assert (other_s == pytest.approx(naive_s, rel=1e-9)) == alike
 
 
-def test_fewer_sends_in_flight_are_tried_below_the_machines_number(executor: Executor) -> None:
-    for on, most in (
-        ("paragon:4x4,in_flight=4", 4),
-        ("torus:4x4", 15),
-        ("torus:4x4,in_flight=1", 1),
+def test_fewer_sends_in_flight_are_tried_below_the_machines_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: dict[str, set[int]] = {}
+
+    def simulate(
+        self: Evaluator, trials: list[tuple[int, str, int, str]], *limits: Any
+    ) -> list[tuple[float, int, bool, str]]:
+        for number, _, in_flight, _ in trials:
+            tried.setdefault(self.bases[number].schedule.method, set()).add(in_flight)
+        return simulated(self, trials, *limits)
+
+    simulated = Evaluator.simulate
+    monkeypatch.setattr(Evaluator, "simulate", simulate)
+    for on, flights in (
+        ("paragon:4x4,in_flight=4", {0, 1, 2}),
+        ("mesh:4x4,model=wormhole", {0, 1, 2, 4, 8}),
+        ("mesh:4x4,model=wormhole,in_flight=1", {0}),
     ):
-        naive = Base(compiled("alltoall", on, method="naive"))
-        other = Base(compiled("alltoall", on, method="gen"))
-        search = Search("flow", 10**9, executor)
-        search.run([Trial(naive, "none"), Trial(other, "local")])
-        tried = refined_trials(search, [other], [naive], None)
-        flights = {(trial.base, trial.sync): [] for trial in tried}  # type: ignore[var-annotated]
-        for trial in tried:
-            flights[trial.base, trial.sync].append(trial.in_flight)
-        assert flights.get((naive, "none"), []) == [
-            flight for flight in IN_FLIGHT_LIMITS if flight < most
-        ]
-        assert flights.get((other, "none"), []) == [
-            flight for flight in FEW_IN_FLIGHT if flight < most
-        ]
+        tried.clear()
+        compiled("alltoall", on)
+        assert tried["naive"] == flights, on
+        assert tried["gen"] <= flights
 
 
-def test_schedules_that_are_the_same_are_tried_once(executor: Executor) -> None:
-    machine = parse_machine("mesh:3x3")
+def test_schedules_that_are_the_same_are_tried_once() -> None:
+    machine = parse_machine("paragon:3x3")
     pattern = parse_pattern("alltoall", topology=machine.topology)
+    made: list[Schedule] = []
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_pattern(pattern, machine, CompileOptions("coloring"))
+        name = "naive" if method == "naive" else "coloring"
+        made.append(compile_pattern(pattern, machine, CompileOptions(name)))
+        return made[-1]
 
-    naive = Base(compile_pattern(pattern, machine, CompileOptions("naive")))
-    made = make_others(make, pattern, machine, naive, executor, sweep_link_limit=True, effort=1)
-    assert [base.schedule.method for base in made] == ["coloring"]
+    chosen = choose_schedule(make, pattern, machine, CompileOptions(rank_by="formula"))
+    assert len(made) > 2
+    trials = sum(len(allowed_policies(schedule)) for schedule in made[:2])
+    assert verdict_of(chosen)["tried"] == trials
 
 
 def model_times(**times: tuple[float, float]) -> dict[str, ModelTimes]:
@@ -481,13 +422,14 @@ def test_no_verdict_of_fair_sharing_says_that_any_schedule_is_as_good() -> None:
 
 
 def test_which_other_models_are_asked() -> None:
-    asked = {
-        on: other_models(m, m.costs.model)
-        for on in ("paragon:4x4", "ipsc860:16", "torus:4x4")
-        for m in [parse_machine(on)]
-    }
-    assert asked == {"paragon:4x4": ("flow",), "ipsc860:16": ("flow",), "torus:4x4": ("wormhole",)}
-    assert other_models(parse_machine("ipsc860:16"), "flow") == ("circuit",)
+    for on, rank_by, asked in (
+        ("paragon:4x4", None, {"wormhole", "flow"}),
+        ("ipsc860:16", None, {"circuit", "flow"}),
+        ("torus:4x4", None, {"flow", "wormhole"}),
+        ("ipsc860:16", "flow", {"flow", "circuit"}),
+    ):
+        times = verdict_of(compiled("random:degree=4", on, rank_by=rank_by))["times"]
+        assert set(times) == {*asked, "formula"}
 
 
 def test_placements_are_compared_by_what_ranks() -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 from conset.base import ConsetError, UsageError, parse_size, unknown_name
 from conset.cli.output import progress
-from conset.compilation import CompileOptions
-from conset.compilation.candidates import candidates
+from conset.compilation import CompileOptions, candidates
 from conset.machine import Machine, is_spec, parse_machine
 from conset.pattern import GENERATORS, Pattern, parse_pattern
 from conset.report import Section, curves_section, regions_section, tradeoff_section
@@ -256,4 +255,4 @@ def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> 
         return ["naive"]
     generator_spec = generator if generator == COMPLETE else f"{generator}:degree={degrees[-1]}"
     densest = parse_pattern(generator_spec, topology=machine.topology, ranks=ranks)
-    return [candidate.method for candidate in candidates(densest, machine, options.effort)]
+    return candidates(densest, machine, options.effort)

@@ -1,9 +1,13 @@
 from .auto import (
+    THREADS as THREADS,
     best_trial as best_trial,
+    candidates as candidates,
     choose_policy as choose_policy,
     choose_schedule as choose_schedule,
+    contentions as contentions,
+    least_bounds as least_bounds,
+    sweeps_link_limit as sweeps_link_limit,
 )
-from .candidates import CANDIDATES as CANDIDATES, contentions as contentions
 from .combining import (
     Combination as Combination,
     compile_along as compile_along,
@@ -35,7 +39,6 @@ from .programs import (
     compile_program as compile_program,
     read_program as read_program,
 )
-from .search import THREADS as THREADS, least_bounds as least_bounds
 from .summary import (
     gap as gap,
     half_duplex_units as half_duplex_units,
@@ -43,7 +46,6 @@ from .summary import (
     summarize_combination as summarize_combination,
 )
 from .trial import (
-    ALLOWANCES as ALLOWANCES,
     BLOCKING as BLOCKING,
     MAX_MESSAGES as MAX_MESSAGES,
     REL_TOL as REL_TOL,

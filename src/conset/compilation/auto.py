@@ -1,27 +1,11 @@
 """auto: the method and parameters with the least time for a machine, and why.
 
-Parameters: contention, policy, sends in flight and posting order.
+The choice is made in the core (`cpp/include/conset/compilation/choice.hpp`), for the C interface
+and run-time scheduling too. Here is what it asks for: schedules, made by whatever methods Python
+has, their predicted and their simulated times (`Evaluator`).
 
-Problem: which of all methods, at which contention, under which policy, with how many sends in
-flight and in which order sends a pattern fastest on this machine?
-Idea: the machine's model decides. What the naive exchange takes is simulated first, to its end, and
-is kept until a trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they
-are in the table and apply, each at several contentions and under every policy, and posting
-everything in several orders, ordered by formula (`Search`); then the best of them with fewer sends
-in flight. Of trials that the model can hardly tell apart the one that needs the least to go as
-simulated is taken (`robust_choice`).
-Guarantee: not slower by the deciding model than the naive exchange, nor than any trial that was
-simulated; where the machine's numbers were measured (`is_measured`), by no more than
-`error_of` its model: there the naive exchange is kept.
 Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's
 loss multiplies what the model says of a trial.
-Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`),
-nothing else is tried. Effort is counted in work of the models and bounded by the size of the
-pattern, never timed, so that the same input gives the same choice. Above `MAX_MESSAGES` the formula
-is used instead. The verdict states that, and what was left out.
-By formula: every trial is predicted. Among equals, which are frequent where the busiest port
-decides, the one that takes the least with a barrier after every phase; then the fewest phases, then
-the order of the list.
 
 The policy alone: a schedule that is made, under the policy with the least time by formula or by a
 model.
@@ -29,59 +13,74 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import blake2b
+from itertools import groupby
 from math import inf
+from typing import Protocol
+
+import numpy as np
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, Work, format_time, work, workers
-from conset.bounds import bound
-from conset.compilation.candidates import (
-    CANDIDATES,
-    Make,
-    Refuse,
-    make_naive,
-    make_others,
-    naive_orders,
-    refuse_nothing,
+from conset.base import (
+    ConsetError,
+    InputError,
+    NoScheduleError,
+    Work,
+    counted,
+    format_time,
+    work,
+    workers,
 )
-from conset.compilation.options import FORMULA, CompileOptions, effective_limits
-from conset.compilation.search import (
-    FIRST_SHARE,
-    POSTED_SHARE,
-    THREADS,
-    Search,
-    all_trials,
-    corrected_trials,
-    first_trials,
-    is_as_posted,
-    least_bounds,
-    refined_trials,
-    robust_choice,
-    robust_trials,
-    second_trials,
-)
+from conset.bounds import Bounds, bound
+from conset.compilation.options import CompileOptions, effective_limits
 from conset.compilation.trial import (
-    EQUAL,
     MAX_MESSAGES,
-    REL_TOL,
-    SLACK,
     Base,
+    Outcome,
     Trial,
     allowed_policies,
-    allowed_work,
-    best_of,
-    is_affordable,
-    predicted_trials,
+    end_time,
+    floor_s,
     ranking_of,
+    receives_fit,
+    settings_of,
+    shares_rates,
 )
-from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
-from conset.machine import Limits, Machine
-from conset.methods import LARGE, find_method
+from conset.compilation.verdict import Verdict, verdict_of
+from conset.machine import Limits, Machine, synchronization_s
+from conset.methods import find_method
+from conset.models import predict
 from conset.pattern import Pattern
-from conset.schedule import Schedule, phase_loads
+from conset.schedule import ORDERS, Schedule, order_messages, phase_loads
+
+THREADS = 2
+_STAGES = 5
+"""Of a choice, of the same order of length: candidates are made.
+
+The first, what is left, then variants of the best are tried; other models are asked.
+"""
+
+
+class Make(Protocol):
+    """Makes a schedule by a method of the table.
+
+    A contention of None is what options ask for or the method's own.
+    """
+
+    def __call__(self, method: str, contention: int | None, effort: int) -> Schedule:
+        """Raises `InputError` or `NoScheduleError` where the method does not apply."""
+
+
+Refuse = Callable[[str], str | None]
+"""Why a method does not apply, in one line; None where it does."""
+
+
+def refuse_nothing(method: str) -> None:
+    """Every method is tried."""
 
 
 def choose_schedule(
@@ -115,243 +114,332 @@ def choose_schedule(
         KeyboardInterrupt: stopped before there was anything to choose from.
     """
     options = options or CompileOptions()
-    model, stands_in = ranking_of(machine, options.rank_by), ""
-    if not is_affordable(pattern, model, options.effort):
-        stands_in = (
-            f"the formula is used instead of {model} above "
-            f"{MAX_MESSAGES[model] * options.effort:,} messages"
+    question = _question_of(pattern, machine, options, beat_s)
+    with workers(threads) as executor, work(_STAGES) as stages:
+        evaluator = Evaluator(make, pattern, machine, options, refuse, executor, stages)
+        choice = _core.choose_schedule(evaluator, question)
+    model = ranking_of(machine, options.rank_by)
+    if choice.failed == "none faster":
+        raise NoScheduleError(f"no trial takes less than {format_time(beat_s)}")
+    if choice.failed == "no simulation":
+        raise NoScheduleError(
+            f"none of the {choice.tried} trials can be simulated by {model}: {evaluator.reason}"
         )
-        model = FORMULA
-    with workers(threads) as executor:
-        maker = _Maker(make, pattern, machine, options, refuse, executor)
-        if options.objective == "phases":
-            maker.keep_fewest_phases()
-        if model == FORMULA:
-            return _choose_by_formula(maker, stands_in).to_schedule()
-        with work(_STAGES) as stages:
-            return _choose_by_model(maker, model, stages, beat_s).to_schedule()
+    if choice.failed:
+        raise evaluator.reason or NoScheduleError(
+            f"{pattern.name} on {machine.name}: no method applies"
+        )
+    return _verdict(
+        choice,
+        evaluator,
+        model,
+        user_limits=options.has_user_limits,
+        compared=beat_s == inf,  # one that must beat another schedule has not won yet
+    ).to_schedule()
 
 
-PHASES_EFFORT = 4
-"""Factor of the effort, and of the messages per unit of it, where phases are the objective.
+def _verdict(
+    choice: _core.Decision,
+    evaluator: Evaluator,
+    model: str,
+    *,
+    user_limits: bool,
+    compared: bool,
+) -> Verdict:
+    def trial(found: _core.Trial) -> Trial:
+        return Trial(
+            evaluator.bases[choice.base_of(found)],
+            found.sync,
+            found.in_flight or None,
+            found.predicted_s,
+            found.time_s,
+            found.model,
+        )
 
-Only schedules with the fewest phases are simulated, so there is time to search for them. The naive
-exchange has one phase: where it applies, there is nothing to search for.
-"""
+    return verdict_of(
+        choice,
+        trial,
+        model,
+        evaluator.options.effort,
+        evaluator.pattern,
+        user_limits=user_limits,
+        compared=compared
+        and evaluator.options.objective != "phases"
+        and not evaluator.machine.is_circuit,
+    )
 
 
-class _Maker:
-    """What makes the schedules of a choice."""
+def _question_of(
+    pattern: Pattern, machine: Machine, options: CompileOptions, beat_s: float = inf
+) -> _core.Question:
+    model = ranking_of(machine, options.rank_by)
+    return _core.Question(
+        situation=situation_of(pattern, machine),
+        rank_by=options.rank_by or "",
+        model=machine.costs.model,
+        models=list(machine.models),
+        effort=options.effort,
+        most_simulated=MAX_MESSAGES.get(model, 0),
+        sync=options.policy or "",
+        limits_given=options.has_user_limits,
+        fewest_phases=options.objective == "phases",
+        hashed=machine.routing.knowledge == "hashed",
+        adaptive=machine.routing.knowledge == "adaptive",
+        beat_s=beat_s,
+    )
+
+
+def situation_of(pattern: Pattern, machine: Machine) -> _core.Situation:
+    """What the choice of candidates looks at."""
+    topology, costs = machine.topology, machine.costs
+    return _core.Situation(
+        ranks=pattern.ranks,
+        messages=pattern.messages,
+        equal_sizes=pattern.equal_sizes,
+        half_duplex=costs.half_duplex,
+        channels=machine.limits.channels is not None,
+        routes_known=machine.routing.is_known,
+        has_links=bool(topology.link_slots),
+        sides=list(topology.sides) if topology.is_box else [],
+        tolerance=costs.tolerance,
+    )
+
+
+class Evaluator:
+    """What the chooser of the core asks for.
+
+    Attributes:
+        bases: what was made, by the number that the core knows it by.
+        reason: why the last method does not apply, or the last trial cannot be simulated.
+    """
 
     def __init__(
         self,
-        make: Make,
+        make: Make | None,
         pattern: Pattern,
         machine: Machine,
         options: CompileOptions,
         refuse: Refuse,
         executor: Executor,
+        stages: Work,
     ) -> None:
-        self.make, self.pattern, self.machine = make, pattern, machine
-        self.options, self.refuse, self.executor = options, refuse, executor
-        self.sync, self.user_limits = options.policy, options.has_user_limits
-        self.naive = make_naive(make)
-        self.made: list[Base] | None = None
-        self._least_phases: int | None = None
+        self._make, self.pattern, self.machine, self.options = make, pattern, machine, options
+        self._refuse, self._executor, self._stages = refuse, executor, stages
+        self.bases: list[Base] = []
+        self.reason: ConsetError | None = None
+        self._refusals: dict[str, str | None] = {}
 
-    def others(self) -> list[Base]:
-        """All candidates but naive."""
-        if self.made is None:
-            searches = self.options.objective == "phases" and self.naive is None
-            more = PHASES_EFFORT if searches else 1
-            self.made = make_others(
-                self.make,
-                self.pattern,
-                self.machine,
-                self.naive,
-                self.executor,
-                sweep_link_limit=not self.user_limits,
-                effort=self.options.effort * more,
-                reach=more,
-                refuse=self.refuse,
-                ends=self._has_fewest_phases if searches else None,
-            )
-        return self.made
+    def describe(self, schedule: Schedule) -> _core.TrialBase:
+        """Keeps a schedule; what the chooser knows of it."""
+        machine, method = schedule.machine, schedule.method
+        costs = machine.costs_for(method)
+        plain = (
+            schedule.route_offsets is None and schedule.parts is None and schedule.timetable is None
+        )
+        digest = blake2b(schedule.phase_offsets.tobytes() + schedule.message.tobytes())
+        most = int(np.bincount(schedule.pattern.source).max(initial=0))
+        self.bases.append(Base(schedule))
+        return _core.TrialBase(
+            id=len(self.bases) - 1,
+            method=method,
+            model=costs.model,
+            key=f"{id(costs)} {digest.hexdigest()}" if plain else str(len(self.bases)),
+            policies=list(allowed_policies(schedule)),
+            phases=schedule.phases,
+            transfers=schedule.transfers,
+            most_in_flight=most if costs.in_flight is None else min(costs.in_flight, most),
+            barrier_s=synchronization_s(machine, costs),
+            load=phase_loads(schedule).total if self.options.objective == "phases" else 0.0,
+            shares=shares_rates(schedule),
+            measured=costs.is_measured,
+            posting=schedule.posting,
+        )
 
-    def _has_fewest_phases(self, schedule: Schedule) -> bool:
-        """Whether no candidate can have fewer: what the loosest of their limits need."""
-        if self._least_phases is None:
-            kept: set[Limits] = set()
-            for candidate in CANDIDATES:
-                with suppress(InputError):
-                    method = find_method(candidate.method)
-                    kept.add(effective_limits(method, self.machine, self.options)[0])
-            # `connections` chooses routes unasked
-            free = self.options.routes == "free" or self.machine.limits.channels is not None
-            self._least_phases = min(
-                bound(
-                    self.pattern,
-                    self.machine,
-                    limits,
-                    placement=schedule.placement,
-                    routes="free" if free else "fixed",
-                ).phases
-                for limits in kept
-            )
-        return schedule.phases <= self._least_phases
+    def make(self, attempts: list[tuple[str, int, int]]) -> list[_core.TrialBase | None]:
+        """A schedule of every attempt that applies: (method, contention or 0, sweeps)."""
+        submitted = [self._executor.submit(self._attempt, *attempt) for attempt in attempts]
+        found: list[_core.TrialBase | None] = [None] * len(attempts)
+        try:
+            for k in counted(range(len(attempts))):
+                if self.bases and _core.stop_asked():
+                    break
+                made = submitted[k].result()
+                if isinstance(made, Schedule):
+                    found[k] = self.describe(made)
+                else:
+                    self.reason = made
+        except KeyboardInterrupt:
+            if not self.bases:
+                raise
+        finally:
+            for future in submitted:
+                future.cancel()
+        return found
 
-    def keep_fewest_phases(self) -> None:
-        """Only candidates with the fewest phases.
+    def _attempt(self, method: str, contention: int, effort: int) -> Schedule | ConsetError:
+        if method != "naive":
+            if method not in self._refusals:
+                self._refusals[method] = self._refuse(method)
+            if refusal := self._refusals[method]:
+                return InputError(refusal)
+        assert self._make is not None
+        try:
+            return self._make(method, contention or None, effort)
+        except (InputError, NoScheduleError) as reason:
+            return reason
 
-        Of these, those with the least sum over phases of the largest load.
+    def orders(self, naive: int) -> list[_core.TrialBase]:
+        """Everything at once in the other orders of posting, stage by stage of a program."""
+        schedule = self.bases[naive].schedule
+        pattern, seed = schedule.pattern, schedule.manifest.seed
+        phase = np.empty(pattern.messages, np.int32)
+        phase[schedule.message] = schedule.phase_of
+        made = []
+        for name in ORDERS:
+            order = order_messages(pattern, name, seed)
+            order = order[np.argsort(phase[order], kind="stable")]
+            made.append(self.describe(replace(schedule, message=order, posting=name)))
+        return made
+
+    def predict(self, trials: list[tuple[int, str]]) -> list[tuple[float, bool]]:
+        """(time by formula [s], whether its receives fit) of schedules under policies.
+
+        Fewer than that where a stop was asked.
         """
-        bases = self.others() if self.naive is None else [self.naive, *self.others()]
 
-        def figures_of(base: Base) -> tuple[int, float]:
-            return base.schedule.phases, phase_loads(base.schedule).total
+        def of_base(trials: Sequence[tuple[int, str]]) -> list[tuple[float, bool]]:
+            schedule = self.bases[trials[0][0]].schedule
+            return [
+                (predict(schedule, sync=sync).time_s, receives_fit(schedule, sync))
+                for _, sync in trials
+            ]
 
-        fewest = min(map(figures_of, bases), default=None)
-        kept = [base for base in bases if figures_of(base) == fewest]
-        if self.naive not in kept:
-            self.naive = None
-        self.made = [base for base in kept if base is not self.naive]
-
-
-def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
-    """The least predicted time.
-
-    Nothing beside the naive exchange where that is what the bound says.
-    """
-    trials: list[Trial] = []
-    optimal = False
-    if maker.naive is not None:
-        trials += _predicted(maker.naive, maker.sync)
-        floor = _floor_s(maker, maker.naive)
-        optimal = any(trial.fits and trial.time_s <= floor * REL_TOL for trial in trials)
-    if not optimal:
-        posted = maker.naive is not None
-        for found in maker.executor.map(
-            lambda base: _predicted(base, maker.sync, posted=posted), maker.others()
-        ):
-            trials += found
+        found: list[tuple[float, bool]] = []
+        groups = [list(group) for _, group in groupby(trials, key=lambda trial: trial[0])]
+        for times in self._executor.map(of_base, groups):
+            found += times
             if _core.stop_asked():
                 break
-    return verdict_by_formula(
-        trials, best_of(trials), user_limits=maker.user_limits, stands_in=stands_in, optimal=optimal
-    )
+        return found
+
+    def simulate(
+        self, trials: list[tuple[int, str, int, str]], until_s: float, max_work: int
+    ) -> list[tuple[float, int, bool, str]]:
+        """(time [s], counted work, whether that was cut, why not) of trials by their models.
+
+        Args:
+            trials: schedule, policy, sends in flight (0: the machine's number), model.
+            until_s: a simulation whose clock passes this ends without a time [s].
+            max_work: of one trial.
+        """
+
+        def play(trial: tuple[int, str, int, str]) -> Outcome | InputError | NoScheduleError:
+            number, sync, in_flight, model = trial
+            base = self.bases[number]
+            loss = base.loss(sync) if model == "flow" else 1.0
+            settings = settings_of(
+                base.schedule, sync, in_flight or None, until_s=until_s / loss, max_work=max_work
+            )
+            try:
+                outcome = end_time(base.workload, base.schedule.machine, settings, model)
+            except (InputError, NoScheduleError) as reason:
+                return reason
+            return replace(outcome, time_s=outcome.time_s * loss)
+
+        found = []
+        for outcome in list(self._executor.map(play, trials)):
+            if isinstance(outcome, Outcome):
+                found.append((outcome.time_s, outcome.work, outcome.cut, ""))
+            else:
+                self.reason = outcome
+                deadlocks = isinstance(outcome, NoScheduleError)
+                found.append((inf, 0, False, "deadlock" if deadlocks else "room"))
+        return found
+
+    def floor_s(self, naive: int) -> float:
+        """What no schedule takes less than [s]."""
+        schedule = self.bases[naive].schedule
+        if self.pattern.before is None:
+            return floor_s(schedule)
+        return least_bounds(self.pattern, self.machine, schedule).time_s  # the formula sees waits
+
+    def crowding(self, naive: int) -> float:
+        """The most messages of a link over the most of a port, of everything at once."""
+        loads = phase_loads(self.bases[naive].schedule)
+        ports = max(int(loads.send.max(initial=0)), int(loads.receive.max(initial=0)), 1)
+        return int(loads.link.max(initial=0)) / ports
+
+    def least_phases(self, like: int) -> int:
+        """Phases that no candidate has fewer of: what the loosest of their limits need."""
+        kept: set[Limits] = set()
+        for name in dict.fromkeys(candidate for candidate, _ in _core.candidates()):
+            with suppress(InputError):
+                kept.add(effective_limits(find_method(name), self.machine, self.options)[0])
+        # `connections` chooses routes unasked
+        free = self.options.routes == "free" or self.machine.limits.channels is not None
+        return min(
+            bound(
+                self.pattern,
+                self.machine,
+                limits,
+                placement=self.bases[like].schedule.placement,
+                routes="free" if free else "fixed",
+            ).phases
+            for limits in kept
+        )
+
+    def progress(self, stages: float) -> None:
+        """Hears how far the choice is."""
+        self._stages.done = stages
 
 
-def _predicted(base: Base, sync: str | None, *, posted: bool = False) -> list[Trial]:
-    """Under every policy; of large patterns, whose predictions take long, under few.
+def least_bounds(pattern: Pattern, machine: Machine, like: Schedule) -> Bounds:
+    """What no schedule takes less time than, whatever its method, policy, order and limits.
 
-    Not under `none` where the naive exchange is known (`posted`) and takes as long
-    (`is_as_posted`).
+    With the placement of `like`; over the machine's routes, unless `like` chooses its own.
     """
-    if sync is not None:
-        return predicted_trials(base, [sync])
-    allowed = allowed_policies(base.schedule)
-    if base.schedule.transfers > LARGE:
-        known = posted and len(allowed) > 1 and is_as_posted(Trial(base, "none"), "flow")
-        allowed = tuple(p for p in allowed if ":" not in p and not (known and p == "none"))
-    return predicted_trials(base, allowed)
-
-
-def _floor_s(maker: _Maker, naive: Base) -> float:
-    """`least_bounds` where it is affordable: it walks every route."""
-    return (
-        least_bounds(maker.pattern, maker.machine, naive.schedule).time_s
-        if maker.pattern.messages <= LARGE
-        else 0.0
-    )
-
-
-_STAGES = 5
-"""Of a choice, of the same order of length: candidates are made.
-
-The first, what is left, then variants of the best are tried; other models are asked.
-"""
-
-
-def _choose_by_model(maker: _Maker, model: str, stages: Work, beat_s: float) -> Verdict:
-    """The least simulated time; by formula where a stop came before any simulation ended."""
-    own = maker.options.rank_by is None
-    budget = max(
-        allowed_work(maker.pattern, each, maker.options.effort)
-        for each in (maker.machine.models if own else (model,))
-    )
-    search = Search(model, budget, maker.executor, own=own, beat_s=beat_s)
-    posted = (
-        None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
-    )
-    trials: list[Trial] = []
-    bases: list[Base] = []
-    too_long = False
-    try:
-        if maker.naive is not None and posted is not None:
-            if (
-                maker.machine.routing.knowledge != "hashed"
-            ):  # whose bound is of an expectation, no sample's
-                search.floor_s = _floor_s(maker, maker.naive)
-            search.run([replace(posted, time_s=inf)], share=POSTED_SHARE, single=POSTED_SHARE)
-            too_long = bool(search.skipped)
-        bases = maker.others()
-        orders = (
-            [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
+    # only `connections` chooses routes unasked, and only there is it tried
+    free = machine.limits.channels is not None or like.route_offsets is not None
+    found = [
+        bound(
+            pattern,
+            machine,
+            Limits(),
+            placement=like.placement,
+            sync=sync,
+            routes="free" if free else "fixed",
+            split=True,
+            method=method,
         )
-        stages.done += 1
-        trials = all_trials([*orders, *bases], maker.sync, search)
-        search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
-        if search.best is None and beat_s < inf:  # none of the most promising is near it
-            raise NoScheduleError(f"no trial takes less than {format_time(beat_s)}")
-        search.run(second_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
-        stages.done += 1
-        search.run(corrected_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
-        stages.done += 1
-        search.run(refined_trials(search, bases, orders, maker.sync))
-        search.run(robust_trials(search, trials), slack=EQUAL, equals=True)
-        stages.done += 1
-    except KeyboardInterrupt:
-        if search.best is None and not bases and maker.naive is None:
-            raise
-    if search.best is None:
-        return _without_times(maker, search, bases, trials)
-    if posted is not None and too_long and posted.time_s < search.best.time_s:
-        stands_in = (
-            f"the formula is used instead of {model}, by which the naive exchange takes too many "
-            "steps to simulate"
-        )
-        made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]
-        return verdict_by_formula(
-            made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in
-        )
-    return verdict_by_model(
-        search, robust_choice(search), trials, maker.machine, user_limits=maker.user_limits
-    )
+        for method in ("", *machine.method_costs)
+        for sync in dict.fromkeys(("none", *machine.costs_for(method).exchange_syncs))
+    ]
+    return min(found, key=lambda bounds: bounds.time_s)
 
 
-def _without_times(
-    maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial]
-) -> Verdict:
-    """By formula, where no simulation ended: stopped, or too much for the effort.
+def contentions(method: str, pattern: Pattern, machine: Machine) -> tuple[int | None, ...]:
+    """Limits of links at which `auto` tries a method; None is its own."""
+    links = _core.contentions(method, situation_of(pattern, machine), 0.0)
+    return tuple(link or None for link in links)
 
-    Raises:
-        NoScheduleError: none can be simulated; what the last one said.
+
+def sweeps_link_limit(method: str) -> bool:
+    """Whether phases of a method grow fewer up to a quarter of the longest side of a box.
+
+    And no further.
     """
-    if search.refused and not search.skipped and not _core.stop_asked():
-        raise NoScheduleError(
-            f"none of the {search.simulated} trials can be simulated by {search.model}: "
-            f"{search.refused[-1][1]}"
-        )
-    naive = [] if maker.naive is None else [maker.naive]
-    made = [replace(trial, time_s=trial.predicted_s) for trial in trials]
-    made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, maker.sync)]
-    stands_in = f"the formula is used instead of {search.model}: no simulation ended"
-    return verdict_by_formula(
-        made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in
-    )
+    return dict(_core.candidates()).get(method, False)
 
 
-def choose_policy(schedule: Schedule, *, rank_by: str | None = None, effort: int = 1) -> Schedule:
+def candidates(pattern: Pattern, machine: Machine, effort: int) -> list[str]:
+    """The methods that `auto` tries on a pattern: affordable, and they may gain something."""
+    situation = situation_of(pattern, machine)
+    return [name for name, _ in _core.candidates() if situation.applies(name, effort)]
+
+
+def choose_policy(
+    schedule: Schedule, *, rank_by: str | None = None, effort: int = 1, compared: bool = True
+) -> Schedule:
     """The schedule under its fastest policy, with the verdict on it.
 
     Args:
@@ -359,12 +447,13 @@ def choose_policy(schedule: Schedule, *, rank_by: str | None = None, effort: int
         rank_by: `formula` or a model; None: the machine's model, or the formula where the pattern
             is too large.
         effort: multiplies what may be simulated.
+        compared: whether the policies are compared again where costs may be wrong.
 
     Raises:
         InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks
             under all.
     """
-    return _verdict(schedule, None, rank_by, effort).to_schedule()
+    return _policy_verdict(schedule, None, rank_by, effort, compared=compared).to_schedule()
 
 
 def best_trial(
@@ -374,35 +463,26 @@ def best_trial(
 
     Arguments and errors as `choose_policy`.
     """
-    return _verdict(schedule, sync, rank_by, effort).chosen
+    return _policy_verdict(schedule, sync, rank_by, effort).chosen
 
 
-def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: int) -> Verdict:
-    base, model = Base(schedule), ranking_of(schedule.machine, rank_by, schedule.method)
-    trials = predicted_trials(base, allowed_policies(schedule) if sync is None else (sync,))
-    if model == FORMULA:
-        return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked)
-    stands_in = (
-        f"the formula is used instead of {model} above {MAX_MESSAGES[model] * effort:,} messages"
-    )
-    if not is_affordable(schedule.pattern, model, effort):
-        return verdict_by_formula(
-            trials, best_of(trials), user_limits=schedule.limits_asked, stands_in=stands_in
+def _policy_verdict(
+    schedule: Schedule,
+    sync: str | None,
+    rank_by: str | None,
+    effort: int,
+    *,
+    compared: bool = False,
+) -> Verdict:
+    pattern, machine = schedule.pattern, schedule.machine
+    options = CompileOptions(sync=sync, rank_by=rank_by, effort=effort)
+    with workers(THREADS) as executor, work(1) as stages:
+        evaluator = Evaluator(None, pattern, machine, options, refuse_nothing, executor, stages)
+        base = evaluator.describe(schedule)
+        choice = _core.choose_policy(evaluator, _question_of(pattern, machine, options), base)
+    if choice.failed:
+        raise (choice.failed == "no simulation" and evaluator.reason) or NoScheduleError(
+            f"{pattern.name}: no policy to simulate within {choice.allowed:,} steps"
         )
-    with workers(THREADS) as executor:
-        search = Search(model, allowed_work(schedule.pattern, model, effort), executor)
-        search.run(
-            sorted(
-                (replace(trial, time_s=float("inf")) for trial in trials),
-                key=lambda t: t.predicted_s,
-            )
-        )
-        if search.best is None and search.refused:
-            raise search.refused[-1][1]
-        if search.best is None:
-            raise NoScheduleError(
-                f"{base.workload.name}: no policy to simulate within {search.budget:,} steps"
-            )
-        return verdict_by_model(
-            search, search.best, [], schedule.machine, user_limits=schedule.limits_asked
-        )
+    model = ranking_of(machine, rank_by, schedule.method)
+    return _verdict(choice, evaluator, model, user_limits=schedule.limits_asked, compared=compared)

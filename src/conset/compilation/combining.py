@@ -48,7 +48,7 @@ import numpy as np
 
 from conset import _core
 from conset.base import InputError, Ints32, NoScheduleError, format_time, workers
-from conset.compilation.auto import best_trial, choose_policy, choose_schedule
+from conset.compilation.auto import best_trial, choose_policy, choose_schedule, least_bounds
 from conset.compilation.options import AUTO, DEFAULTS, CompileOptions
 from conset.compilation.pipeline import (
     Placement,
@@ -57,7 +57,6 @@ from conset.compilation.pipeline import (
     placement_of,
     why_not,
 )
-from conset.compilation.search import least_bounds
 from conset.compilation.trial import require_affordable
 from conset.machine import Machine
 from conset.methods import (

@@ -20,17 +20,20 @@ options name another. A pattern above `MAX_MESSAGES` is ranked by formula: the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from conset import _core
 from conset.base import UsageError
 from conset.compilation.options import FORMULA, RANKING_MODELS, check_ranking
-from conset.machine import Limits, Machine
-from conset.models import Settings, Workload, find_model, predict
+from conset.machine import GUESSED, PARAMETERS, Costs, Limits, Machine, redrawn, unsure
+from conset.models import Settings, Workload, find_model, predict, times_with
 from conset.pattern import Pattern
 from conset.schedule import InFlight, Schedule, most_posted, parse_sync
 
@@ -99,21 +102,16 @@ def loss_of(schedule: Schedule, sync: str) -> float:
     machine was. Under `local` and `ready` messages of two phases may meet, so half of the tolerance
     is left to each.
     """
-    if not loses(schedule.machine, schedule.method):
+    if not loses(schedule.machine, schedule.method) or schedule.machine.is_circuit:
         return 1.0
     costs = schedule.machine.costs_for(schedule.method)
     meet = 2 if parse_sync(sync).kind in ("local", "ready") else 1
     tolerance = max(costs.tolerance // meet, 1)
-    fair_s = predict(_with_costs(schedule, blocking=0.0), sync=sync).time_s
-    lossy_s = predict(_with_costs(schedule, tolerance=tolerance), sync=sync).time_s
+    fair_s, lossy_s = times_with(
+        replace(schedule, sync=sync),
+        [replace(costs, blocking=0.0), replace(costs, tolerance=tolerance)],
+    )
     return lossy_s / fair_s if fair_s > 0 else 1.0
-
-
-def _with_costs(schedule: Schedule, **changes: Any) -> Schedule:
-    machine = schedule.machine
-    own = {name: replace(costs, **changes) for name, costs in machine.method_costs.items()}
-    changed = replace(machine, costs=replace(machine.costs, **changes), method_costs=own)
-    return replace(schedule, machine=changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +135,6 @@ class Base:
     def _losses(self) -> dict[str, float]:
         return {}
 
-    @property
-    def is_naive(self) -> bool:
-        """Whether it posts everything at once, in any order."""
-        return self.schedule.method == "naive"
-
-
-TrialKey = tuple[Base, str, InFlight | None]
-"""Schedule, policy, sends in flight."""
-
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -159,8 +148,6 @@ class Trial:
         time_s: what it is ranked by [s]: as `predicted_s`, or simulated; infinite where that was
             stopped.
         rank_by: `formula`, or the model that simulates it.
-        fits: whether every node has room for the receives it posts.
-        witness: what is busiest by the formula; "" where it is not ranked by it.
     """
 
     base: Base
@@ -169,13 +156,6 @@ class Trial:
     predicted_s: float = 0.0
     time_s: float = inf
     rank_by: str = FORMULA
-    fits: bool = True
-    witness: str = ""
-
-    @property
-    def key(self) -> TrialKey:
-        """What distinguishes it from other trials."""
-        return self.base, self.sync, self.in_flight
 
     @property
     def posts_everything(self) -> bool:
@@ -185,7 +165,7 @@ class Trial:
         """
         schedule = self.base.schedule
         return (
-            self.base.is_naive
+            self.base.schedule.method == "naive"
             and self.sync == "none"
             and self.in_flight is None
             and schedule.posting == "schedule"
@@ -196,7 +176,7 @@ class Trial:
         """`bounded at contention 4 under local, 2 sends in flight`."""
         schedule = self.base.schedule
         order = "" if schedule.posting == "schedule" else f" {ORDER_NAMES[schedule.posting]}"
-        if self.base.is_naive and self.sync == "none":
+        if self.base.schedule.method == "naive" and self.sync == "none":
             return f"the naive exchange{order}{self._flight}"
         link = schedule.limits.link if schedule.machine.topology.link_slots else None
         at = "" if link is None else f" at contention {link}"
@@ -230,84 +210,111 @@ ORDER_NAMES = {
 """Posting orders as a sentence names them."""
 
 
-def predicted_trials(base: Base, syncs: Iterable[str] | None = None) -> list[Trial]:
-    """A trial by formula under each policy; None: those it may run under."""
-    schedule = base.schedule
-    trials = []
-    for sync in allowed_policies(schedule) if syncs is None else syncs:
-        prediction = predict(schedule, sync=sync)
-        time_s, fits = prediction.time_s, receives_fit(schedule, sync)
-        trials.append(Trial(base, sync, None, time_s, time_s, FORMULA, fits, prediction.witness))
-    return trials
-
-
-def best_of(trials: Sequence[Trial]) -> Trial:
-    """The least time; among equals, the least with barriers, then fewest phases, then the first."""
-    usable = [trial for trial in trials if trial.fits] or trials
-    least = min(trial.time_s for trial in usable) * REL_TOL
-    equals = [trial for trial in usable if trial.time_s <= least]
-    if len(equals) == 1:
-        return equals[0]
-    waiting = [predict(trial.base.schedule, sync="barrier").time_s for trial in equals]
-    least = min(waiting) * REL_TOL
-    return min(
-        (trial for trial, time in zip(equals, waiting, strict=True) if time <= least),
-        key=lambda trial: trial.base.schedule.phases,
-    )
-
-
-MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))
+MAX_MESSAGES: Mapping[str, int] = MappingProxyType(
+    dict.fromkeys(RANKING_MODELS, _core.MOST_SIMULATED)
+)
 """The most messages of a pattern that each model ranks, per unit of effort."""
-SMALL = 1 << 13
-"""Messages up to which every method is tried at many contentions.
+EQUAL, ERROR, SLACK = _core.EQUAL, _core.ERROR, _core.SLACK
+"""Factors up to which two times are called equal: by any model; by one whose numbers were measured.
 
-More may be simulated of each.
+Up to the third times the best, trials are simulated to their end.
 """
+MODEL_ERRORS: Mapping[str, float] = MappingProxyType({"packet": _core.PACKET_ERROR})
+"""As `ERROR`, for the naive exchange beside other orders, by models that are less exact.
 
-EQUAL = 1.02
-"""Factor up to which two times are called equal: a model is not that exact."""
-ERROR = 1.05
-"""Factor up to which they are called equal on a machine whose numbers were measured."""
-MODEL_ERRORS: Mapping[str, float] = MappingProxyType({"packet": 1.15})
-"""The same for the naive exchange, by models that are less exact (docs/cost-model.md).
-
-Beside other orders.
+`docs/cost-model.md`.
 """
-SLACK = 1.05
-"""Trials that take up to so many times the best are simulated to their end."""
 BLOCKING = ("wormhole", "circuit", "packet")
 """Models in which a message that waits holds up others."""
 
 
-@dataclass(frozen=True)
-class Allowance:
-    """Counted work that a search may spend per unit of effort.
+DRAWS = 100
+"""Of costs that may be wrong, in which a choice is compared again."""
+UNSURE = {False: "within their intervals", True: "that were not given"}
+"""Which costs these are, by whether they are guesses."""
+FINALISTS = ((1 << 13, 4), (1 << 17, 2))
+"""(messages, trials that are compared then up to so many); none above."""
 
-    Attributes:
-        each: for each message of a pattern.
-        least: at least.
-        most: at most, up to `SMALL` messages.
-        large: at most, above; what a cache does not hold takes longer.
+
+def fastest_in(chosen: Trial, known: Iterable[Trial]) -> tuple[int, str]:
+    """(in how many of `DRAWS` draws a trial is still the fastest, of which costs).
+
+    Beside the naive exchange and the best of other methods and policies. What is as near the least
+    as it was, or `EQUAL`, is the fastest. A trial's time is its own times what the formula gives
+    with drawn costs over what it gives without: every time and rate that may be wrong by a factor
+    w (`Provenance`) is multiplied by exp(U(-ln w, ln w)), alike for all methods. The seed is the
+    schedule's. O(draws · trials · formula).
+
+    Args:
+        chosen: the trial, on a machine without circuit switches.
+        known: trials of the same pattern and machine that have a time.
+
+    Returns:
+        (0, "") where no cost may be wrong, or nothing is to be compared.
     """
+    kinds: dict[tuple[bool, str, str], Trial] = {}
+    for trial in [chosen, *sorted(known, key=lambda t: (not t.posts_everything, t.time_s))]:
+        kinds.setdefault((trial.posts_everything, trial.base.schedule.method, trial.sync), trial)
+    first = chosen.base.schedule
+    trials = [*kinds.values()][: next((k for m, k in FINALISTS if first.transfers <= m), 0)]
+    own = [first.machine.costs_for(trial.base.schedule.method) for trial in trials]
+    guessed = {origin.tag in GUESSED for costs in own for origin in unsure(costs).values()}
+    if len(trials) < 2 or not guessed:
+        return 0, ""
+    rows = np.random.default_rng(first.manifest.seed).uniform(-1, 1, (DRAWS, len(PARAMETERS)))
+    drawn = {
+        key: [costs, *(redrawn(costs, row) for row in rows.tolist())]
+        for key, costs in {id(costs): costs for costs in own}.items()
+    }
+    formula_s = np.array(
+        [times_with(each.to_schedule(), drawn[id(own[k])]) for k, each in enumerate(trials)]
+    )
+    known_s = np.array([[trial.time_s] for trial in trials])
+    times = known_s * formula_s / np.where(formula_s[:, :1] > 0, formula_s[:, :1], 1.0)
+    near = np.maximum(known_s[0], EQUAL * known_s.min()) * REL_TOL * times.min(axis=0)
+    return (
+        int((times[0] * known_s.min() <= near)[1:].sum()),
+        "costs " + " or ".join(UNSURE[each] for each in sorted(guessed)),
+    )
 
-    each: int
-    least: int
-    most: int
-    large: int
+
+def shares_rates(schedule: Schedule) -> bool:
+    """Whether bytes share rates and nothing else.
+
+    No slots, processors or receives take messages one by one: under `none` all is in flight at
+    once, as with the naive exchange.
+    """
+    costs = schedule.machine.costs_for(schedule.method)
+    limited = costs.in_flight is not None or costs.receives is not None
+    packs = schedule.pattern.packed is not None and costs.copy_Bps < inf
+    worked = costs.has_overheads or costs.setup_s > 0 or costs.eager_B is not None or packs
+    whole = schedule.parts is None and schedule.route_offsets is None
+    return whole and not schedule.machine.method_costs and not (limited or worked)
 
 
-HEADERS = Allowance(4_800, 5_000_000, 40_000_000, 40_000_000)
-"""Most of the work is events."""
-RATES = Allowance(16_000, 16_000_000, 64_000_000, 40_000_000)
-"""Most work is visits to flows whose rates change.
+def floor_s(naive: Schedule) -> float:
+    """What no schedule takes less than on the machine of one that posts everything [s].
 
-Several of them take the time of one event.
-"""
-PACKETS = Allowance(400_000, 50_000_000, 200_000_000, 200_000_000)
-"""All of the work is steps of packets, a hundred or so for a hop of a large message."""
-ALLOWANCES: Mapping[str, Allowance] = MappingProxyType(
-    {"flow": RATES, "wormhole": HEADERS, "circuit": HEADERS, "packet": PACKETS}
-)
+    By formula everything at once is busy for work that has to be done. What depends on an order
+    is left out: slots, losses, exchanges that meet; links too where messages may take other routes.
+    """
+    machine = naive.machine
+    fixed = machine.limits.channels is None and machine.routing.is_known
+    topology = machine.topology if fixed else replace(machine.topology, link_rate_Bps=None)
+
+    def least(costs: Costs) -> float:
+        free = replace(
+            costs,
+            in_flight=None,
+            blocking=0.0,
+            node_Bps=costs.node_Bps / costs.exchange_weight,
+            exchange_weight=1.0,
+            link_Bps=costs.link_Bps if fixed else inf,
+        )
+        on = replace(machine, topology=topology, costs=free, method_costs={})
+        return predict(replace(naive, machine=on), sync="none").time_s
+
+    return min(least(costs) for costs in (machine.costs, *machine.method_costs.values()))
 
 
 @dataclass(frozen=True)
@@ -357,9 +364,7 @@ def is_affordable(pattern: Pattern, rank_by: str, effort: int) -> bool:
 
 def allowed_work(pattern: Pattern, model: str, effort: int) -> int:
     """Counted work of a model that a search over a pattern may spend."""
-    allowance = ALLOWANCES[model]
-    most = allowance.most if pattern.messages <= SMALL else allowance.large
-    return effort * min(max(allowance.each * pattern.messages, allowance.least), most)
+    return _core.allowed_work(pattern.messages, model, effort)
 
 
 def end_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Outcome:

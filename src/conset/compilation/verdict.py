@@ -13,29 +13,26 @@ choice itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from math import inf, isfinite
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conset import _core
-from conset.base import InputError, NoScheduleError, counted, format_time
+from conset.base import format_time
 from conset.compilation.options import FORMULA
-from conset.compilation.search import Search, error_of, is_measured
 from conset.compilation.trial import (
+    DRAWS,
     EQUAL,
-    REL_TOL,
+    ERROR,
+    MAX_MESSAGES,
+    MODEL_ERRORS,
     SLACK,
     Trial,
-    allowed_work,
-    end_time,
+    fastest_in,
     keeps_in_flight,
     loses,
-    settings_of,
 )
-from conset.machine import Machine
-from conset.models import predict
+from conset.pattern import Pattern
 from conset.schedule import Schedule
 
 MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
@@ -88,6 +85,7 @@ class Verdict:
         others_by: methods that another model simulated, with it: `naive by wormhole`.
         drifts: whether limits that were asked for hold in every phase, but not over what is in
             flight at once.
+        draws: as `fastest_in`.
     """
 
     model: str
@@ -101,6 +99,7 @@ class Verdict:
     is_fastest: bool = True
     others_by: str = ""
     drifts: bool = False
+    draws: tuple[int, str] = (0, "")
 
     @property
     def agree(self) -> bool:
@@ -152,6 +151,8 @@ class Verdict:
             parts.append(f"(the naive exchange is not among them: {own.refused})")
         elif own.posted_s is not None and not self.chosen.posts_everything:
             parts.append(f"and {format_time(own.posted_s)} by the naive exchange")
+        if self.draws[1]:
+            parts[-1] += f"; fastest in {self.draws[0]} of {DRAWS} draws of {self.draws[1]}"
         return " ".join(parts)
 
     @property
@@ -175,13 +176,12 @@ class Verdict:
 
         Else "".
         """
-        if (
-            not (self.chosen.posts_everything and is_measured(self.chosen))
-            or self.optimal
-            or self.model == FORMULA
-        ):
+        schedule = self.chosen.base.schedule
+        posts = schedule.method == "naive" and self.chosen.sync == "none"
+        measured = schedule.machine.costs_for("naive").is_measured
+        if not (posts and measured) or self.optimal or self.model == FORMULA:
             return ""
-        error = f"{error_of(self.model) - 1:.0%}"
+        error = f"{MODEL_ERRORS.get(self.model, ERROR) - 1:.0%}"
         return (
             f"no order pays here: none is faster by more than the {error} to which "
             f"{self.model} is right"
@@ -228,6 +228,7 @@ class Verdict:
             "drift": self.drift or None,
             "cut": list(self.cut),
             **({"routes": self.routes} if self.routes else {}),
+            **({"draws": {"fastest": self.draws[0], "of": DRAWS}} if self.draws[1] else {}),
         }
 
     def to_schedule(self) -> Schedule:
@@ -288,148 +289,62 @@ def _compare(one: float, other: float) -> tuple[str, float]:
     return ("faster" if one < other else "slower"), high / low if low > 0 else float("inf")
 
 
-SHARE = 8
-"""Another model may spend one part in so many of what it may where it decides."""
 DEADLOCKS = "it deadlocks"
 NO_ROOM = "a node cannot post its receives"
 UNKNOWN = "it takes more steps than allowed"
+_REFUSALS = {"": "", "deadlock": DEADLOCKS, "room": NO_ROOM, "steps": UNKNOWN}
 
 
-def verdict_by_formula(
-    trials: Sequence[Trial],
-    best: Trial,
+def verdict_of(
+    choice: _core.Decision,
+    trial_of: Callable[[_core.Trial], Trial],
+    model: str,
+    effort: int,
+    pattern: Pattern,
     *,
     user_limits: bool,
-    stands_in: str = "",
-    optimal: bool = False,
+    compared: bool,
 ) -> Verdict:
-    """The verdict on the least predicted time."""
-    posted = next((trial for trial in trials if trial.posts_everything), None)
-    refused = NO_ROOM if posted is not None and not posted.fits else ""
-    said = _own_times(best, posted if not refused else None, [t for t in trials if t.fits], refused)
-    return Verdict(
-        FORMULA,
-        best,
-        {FORMULA: said},
-        len(trials),
-        optimal,
-        stands_in,
-        drifts=user_limits and _drifts(best),
-    )
-
-
-def verdict_by_model(
-    search: Search, best: Trial, trials: Sequence[Trial], machine: Machine, *, user_limits: bool
-) -> Verdict:
-    """The verdict on the least simulated time.
+    """The verdict on a choice of the core.
 
     Args:
-        search: what was simulated.
-        best: of it.
-        trials: what was to be simulated, the most promising first.
-        machine: whose other models are asked.
+        choice: of a trial, with what models say.
+        trial_of: one of its trials, as Python has it.
+        model: what was to rank.
+        effort: how much may be simulated.
+        pattern: what is sent.
         user_limits: whether options fix limits.
+        compared: whether the choice is compared again where costs may be other ones.
     """
-    posted = next((trial for trial in search.finished if trial.posts_everything), None)
-    refused = next(
-        (_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything),
-        "",
-    )
-    own = search.model_of(best)
-    model_times = {own: _own_times(best, posted, search.finished, refused)}
-    posting = posted or next((trial for trial in trials if trial.posts_everything), None)
-    with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
-        for model in counted(() if _core.stop_asked() else other_models(machine, own)):
-            model_times[model] = _times_by(model, best, posting, trials, search)
-    model_times[FORMULA] = ModelTimes(
-        _predicted(best), None if posting is None else _predicted(posting)
-    )
-    by = {trial.base.schedule.method: search.model_of(trial) for trial in search.finished}
+    instead = {
+        "": "",
+        "many": f" above {MAX_MESSAGES.get(model, 0) * effort:,} messages",
+        "too long": ", by which the naive exchange takes too many steps to simulate",
+        "no end": ": no simulation ended",
+    }[choice.instead]
+    best, own = trial_of(choice.chosen), choice.models[0].model
+    times = {
+        each.model: ModelTimes(
+            each.chosen_s,
+            each.posted_s,
+            each.best_s,
+            "" if each.best_s is None else trial_of(each.best).description,
+            _REFUSALS[each.refused],
+        )
+        for each in choice.models
+    }
+    by = {trial_of(each).base.schedule.method: each.model for each in choice.known}
     return Verdict(
         own,
         best,
-        model_times,
-        search.simulated,
-        best.time_s <= search.floor_s,
-        left_out=len(search.skipped),
-        allowed_work=search.budget,
-        is_fastest=best.time_s <= search.best_s * REL_TOL,
-        others_by=", ".join(f"{method} by {model}" for method, model in by.items() if model != own),
-        drifts=user_limits and _drifts(best),
+        times,
+        choice.tried,
+        choice.optimal,
+        f"the formula is used instead of {model}{instead}" if instead else "",
+        choice.left_out,
+        choice.allowed,
+        choice.is_fastest,
+        ", ".join(f"{method} by {by_}" for method, by_ in by.items() if by_ != own),
+        user_limits and not keeps_in_flight(best.base.schedule, best.sync),
+        fastest_in(best, map(trial_of, choice.known)) if compared else (0, ""),
     )
-
-
-def other_models(machine: Machine, model: str) -> tuple[str, ...]:
-    """The models that are asked beside the one that decides.
-
-    Fair sharing, and what shows blocking on this machine.
-    """
-    if machine.routing.knowledge == "adaptive":
-        return tuple(
-            name for name in ("flow",) if name != model
-        )  # the others hold channels of one route
-    blocking = "circuit" if "circuit" in machine.models else "wormhole"
-    return tuple(name for name in ("flow", blocking) if name != model)
-
-
-def _own_times(
-    best: Trial, posted: Trial | None, known: Sequence[Trial], refused: str
-) -> ModelTimes:
-    """Of the deciding model: its best by another method is the next best."""
-    others = [trial for trial in known if trial.base.schedule.method != best.base.schedule.method]
-    following = min(
-        (t for t in others if not t.posts_everything), key=lambda trial: trial.time_s, default=None
-    )
-    return ModelTimes(
-        best.time_s,
-        None if posted is None else posted.time_s,
-        None if following is None else following.time_s,
-        "" if following is None else following.description,
-        refused,
-    )
-
-
-def _times_by(
-    model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search
-) -> ModelTimes:
-    """Of another model: of the choice and of the naive exchange.
-
-    Where these are one, of what it finds faster.
-    """
-    allowed = allowed_work(chosen.base.schedule.pattern, model, 1) // SHARE
-    chosen_s, refused = _time(model, chosen, allowed)
-    if not chosen.posts_everything:
-        posted_s, refused = (None, "") if posted is None else _time(model, posted, allowed)
-        return ModelTimes(chosen_s, posted_s, refused=refused)
-    if chosen_s is None:
-        return ModelTimes(None, None, refused=refused)
-    known = replace(chosen, time_s=chosen_s, rank_by=model)
-    look = Search(model, allowed, search.executor, floor_s=search.floor_s, finished=[known])
-    look.run(replace(trial, time_s=inf) for trial in trials if not trial.posts_everything)
-    best = look.best
-    if best is None or (look.simulated == 0 and chosen_s > look.floor_s * REL_TOL):
-        return ModelTimes(chosen_s, chosen_s)
-    return ModelTimes(chosen_s, chosen_s, best.time_s, best.description)
-
-
-def _time(model: str, trial: Trial, max_work: int) -> tuple[float | None, str]:
-    """(what a model says of a trial [s], "") or (None, why it does not)."""
-    schedule = trial.base.schedule
-    settings = settings_of(schedule, trial.sync, trial.in_flight, max_work=max_work)
-    try:
-        time_s = end_time(trial.base.workload, schedule.machine, settings, model).time_s
-    except (InputError, NoScheduleError) as reason:
-        return None, _describe_refusal(reason)
-    return (time_s, "") if isfinite(time_s) else (None, UNKNOWN)
-
-
-def _describe_refusal(reason: InputError | NoScheduleError) -> str:
-    return DEADLOCKS if isinstance(reason, NoScheduleError) else NO_ROOM
-
-
-def _predicted(trial: Trial) -> float:
-    return trial.predicted_s or predict(trial.base.schedule, sync=trial.sync).time_s
-
-
-def _drifts(trial: Trial) -> bool:
-    return not keeps_in_flight(trial.base.schedule, trial.sync)

@@ -360,6 +360,7 @@ class ScheduleOptions:
     seed: int = 0
     compute: str = "auto"
     schedule: Compiled | str | Path | None = None
+    effort: int = 1
 
     def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
         """For the core; any other than a bare network goes through a file.
@@ -373,8 +374,9 @@ class ScheduleOptions:
             raise UsageError(
                 f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"]
             )
-        if not 0 <= self.seed < 2**64:
-            raise UsageError(f"seed {self.seed}: must be from 0 to 2^64 - 1", options=["seed"])
+        for word, bits in (("seed", 64), ("effort", 31)):
+            if not 0 <= (value := getattr(self, word)) < 2**bits:
+                raise UsageError(f"{word} {value}: must be from 0 to 2^{bits} - 1", options=[word])
         return _core.ExchangeOptions(
             machine=machine_word(self.machine, folder),
             method=self.method,
@@ -382,6 +384,7 @@ class ScheduleOptions:
             compute=self.compute,
             timeout_s=self.timeout_s or 0.0,
             seed=self.seed,
+            effort=self.effort,
             schedule=plan_word(self.schedule, folder),
         )
 
@@ -560,6 +563,7 @@ def alltoallv_init(
     seed: int = 0,
     compute: str = "auto",
     schedule: Compiled | str | Path | None = None,
+    effort: int = 1,
 ) -> RowExchange:
     """A persistent `Alltoallv` in the phases of a schedule: a given one, or made by the ranks now.
 
@@ -603,7 +607,8 @@ def alltoallv_init(
             auto: one where ranks exceed cores and messages × ranks are at least 2^18.
         schedule: compiled before, or its file (`.json`, `.plan`): its phases and policy are used,
             and nothing is computed. Counts must be its bytes, pair by pair; machine, method, sync,
-            seed and compute are then not given.
+            seed, compute and effort are then not given.
+        effort: how long to search, as of `conset.compile`, counted; 0: by formula.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one
@@ -617,7 +622,7 @@ def alltoallv_init(
         peers,
         peers,
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule),
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule, effort),
     )
 
 
@@ -638,6 +643,7 @@ def neighbor_alltoallv_init(
     seed: int = 0,
     compute: str = "auto",
     schedule: Compiled | str | Path | None = None,
+    effort: int = 1,
 ) -> RowExchange:
     """`alltoallv_init` with the neighbours of a distributed graph only; collective.
 
@@ -661,6 +667,7 @@ def neighbor_alltoallv_init(
         seed: of every random choice.
         compute: all, one or auto.
         schedule: compiled before, or its file.
+        effort: how long to search.
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError
@@ -677,5 +684,5 @@ def neighbor_alltoallv_init(
         np.array(targets, np.int32),
         np.array(sources, np.int32),
         Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls),
-        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule),
+        ScheduleOptions(machine, method, sync, timeout_s, seed, compute, schedule, effort),
     )

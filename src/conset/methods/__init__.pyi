@@ -42,7 +42,6 @@ from .phases.pairwise_exchange import (
     text_gen_contention as text_gen_contention,
 )
 from .phases.problem import (
-    AutoTrial as AutoTrial,
     Method as Method,
     Objective as Objective,
     Phases as Phases,

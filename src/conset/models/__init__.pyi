@@ -5,6 +5,7 @@ from .formula.evaluate import (
     predict as predict,
     predict_program as predict_program,
     retarget as retarget,
+    times_with as times_with,
 )
 from .load.sweep import (
     LoadCurve as LoadCurve,

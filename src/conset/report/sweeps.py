@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from conset.base import count_of, format_size, format_time
-from conset.methods import table
+from conset.compilation import sweeps_link_limit
 from conset.models import LoadCurve
 from conset.report import style
 from conset.report.charts import Line, Panel, picture_charts, surround
@@ -340,12 +340,6 @@ def format_margin(cell: Cell) -> str:
         return "=" if cell.second else ""
     percent = 100 * cell.margin
     return f"{percent:.0f} %" if percent >= 0.95 else "<1 %"
-
-
-def sweeps_link_limit(name: str) -> bool:
-    """Return whether a map of machines compiles a method at several limits of contention."""
-    row = table().get(name)
-    return row is not None and row.auto is not None and row.auto.sweep_link_limit
 
 
 def names_of(regions: Regions) -> list[str]:

@@ -118,7 +118,9 @@ class Entry:
     def under(self, policy: str, options: CompileOptions) -> Entry:
         """Return the same schedule under another policy; `auto`: under its fastest."""
         if policy == AUTO:
-            chosen = choose_policy(self.whole, rank_by=options.rank_by, effort=options.effort)
+            chosen = choose_policy(
+                self.whole, rank_by=options.rank_by, effort=options.effort, compared=False
+            )
             return replace(self, whole=chosen)
         return replace(self, whole=under(self.whole, policy))
 

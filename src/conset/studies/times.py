@@ -36,7 +36,6 @@ from conset.base import (
 )
 from conset.bounds import Bounds, StageBounds, bound_stages
 from conset.compilation import (
-    ALLOWANCES,
     FORMULA,
     MAX_MESSAGES,
     CompileOptions,
@@ -279,7 +278,7 @@ def with_modelled(schedule: Schedule, paths: Paths | None = None) -> Schedule:
     pattern = schedule.pattern if paths is None else paths.pattern
     machine, report = schedule.machine, schedule.report
     own, asked = machine.costs_for(schedule.method).model, report.rank_by if report else ""
-    by = asked if asked in ALLOWANCES and asked != own else None
+    by = asked if asked in MAX_MESSAGES and asked != own else None
     timing = time_schedule(schedule, by=by)
     simulated_s = report.simulated_s if report is not None and asked == timing.by else None
     time_s = _with_loss(timing, schedule) if simulated_s is None else simulated_s
@@ -375,7 +374,7 @@ def simulate_by(
         refused[model] = too_large(workload, schedule.machine, model)
         if refused[model]:
             continue
-        most = allowed_work(schedule.pattern, model, effort) if model in ALLOWANCES else None
+        most = allowed_work(schedule.pattern, model, effort) if model in MAX_MESSAGES else None
         timeline, refused[model] = simulate(schedule, model, most, workload)
         if timeline is not None:
             del refused[model]

@@ -163,36 +163,6 @@ ANY = Limits(send=1, receive=1, link=1)
 PORTS = Limits(send=1, receive=1)
 
 
-def always(pattern: Pattern, machine: Machine) -> bool:
-    """Of a method that may gain something whatever is sent."""
-    return True
-
-
-@dataclass(frozen=True)
-class AutoTrial:
-    """When and how far `auto` tries a method.
-
-    Attributes:
-        rank: the order in which methods are tried, cheap ones first.
-        messages: most messages of a pattern it is tried on, per unit of effort; None: any number.
-        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a
-            box, and no further.
-        when: what the pattern or machine must have for a gain over the others.
-        searched: most messages of a pattern for which the first unit of effort searches beyond a
-            construction; None: any number.
-    """
-
-    rank: int
-    messages: int | None = None
-    sweep_link_limit: bool = False
-    when: Callable[[Pattern, Machine], bool] = always
-    searched: int | None = None
-
-    def effort(self, pattern: Pattern, effort: int) -> int:
-        """Sweeps that the method may make."""
-        return effort if self.searched is None or pattern.messages <= self.searched else effort - 1
-
-
 @dataclass(frozen=True)
 class Method:
     """One row: an algorithm and its domain as data.
@@ -217,7 +187,6 @@ class Method:
         chooses_planes: whether it looks for slots of `Problem.planes`.
         searches: whether it may take long for many messages: a comparison leaves it out above
             2¹⁷ of them, unless it is named.
-        auto: how `auto` tries it; None: not at all.
         circuits: whether it is about circuit switches, which other machines do not have.
     """
 
@@ -237,7 +206,6 @@ class Method:
     by_rank: bool = False
     chooses_planes: bool = False
     searches: bool = False
-    auto: AutoTrial | None = None
     circuits: bool = False
 
     def applies(self, problem: Problem) -> str | None:

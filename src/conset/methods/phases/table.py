@@ -53,7 +53,7 @@ from conset.methods.phases.pairwise_exchange import (
     schedule_pex,
     schedule_pex_gen_shift,
 )
-from conset.methods.phases.problem import ANY, PORTS, AutoTrial, Method
+from conset.methods.phases.problem import ANY, PORTS, Method
 from conset.methods.phases.random_schedule import (
     schedule_rs_n,
     schedule_rs_nl,
@@ -79,7 +79,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="one phase",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 3 (AC)",
-        auto=AutoTrial(0),
     ),
     Method(
         name="lp",
@@ -96,7 +95,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
         complexity="O(messages), O(messages)",
         reference=f"{WANG_RANKA}, Section 4.1",
-        auto=AutoTrial(1),
     ),
     Method(
         name="rs-n",
@@ -109,7 +107,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="none; about d + log₂ d phases on average where all send and receive d",
         complexity="O(messages · log degree) expected, O(messages)",
         reference=f"{WANG_RANKA}, Section 4.2, Figure 3",
-        auto=AutoTrial(6, LARGE),
     ),
     Method(
         name="rs-nl",
@@ -123,7 +120,6 @@ ROWS: tuple[Method, ...] = (
         complexity="O(messages · phases · hops) at worst, O(messages + links)",
         reference=f"{WANG_RANKA}, Section 5, Figure 4, with PATHS reset in every permutation",
         orders_links=True,
-        auto=AutoTrial(8, 1 << 14),
     ),
     Method(
         name="coloring",
@@ -138,7 +134,6 @@ ROWS: tuple[Method, ...] = (
         reference=(
             "Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697"
         ),
-        auto=AutoTrial(5, 1 << 21),
     ),
     Method(
         name="first-fit",
@@ -156,7 +151,6 @@ ROWS: tuple[Method, ...] = (
             "bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)"
         ),
         chooses_planes=True,
-        auto=AutoTrial(7, LARGE),
     ),
     Method(
         name="pex",
@@ -199,7 +193,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
         complexity="O(messages), O(messages)",
         reference=f"{THAKUR}, Section 3.3, with its modulus put right",
-        auto=AutoTrial(4, LARGE, when=lambda pattern, _: pattern.ranks.bit_count() > 1),
     ),
     Method(
         name="gen",
@@ -213,7 +206,6 @@ ROWS: tuple[Method, ...] = (
         guarantee="at most ranks - 1 phases",
         complexity="O(messages), O(messages)",
         reference=f"{THAKUR}, Section 3.4",
-        auto=AutoTrial(2),
     ),
     Method(
         name="scott",
@@ -251,12 +243,6 @@ ROWS: tuple[Method, ...] = (
         ),
         orders_links=True,
         chooses_planes=True,
-        auto=AutoTrial(
-            3,
-            sweep_link_limit=True,
-            when=lambda pattern, _: pattern.messages == pattern.ranks * (pattern.ranks - 1),
-            searched=4096,
-        ),
     ),
     Method(
         name="negotiated",
@@ -276,7 +262,6 @@ ROWS: tuple[Method, ...] = (
         orders_links=True,
         searches=True,
         chooses_planes=True,
-        auto=AutoTrial(13, 2048),
     ),
     Method(
         name="half-duplex",
@@ -292,7 +277,6 @@ ROWS: tuple[Method, ...] = (
         ),
         reference=f"{WANG_RANKA}, Section 2.2 (the machine's rule)",
         searches=True,
-        auto=AutoTrial(9, 2048, when=lambda _, machine: machine.costs.half_duplex),
     ),
     Method(
         name="decreasing",
@@ -311,7 +295,6 @@ ROWS: tuple[Method, ...] = (
         ),
         reference="none for the whole; moves after Johnson et al., doi:10.1287/opre.39.3.378",
         searches=True,
-        auto=AutoTrial(10, 4096, when=lambda pattern, _: not pattern.equal_sizes, searched=0),
     ),
     Method(
         name="birkhoff",
@@ -325,7 +308,6 @@ ROWS: tuple[Method, ...] = (
         complexity="O(phases · log(bytes) · messages) in practice, O(messages)",
         reference="Gonzalez, Sahni, doi:10.1145/321978.321985; Birkhoff's theorem",
         searches=True,
-        auto=AutoTrial(12, 2048),
     ),
     Method(
         name="event-list",
@@ -340,7 +322,6 @@ ROWS: tuple[Method, ...] = (
         reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
         orders_links=True,
         searches=True,
-        auto=AutoTrial(11, 2048, when=lambda pattern, _: not pattern.equal_sizes),
     ),
     Method(
         name="connections",
@@ -362,14 +343,6 @@ ROWS: tuple[Method, ...] = (
         free_routes=True,
         orders_links=True,
         searches=True,
-        auto=AutoTrial(
-            14,
-            256,
-            # unequal sizes are balanced by annealing, which takes seconds
-            when=lambda pattern, machine: (
-                machine.limits.channels is not None and pattern.equal_sizes
-            ),
-        ),
     ),
     Method(
         name="circuits",

@@ -92,7 +92,7 @@ The time is the latest D, or the busiest resource over all phases where that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
@@ -591,10 +591,8 @@ def predict(
     if machine.is_circuit:
         return _predict_circuits(schedule, costs, policy, own)
     batches = batch_offsets(policy, schedule.phases)
-    busy = _busy(schedule, costs, policy, batches, latest_ends=own)
-    charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
-    time_s, phase_s, terms = _add_up(
-        busy, batches, charged, synchronization_s(machine, costs), costs.setup_s
+    busy, charged, time_s, phase_s, terms = _timed(
+        schedule, costs, policy, batches, _transfers(schedule), latest_ends=own
     )
     witness_kind, witness = _witness(schedule, busy, batches)
     return Prediction(
@@ -608,6 +606,37 @@ def predict(
         witness_kind,
         machine.name,
         _computation(schedule, costs, batches, time_s),
+    )
+
+
+def times_with(schedule: Schedule, costs: Iterable[Costs]) -> list[float]:
+    """What `predict` says under the schedule's policy with other costs of its method [s].
+
+    Its transfers are looked up once for all; without circuit switches.
+    """
+    policy = parse_sync(schedule.sync)
+    batches, transfers = batch_offsets(policy, schedule.phases), _transfers(schedule)
+    return [
+        _timed(schedule, each, policy, batches, transfers, latest_ends=False)[2] for each in costs
+    ]
+
+
+def _timed(
+    schedule: Schedule,
+    costs: Costs,
+    policy: Sync,
+    batches: Ints,
+    transfers: tuple[_core.Transfers, _core.Ranks],
+    *,
+    latest_ends: bool,
+) -> tuple[Busy, Bools, float, Floats, dict[str, float]]:
+    """(what keeps batches busy, which begin with a barrier, `time_s`, `phase_s`, `terms`)."""
+    busy = _busy(schedule, costs, policy, batches, transfers, latest_ends=latest_ends)
+    charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
+    return (
+        busy,
+        charged,
+        *_add_up(busy, batches, charged, synchronization_s(schedule.machine, costs), costs.setup_s),
     )
 
 
@@ -675,7 +704,13 @@ class Busy(NamedTuple):
 
 
 def _busy(
-    schedule: Schedule, costs: Costs, policy: Sync, batches: Ints, *, latest_ends: bool
+    schedule: Schedule,
+    costs: Costs,
+    policy: Sync,
+    batches: Ints,
+    transfers: tuple[_core.Transfers, _core.Ranks],
+    *,
+    latest_ends: bool,
 ) -> Busy:
     """The busiest resource, the ranks that wait for each other, and the orders.
 
@@ -689,10 +724,16 @@ def _busy(
         in_flight=slots_of(schedule, costs),
         blocking=schedule.timetable is None,
     )
-    found = _batches(schedule, given, batches, phase_by_phase=POLICIES[policy.kind].phase_by_phase)
+    found = _core.time_batches(
+        *transfers,
+        schedule.phase_offsets,
+        batches,
+        POLICIES[policy.kind].phase_by_phase,
+        given,
+    )
     busy = Busy(found.busy, found.kind, found.index, found.setups)
     if POLICIES[policy.kind].waits_for_partners:
-        ends = _core.time_ranks(*_transfers(schedule), schedule.phase_offsets, given)
+        ends = _core.time_ranks(*transfers, schedule.phase_offsets, given)
         busy = busy.or_later(ends.end, "partners", ends.rank, ends.setups)
     if schedule.pattern.before is not None:
         time, last = chain_busy(schedule, costs, batches)
@@ -754,18 +795,6 @@ def _transfers(
     return transfers, _core.Ranks(sender, receiver, pattern.ranks, flags)
 
 
-def _batches(
-    schedule: Schedule,
-    given: _core.MessageCosts,
-    batches: Ints,
-    *,
-    phase_by_phase: bool,
-    copies: bool = True,
-) -> _core.Formula:
-    transfers = _transfers(schedule, copies=copies)
-    return _core.time_batches(*transfers, schedule.phase_offsets, batches, phase_by_phase, given)
-
-
 def _computation(
     schedule: Schedule, costs: Costs, batches: Ints, time_s: float
 ) -> dict[str, float]:
@@ -788,7 +817,9 @@ def _computation(
         signal_s=0.0,
     )
     given = message_costs(schedule.machine, bytes_only, "none", in_flight=None)
-    flowing = _batches(schedule, given, batches, phase_by_phase=False, copies=False).busy
+    flowing = _core.time_batches(
+        *_transfers(schedule, copies=False), schedule.phase_offsets, batches, False, given
+    ).busy
     return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
 
 

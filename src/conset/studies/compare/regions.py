@@ -56,7 +56,6 @@ from conset.base import InputError, NoScheduleError, counted, workers
 from conset.bounds import bound_schedule
 from conset.compilation import (
     AUTO,
-    CANDIDATES,
     FORMULA,
     REL_TOL,
     THREADS,
@@ -68,6 +67,7 @@ from conset.compilation import (
     contentions,
     ranking_of,
     require_affordable,
+    sweeps_link_limit,
 )
 from conset.machine import Machine, synchronization_s
 from conset.models import Workload, predict
@@ -371,12 +371,11 @@ def _times(
 ) -> list[Timed]:
     """Return what one method takes at each size, means over the patterns."""
     by_pattern: list[list[Timed]] = []
-    sweeps = [each for each in CANDIDATES if each.method == ways.options.method]
-    sweep = next((each for each in sweeps if each.trial.sweep_link_limit), None)
+    method = ways.options.method
     for pattern in patterns:
         tried = [ways.options]
-        if ways.sweep_link_limit and sweep is not None:
-            limits = contentions(sweep, pattern, machine)
+        if ways.sweep_link_limit and sweeps_link_limit(method):
+            limits = contentions(method, pattern, machine)
             tried = [replace(ways.options, contention=contention) for contention in limits]
         schedules = [compile_pattern(pattern, machine, options) for options in tried]
         # sums in another order are one time: the first of equals
