@@ -25,6 +25,13 @@ Phases group_phases(View<const std::int32_t> phase) {
     return result;
 }
 
+Array<std::int32_t> phase_of_messages(const Phases& phases) {
+    Array<std::int32_t> phase(phases.message.size());
+    for (std::int32_t p = 0; as_size(p) + 1 < phases.offsets.size(); ++p)
+        for (std::int64_t k = phases.offsets[p]; k < phases.offsets[p + 1]; ++k) phase[phases.message[k]] = p;
+    return phase;
+}
+
 namespace {
 
 // The node as far up from node 0 in every dimension as message m goes, modulo the sides.

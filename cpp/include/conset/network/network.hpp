@@ -76,6 +76,9 @@ public:
     const std::vector<std::int32_t>& sides() const { return sides_; }  // of a box; empty else
     const std::vector<std::int32_t>& strides() const { return strides_; }
     bool has_links() const { return kind_ != Kind::crossbar; }
+    // Of a box: whether sides of more than 2 nodes are cycles, and how a hop of half a cycle is directed.
+    bool wraps() const { return wrap_; }
+    Tie tie() const { return tie_; }
 
     Choice choice() const { return equal_.choice; }
     // Whether a route stands for what nobody knows: loads of links are expectations over routes (`Spread`).

@@ -12,10 +12,15 @@ struct Phases {
     Array<std::int64_t> offsets;         // phase p holds message[offsets[p]] ... message[offsets[p + 1] - 1]
     Array<std::int32_t> message;         // rising inside a phase
     Array<double> start = {}, end = {};  // by place in `message`: a timetable [s], from the start of the phase; or none
+
+    std::int32_t count() const { return static_cast<std::int32_t>(offsets.size()) - 1; }
 };
 
 // `phase[message]`, from 0, in any numbering: empty phases vanish. Time and memory O(messages + largest phase).
 Phases group_phases(View<const std::int32_t> phase);
+
+// The phase of every message, the inverse of `group_phases`.
+Array<std::int32_t> phase_of_messages(const Phases& phases);
 
 // Message m goes from rank source[m] to target[m], `size` by message or one for all. Of a grid (a hypercube has sides
 // of 2) also its sides and the nodes of both ends, numbered along the last side first.
