@@ -7,13 +7,22 @@
 // alternative start: fill phase after phase, messages through the busiest remaining resources first.
 // Complexity. A round costs O(hops * phases / 64) per message; memory O(hops) per message and a bit for each resource
 // and phase. Deterministic in the seed; effort is counted in rounds, never in seconds.
-// Reference. Culberson, Luo, Exploring the k-colorable landscape with iterated greedy, DIMACS Series 26 (1996).
+// `search_phases` is the general fallback, for boxes on which no construction meets the bound, in turn, each from the
+// best so far and each ending at the bound: negotiation of orbits (`exchange_orbits.hpp`), upwards from the bound;
+// iterated greedy from the constructions' best, which fits their leftovers into earlier phases; peeling, then iterated
+// greedy. Never worse than what it was given. Effort is a factor on budgets of elementary operations that grow with the
+// messages up to a limit, at least one round of greedy; boxes of more than 400 000 messages are not searched. Measured:
+// all meshes up to 16 x 16 at their bound, 9 x 9 (180 phases) in a second, 9 x 10 and 13 x 14 (225, 637) by the half
+// turn. Reference. Culberson, Luo, Exploring the k-colorable landscape with iterated greedy, DIMACS Series 26 (1996).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "conset/array.hpp"
 #include "conset/network/network.hpp"
+#include "conset/scheduling/complete_exchange/exchange_box.hpp"
+#include "conset/scheduling/phases.hpp"
 
 namespace conset {
 
@@ -45,5 +54,13 @@ private:
     Array<std::int64_t> row_offsets_;
     Array<std::int32_t> rows_, capacity_;  // rows of resources of each message; capacity of each row
 };
+
+// The number of steps, one more than the largest.
+std::int32_t steps_in(View<const std::int32_t> step);
+
+// Fewer phases than the first, best of `starts`, by `effort` sweeps, each from the best so far; nothing where it finds
+// none.
+std::optional<Phases> search_phases(const ExchangeBox& box, const Array<const Phases*>& starts, std::int32_t effort,
+                                    std::uint64_t seed);
 
 }  // namespace conset
