@@ -1,4 +1,5 @@
-// The closed form against its own inverse, its loads link by link, and the search against an exhaustive small case.
+// The closed form against its own inverse, every construction link by link, symmetries against routes, and the search
+// against a small case.
 #include "conset/array.hpp"
 #include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 
@@ -7,7 +8,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
+#include "conset/scheduling/complete_exchange/exchange_choice.hpp"
+#include "conset/scheduling/complete_exchange/exchange_orbits.hpp"
 #include "conset/scheduling/complete_exchange/exchange_product.hpp"
 #include "conset/scheduling/complete_exchange/exchange_search.hpp"
 #include "conset/scheduling/complete_exchange/transversal.hpp"
@@ -121,6 +127,133 @@ TEST(ExchangeSearch, KeepsWhatFitsWhereItStands) {
     EXPECT_EQ(phase[0], 5);
     EXPECT_NE(phase[1], 5);
     EXPECT_EQ(phase[8], 5);
+}
+
+ExchangeBox box_of(Array<std::int32_t> sides, bool wrap, std::int64_t contention = 1) {
+    return {Network::box(std::move(sides), wrap, Tie::parity), contention};
+}
+
+TEST(ProductPlan, OfEqualSidesDivisibleBy4IsAsShortAsTheClosedForm) {
+    for (const Array<std::int32_t>& sides : {Array<std::int32_t>{4, 4}, {8, 8}, {12, 12}, {4, 4, 4}}) {
+        const ExchangeBox box = box_of(sides, false);
+        Families families(0);
+        const std::int32_t steps = steps_in(steps_of_plan(cheapest_plan(box, 1, families), box, 1));
+        EXPECT_EQ(steps, box.bound);
+        EXPECT_EQ(steps, sides[0] * box.nodes() / 4);
+    }
+}
+
+struct Shape {
+    Array<std::int32_t> sides;
+    bool wrap;
+};
+
+TEST(ExchangeMethods, KeepTheLimitsOnTheirDomains) {
+    std::set<std::string> used;
+    for (const auto& [sides, wrap] : {Shape{{5, 5}, false},
+                                      {{6, 6}, false},
+                                      {{7, 7}, false},
+                                      {{8, 8}, false},
+                                      {{3, 4, 5}, false},
+                                      {{5, 5}, true},
+                                      {{7, 6}, true},
+                                      {{5, 8}, true},
+                                      {{9, 3}, true},
+                                      {{4, 2, 6}, true},
+                                      {{9}, true},
+                                      {{8, 8, 8}, true}})
+        for (const std::int64_t contention : {1, 2, 4}) {
+            const ExchangeBox box = box_of(sides, wrap, contention);
+            if (box.nodes() == 512 && contention > 1) break;
+            Families families(0);
+            std::int32_t fewest = box.messages();
+            for (const ExchangeMethod& method : exchange_methods()) {
+                if (!method.applies(box)) continue;
+                SCOPED_TRACE(method.name);
+                used.insert(method.name);
+                const Phases phases = method.schedule(box, families);
+                expect_valid(box.network, phases, box.contention);
+                EXPECT_GE(phases.count(), box.bound);
+                fewest = std::min(fewest, phases.count());
+            }
+            EXPECT_EQ(choose_exchange(box, 0, 0).phases.count(), fewest);
+            if (box.nodes() > 40) continue;
+            const Phases searched = choose_exchange(box, 1, 0).phases;
+            EXPECT_LE(searched.count(), fewest);
+            expect_valid(box.network, searched, box.contention);
+        }
+    EXPECT_EQ(used.size(), exchange_methods().size());
+}
+
+TEST(ExchangeBox, RefusesOtherNetworks) {
+    EXPECT_THROW(ExchangeBox(Network::hypercube(3), 1), std::invalid_argument);
+    EXPECT_THROW(box_of({3, 3}, false, 0), std::invalid_argument);
+    EXPECT_THROW(box_of({46'341}, false), std::invalid_argument);
+}
+
+// Nodes and links of a route, the links by the nodes at their ends.
+Array<std::int32_t> route(const ExchangeBox& box, std::int32_t message) {
+    Array<std::int32_t> nodes{box.source(message)};
+    box.network.walk(nodes[0], box.target(message), [&](std::int32_t, std::int32_t node) { nodes.push_back(node); });
+    return nodes;
+}
+
+TEST(Symmetries, TakeRoutesToRoutes) {
+    for (const auto& [sides, wrap] :
+         {Shape{{5, 4}, false}, {{5, 5}, false}, {{4, 6}, false}, {{5, 6}, true}, {{8, 3}, true}, {{12}, true}}) {
+        const ExchangeBox box = box_of(sides, wrap);
+        const Array<Symmetry> groups = symmetries(box, 16);
+        EXPECT_GT(groups.front().order(), 1);
+        EXPECT_EQ(groups.back().order(), 1);
+        for (const Symmetry& group : groups) {
+            Array<Array<std::int32_t>> images(as_size(group.order()));
+            for (std::int32_t g = 0; g < group.order(); ++g) {
+                std::set<std::int32_t> seen;
+                for (std::int32_t m = 0; m < box.messages(); ++m) {
+                    const std::int32_t image = group.image(box, g, m);
+                    images[g].push_back(image);
+                    seen.insert(image);
+                    EXPECT_EQ(g > 0, image != m);  // none but the first element leaves a message where it is
+                    Array<std::int32_t> moved = route(box, m);
+                    for (std::int32_t& node : moved) node = group.nodes[g][node];
+                    if (group.swaps && 2 * g >= group.order()) std::reverse(moved.begin(), moved.end());
+                    EXPECT_EQ(route(box, image), moved);
+                }
+                EXPECT_EQ(seen.size(), as_size(box.messages()));
+            }
+            for (const std::int32_t order : group.orders) {
+                // the first elements are a subgroup, so many in a row its cosets
+                std::set<std::set<std::int32_t>> sets, again;
+                const auto coset = [&](std::int32_t from, std::int32_t message) {
+                    std::set<std::int32_t> found;
+                    for (std::int32_t k = from; k < from + order; ++k) found.insert(images[k][message]);
+                    return found;
+                };
+                for (std::int32_t k = 0; k < group.order(); k += order) sets.insert(coset(k, 0));
+                for (const auto& row : sets)
+                    for (const std::int32_t message : row) again.insert(coset(0, message));
+                EXPECT_EQ(sets, again);
+            }
+        }
+    }
+}
+
+// Also where the group does not divide their number, so that some phases are their own images.
+TEST(OrbitPacking, NegotiatesPhasesOfAllMessages) {
+    for (const auto& [sides, wrap] :
+         {Shape{{5, 4}, false}, {{4, 4}, false}, {{5, 5}, false}, {{5, 6}, true}, {{3, 4}, true}}) {
+        const ExchangeBox box = box_of(sides, wrap);
+        for (const Symmetry& group : symmetries(box, 16)) {
+            const OrbitPacking packing(box, group);
+            for (std::int32_t phases = 2 * box.bound; phases < 2 * box.bound + group.order(); ++phases) {
+                const Array<std::int32_t> found = packing.negotiate(phases, 100'000'000, 1);
+                ASSERT_FALSE(found.empty());
+                const Phases grouped = group_phases(found);
+                EXPECT_LE(grouped.count(), phases);
+                expect_valid(box.network, grouped, 1);
+            }
+        }
+    }
 }
 
 }  // namespace
