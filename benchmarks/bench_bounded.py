@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from conset.machine.costs import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.phases.bounded import box_of, schedule_bounded
-from conset.methods.phases.complete_exchange.chooser import choose_exchange
 from conset.methods.phases.problem import Problem
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
@@ -103,9 +102,7 @@ def run(case: Case, *, quiet: bool) -> bool:
     count = phases.offsets.size - 1
     if quiet and count == box.bound:
         return True
-    name = (
-        choose_exchange(box, effort=1, seed=0).name if pattern.messages < 10**6 else "construction"
-    )
+    name = box.choose(effort=1, seed=0).name if pattern.messages < 10**6 else "construction"
     schedule = Schedule(pattern, on, "bounded", limits, phases.offsets, phases.message)
     verified = "verified" if verify(schedule).ok else "WRONG"
     late = case.seconds is not None and min(spent) > case.seconds

@@ -6,7 +6,6 @@ void bind_choice(nb::module_& module);
 void bind_complete_exchange(nb::module_& module);
 void bind_connections(nb::module_& module);
 void bind_exchange(nb::module_& module);
-void bind_exchange_search(nb::module_& module);
 void bind_flit(nb::module_& module);
 void bind_formula(nb::module_& module);
 void bind_negotiated(nb::module_& module);
@@ -40,7 +39,6 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_complete_exchange(module);
     conset::bindings::bind_connections(module);
     conset::bindings::bind_exchange(module);
-    conset::bindings::bind_exchange_search(module);
     conset::bindings::bind_flit(module);
     conset::bindings::bind_formula(module);
     conset::bindings::bind_negotiated(module);

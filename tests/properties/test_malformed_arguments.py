@@ -53,9 +53,7 @@ CLASSES = (
     "SequentialRouter",
     "PatternGraph",
     "NetworkCuts",
-    "ProductAxes",
-    "ProductGroups",
-    "ExchangeSearch",
+    "ExchangeBox",
     "RankOperations",
     "RankCopies",
     "RankPlan",
@@ -264,30 +262,3 @@ def test_refusals_name_the_argument_and_both_numbers() -> None:
     nothing, no_offsets = np.zeros(0, np.int32), np.zeros(0, np.int64)
     with pytest.raises(ValueError, match=r"^phase_offsets: must rise to 1, ends at 2$"):
         _core.count_loads(network, one, 2 * one, no_offsets, nothing, offsets, width)
-
-
-def test_alternatives_fit_their_messages_and_slots() -> None:
-    network, width = _core.Network.crossbar(4), np.ones(1, np.int32)
-    source, target, nothing = np.array([0, 1], np.int32), np.array([1, 2], np.int32), width[:0]
-    messages = _core.Connections(source, target, nothing, nothing)
-
-    def made(**changes: Any) -> _core.NegotiatedItems:
-        arguments = {
-            "items": np.array([0, 1, 2], np.int64),
-            "offsets": np.array([0, 1, 2], np.int64),
-            "message": np.array([0, 1], np.int32),
-            "first_slot": np.zeros(2, np.int32),
-            "end_slot": np.ones(2, np.int32),
-        }
-        return _core.NegotiatedItems.alternatives(network, messages, width, **arguments | changes)
-
-    made()
-    for name, value, refusal in (
-        ("items", np.array([0, 0, 2], np.int64), "items: every one has an alternative"),
-        ("items", np.array([0, 1, 3], np.int64), "items: must rise to 2, ends at 3"),
-        ("message", np.array([0, 2], np.int32), "message = 2: must be from 0 to 1"),
-        ("end_slot", np.zeros(2, np.int32), "first_slot: must be at least 0 and below end_slot"),
-        ("end_slot", np.ones(1, np.int32), "end_slot: 2 entries required, given 1"),
-    ):
-        with pytest.raises(ValueError, match=f"^{refusal}$"):
-            made(**{name: value})

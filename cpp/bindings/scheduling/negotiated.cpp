@@ -35,26 +35,6 @@ void make_fixed(NegotiatedItems* self, const Network& network, const BoundConnec
     new (self) NegotiatedItems(network, messages.on(network), view(width), exchange);
 }
 
-// Offsets and ids fit each other; no slot is negative.
-NegotiatedItems make_alternatives(const Network& network, const BoundConnections& messages, Ints width,
-                                  In<std::int64_t> items, In<std::int64_t> offsets, Ints message, Ints first_slot,
-                                  Ints end_slot) {
-    nb::gil_scoped_release released;
-    check_width(network, view(width));
-    const Connections on = messages.on(network);
-    check_rise("items", view(items), offsets.shape(0) - 1);
-    check_rise("offsets", view(offsets), message.shape(0));
-    check_ids("message", view(message), static_cast<std::int64_t>(on.source.size()));
-    check_size("first_slot", first_slot.shape(0), offsets.shape(0) - 1);
-    check_size("end_slot", end_slot.shape(0), offsets.shape(0) - 1);
-    for (std::size_t a = 0; a < first_slot.shape(0); ++a)
-        if (view(first_slot)[a] < 0 || view(first_slot)[a] >= view(end_slot)[a])
-            throw std::invalid_argument("first_slot: must be at least 0 and below end_slot");
-    for (std::size_t i = 0; i + 1 < items.shape(0); ++i)
-        if (view(items)[i] == view(items)[i + 1]) throw std::invalid_argument("items: every one has an alternative");
-    return {network, on, view(width), {view(items), view(offsets), view(message), view(first_slot), view(end_slot)}};
-}
-
 NegotiatedItems make_free(const BoundWiring& wiring, const BoundConnections& messages, Ints width) {
     nb::gil_scoped_release released;
     check_each("width", width.shape(0), wiring.links());
@@ -64,7 +44,6 @@ NegotiatedItems make_free(const BoundWiring& wiring, const BoundConnections& mes
 
 std::int32_t least(const NegotiatedItems& items, const BoundSlotLimits& limits) {
     nb::gil_scoped_release released;
-    if (items.has_alternatives()) throw std::invalid_argument("least_slots: of items without alternatives");
     return items.least_slots(limits.of(1));
 }
 
@@ -75,7 +54,6 @@ void make_negotiation(Negotiation* self, const NegotiatedItems& items, std::int3
     check_count("planes", planes, 1, std::numeric_limits<std::int32_t>::max());
     check_count("slots", slots, planes, std::numeric_limits<std::int32_t>::max());
     if (slots % planes != 0) throw std::invalid_argument("slots: must be a multiple of planes");
-    if (items.last_slot() >= slots) throw std::invalid_argument("end_slot: above the number of slots");
     new (self) Negotiation(items, slots, limits.of(static_cast<std::size_t>(slots)), pressure, seed, planes);
 }
 
@@ -95,10 +73,6 @@ void bind_negotiated(nb::module_& module) {
     nb::class_<NegotiatedItems>(module, "NegotiatedItems")
         .def("__init__", &make_fixed, nb::arg("network"), nb::arg("messages"), nb::arg("width").noconvert(),
              nb::arg("exchange"))
-        .def_static("alternatives", &make_alternatives, nb::arg("network"), nb::arg("messages"),
-                    nb::arg("width").noconvert(), nb::kw_only(), nb::arg("items").noconvert(),
-                    nb::arg("offsets").noconvert(), nb::arg("message").noconvert(), nb::arg("first_slot").noconvert(),
-                    nb::arg("end_slot").noconvert())
         .def_static("free", &make_free, nb::arg("wiring"), nb::arg("messages"), nb::arg("width").noconvert())
         .def_prop_ro("has_free_routes", &NegotiatedItems::free)
         .def("least_slots", &least, nb::arg("limits"));

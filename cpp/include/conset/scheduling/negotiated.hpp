@@ -53,10 +53,6 @@ public:
     std::size_t items() const { return (first_.empty() ? offsets_ : first_).size() - 1; }
     bool free() const { return free_; }
     bool has_alternatives() const { return !first_.empty(); }
-    // The last slot that an alternative may take; -1 without alternatives.
-    std::int32_t last_slot() const {
-        return end_slot_.empty() ? -1 : *std::max_element(end_slot_.begin(), end_slot_.end()) - 1;
-    }
 
     // The links of a path found by a search.
     Array<std::int32_t> links_of(View<const std::int32_t> path) const {

@@ -4,9 +4,9 @@ Problem: every rank sends one message to every other one over dimension-order ro
 and receives at most one message in a phase, a link carries at most c.
 Idea: every ordered pair of nodes of a side occurs once in a family of permutations that load the
 side's links evenly; the sides are combined so that what meets on a link is in different steps,
-and steps are merged as far as c allows. One construction per file in `complete_exchange`, each with
-its proof in short; where none meets the bound, a search packs the leftovers. The table of them is
-`complete_exchange.chooser.CONSTRUCTIONS`.
+and steps are merged as far as c allows. The constructions, each with its proof in short, the table
+of them and the search that packs leftovers where none meets the bound are in the core, in
+`cpp/src/scheduling/complete_exchange`; programs without Python call them there.
 Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
 Guarantee: never more phases than the best construction.
 Bound: the larger of N - 1 and the largest load of a link over c. mesh n × n, 4 | n ⌈n³/4c⌉ for
@@ -54,11 +54,8 @@ from dataclasses import replace
 import numpy as np
 
 from conset import _core
-from conset.base import Ints, Ints32, count_of
+from conset.base import InputError, Ints, Ints32, count_of
 from conset.machine import core_network
-from conset.methods.phases.complete_exchange.box import Box, phase_of
-from conset.methods.phases.complete_exchange.chooser import choose_exchange
-from conset.methods.phases.complete_exchange.product import partner_at, step_of
 from conset.methods.phases.first_fit import schedule_first_fit
 from conset.methods.phases.negotiated import schedule_negotiated
 from conset.methods.phases.problem import (
@@ -71,8 +68,6 @@ from conset.methods.phases.problem import (
 
 SEARCHED = 20_000
 """Messages up to which a box with holes is searched by negotiation; above, by first fit."""
-
-__all__ = ["partner_at", "schedule_bounded", "step_of"]
 
 
 def applies_bounded(problem: Problem) -> str | None:
@@ -99,23 +94,27 @@ def schedule_bounded(problem: Problem) -> Phases:
         note = f"bounded has no construction for a network with holes: {found} instead"
         return replace(_searched(problem), note=note)
     box = box_of(problem)
-    if box.nodes == 1:
-        return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    if problem.planes > 1 and problem.limits.link is not None:
+    if problem.planes > 1 and problem.limits.link is not None and box.messages:
         return _over_planes(problem, box)
-    phases = choose_exchange(box, effort=problem.search.effort, seed=problem.search.seed).phases
-    return phases if problem.placement is None else _placed(problem, phases)
+    return _placed(problem, _chosen(box, problem.search.effort, problem.search.seed))
 
 
-def _over_planes(problem: Problem, box: Box) -> Phases:
+def _chosen(box: _core.ExchangeBox, effort: int = 0, seed: int = 0) -> Phases:
+    found = box.choose(effort=effort, seed=seed % 2**64).phases
+    return Phases(found.offsets, found.message)
+
+
+def _over_planes(problem: Problem, box: _core.ExchangeBox) -> Phases:
     """Phases of the construction for the room of all planes, where each is one of a plane for each.
 
     That is where merging steps of a construction gives those phases. Elsewhere, or where they miss
     the bound, the slots of a search where these are fewer.
     """
-    wide = replace(box, contention=box.contention * problem.planes)
-    one, all_planes = (choose_exchange(each, effort=0, seed=0).phases for each in (box, wide))
-    inside, phase = phase_of(one).astype(np.int64), phase_of(all_planes).astype(np.int64)
+    wide = box_of(problem, problem.planes)
+    inside, phase = np.empty((2, box.messages), np.int64)
+    for each, phase_of in ((box, inside), (wide, phase)):
+        one = _chosen(each)
+        phase_of[one.message] = np.repeat(np.arange(one.offsets.size - 1), np.diff(one.offsets))
     part, at = np.unique(phase * box.messages + inside, return_inverse=True)
     number = np.arange(part.size) - np.searchsorted(part // box.messages, part // box.messages)
     found = None
@@ -134,14 +133,39 @@ def _searched(problem: Problem) -> Phases:
     return (schedule_negotiated if small else schedule_first_fit)(problem)
 
 
-def box_of(problem: Problem) -> Box:
-    """The network as the constructions see it; without holes."""
-    topology, routing = problem.machine.topology, problem.machine.routing
-    wraps = topology.wraps and routing.rule != "no-wrap"
-    cycles = tuple(wraps and side > 2 for side in topology.sides)
-    link = problem.limits.link
+def box_of(problem: Problem, planes: int = 1) -> _core.ExchangeBox:
+    """The network as the constructions take it, with links for all of so many planes; no holes."""
+    topology, link = problem.machine.topology, problem.limits.link
     contention = max(topology.sides) ** 2 if link is None else link * topology.width
-    return Box(topology.sides, cycles, routing.tie, contention, core_network(topology, routing))
+    return _core.ExchangeBox(core_network(topology, problem.machine.routing), contention * planes)
+
+
+def partner_at(side: int, rank: int, step: int) -> int | None:
+    """The rank that `rank` sends to at `step` on a `side` × `side` mesh.
+
+    The rank itself where its own data are due, None where it is idle. Each rank of an application
+    computes its own part of the closed form in O(1) per step: steps are numbered from 0 to n³/4 -
+    1, phase p of a schedule of contention c ≤ n/4 holds the steps c·p … c·p + c - 1.
+
+    Args:
+        side: n, divisible by 4; ranks are row-major, rank r on node r.
+        rank: from 0 to n² - 1.
+        step: from 0 to n³/4 - 1.
+
+    Raises:
+        InputError: a number out of range.
+    """
+    if side < 4 or side % 4 or side > 212:
+        raise InputError(
+            "closed form of a square mesh: the side must be a multiple of 4 from 4 to "
+            f"212, given {side}"
+        )
+    square = _core.SquareExchange(side)
+    for what, value, end in (("rank", rank, side * side), ("step", step, square.steps)):
+        if not 0 <= value < end:
+            raise InputError(f"{what} {value}: must be from 0 to {end - 1}")
+    partner = square.partner(rank, step)
+    return None if partner < 0 else partner
 
 
 def _refuse_network(problem: Problem) -> str | None:
