@@ -137,7 +137,7 @@ typedef void (*conset_producer)(void* elements, int64_t count, void* state);
  *     machine=torus:4x4   mesh:, torus:, hypercube:, ring:, crossbar:, or a file that `conset machines X -o x.machine`
  *                         wrote; default crossbar:<ranks>
  *     method=auto         naive, lp, gen, pex-gen-shift, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated,
- *                         half-duplex, event-list, bounded (squares of a side divisible by 4), auto
+ *                         half-duplex, event-list, bounded, auto
  *     sync=auto           none, local, ready, barrier, barrier:<k>, auto
  *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
  *     seed=0

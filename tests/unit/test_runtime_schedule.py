@@ -199,15 +199,42 @@ def test_hard_limits(limits: Limits, tmp_path: Path) -> None:
     assert expect_same(draw(9, 20, 3), machine, data, methods) >= made
 
 
-@pytest.mark.parametrize("link", [1, 2, 3, 4])
-def test_complete_exchange_of_a_square_is_that_of_compile(link: int, tmp_path: Path) -> None:
-    for side in (4, 8, 12):
-        machine = replace(parse_machine(f"mesh:{side}x{side}"), limits=Limits(1, 1, link))
+@pytest.mark.parametrize("link", [1, 2, 3, 4, None])
+def test_complete_exchange_of_a_box_is_that_of_compile(link: int | None, tmp_path: Path) -> None:
+    for spec in (
+        *("mesh:4x4", "mesh:8x8", "mesh:12x12", "mesh:5x6", "mesh:7x7", "mesh:10x10", "mesh:3x4x5"),
+        *("torus:5x4", "torus:8x8", "torus:6x6,tie=plus", "torus:7x3,width=2", "torus:3x3x4"),
+        *("torus:4x6,routing=no-wrap", "torus:6x4,tie=checker", "ring:9", "ring:1", "mesh:2x2"),
+        *("mesh:5x5,dead=7", "mesh:13x13,dead=3"),
+    ):
+        machine = parse_machine(spec)
+        machine = replace(machine, limits=Limits(1, 1, link), limits_methods=())
         pattern = parse_pattern("alltoall:size=64", topology=machine.topology)
-        wanted = conset.compile(pattern, machine, method="bounded", effort=1)
-        found = schedule(stored(machine, tmp_path), pattern, "bounded")
-        assert np.array_equal(found.phase_offsets, wanted.phase_offsets)
-        assert np.array_equal(found.message, wanted.message)
+        wanted = conset.compile(pattern, machine, method="bounded", effort=1, seed=3)
+        found = schedule(stored(machine, tmp_path), pattern, "bounded", seed=3)
+        assert np.array_equal(found.phase_offsets, wanted.phase_offsets), spec
+        assert np.array_equal(found.message, wanted.message), spec
+
+
+def test_what_is_no_complete_exchange_of_a_box_is_refused(tmp_path: Path) -> None:
+    mesh = _core.MachineData.in_words("mesh:3x3", 9)
+    full = parse_pattern("alltoall:size=64", ranks=9)
+    fewer, part = parse_pattern("alltoall", ranks=4), draw(9, 20, 0)
+    order = np.arange(72)
+    order[:2] = 1, 0
+    turned = Pattern(9, full.offsets, full.target[order], full.size)
+    for pattern, rule in (
+        (fewer, "of the 9 nodes, given 4 ranks"),
+        (part, "of the 9 nodes: 72 messages, given 20"),
+        (turned, "given one from 0 to 2 in place of one from 0 to 1"),
+    ):
+        with pytest.raises(RuntimeError, match=rule):
+            schedule(mesh, pattern, "bounded")
+    for spec in ("hypercube:3", "crossbar:8", "fat-tree:k=4"):
+        machine = parse_machine(spec)
+        pattern = parse_pattern("alltoall", ranks=machine.topology.endpoints)
+        with pytest.raises(RuntimeError, match="bounded requires a mesh or torus"):
+            schedule(stored(machine, tmp_path), pattern, "bounded")
 
 
 @pytest.mark.parametrize(

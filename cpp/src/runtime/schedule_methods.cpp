@@ -7,7 +7,7 @@
 
 #include "conset/runtime/outcome.hpp"
 #include "conset/scheduling/coloring.hpp"
-#include "conset/scheduling/complete_exchange/complete_exchange.hpp"
+#include "conset/scheduling/complete_exchange/exchange_choice.hpp"
 #include "conset/scheduling/first_fit.hpp"
 #include "conset/scheduling/random_schedule.hpp"
 
@@ -93,22 +93,37 @@ Array<std::int32_t> by_step(const RankMessages& messages, Step&& step) {
 
 constexpr auto kPartner = [](std::int32_t source, std::int32_t target) { return (source ^ target) - 1; };
 
-// The closed form of a complete exchange; with more on a link than a quarter of the side it has no fewer phases.
-Phases by_square(const MachineData& machine, const RankMessages& messages, std::int32_t link) {
-    const auto& sides = machine.network.sides();
-    const std::size_t ranks = as_size(messages.ranks);
-    bool complete = machine.network.is_box() && !machine.wraps && sides.size() == 2 && sides[0] == sides[1] &&
-                    sides[0] % 4 == 0 && messages.ranks == machine.endpoints() &&
-                    messages.size() == ranks * (ranks - 1);
-    for (std::size_t k = 0; complete && k < messages.size(); ++k) {
-        const auto source = static_cast<std::int32_t>(k / (ranks - 1)), at = static_cast<std::int32_t>(k % (ranks - 1));
-        complete = messages.source[k] == source && messages.target[k] == at + (at >= source ? 1 : 0);
-    }
-    if (!complete)
+// Throws unless the messages are one from each node to each other one, by rising target, on a mesh or torus, dead nodes
+// or not.
+void require_exchange(const MachineData& machine, const RankMessages& messages) {
+    const std::string nodes = std::to_string(machine.endpoints());
+    const bool holes = machine.shape == Shape::graph && machine.network.nodes() == machine.endpoints();
+    if (!machine.network.is_box() && !holes)
         throw Failure(Code::schedule,
-                      "method bounded at run time requires a complete exchange, by rising target, on an "
-                      "n x n mesh with n divisible by 4; conset.compile has it for any mesh or torus");
-    return SquareExchange(sides[0]).phases(std::min(std::max(link, 1) * machine.width[0], sides[0] / 4));
+                      "method bounded requires a mesh or torus, dead nodes or not, given " + machine.name);
+    const std::string needed = "method bounded requires a complete exchange of the " + nodes + " nodes";
+    if (messages.ranks != machine.endpoints())
+        throw Failure(Code::schedule, needed + ", given " + std::to_string(messages.ranks) + " ranks");
+    const std::size_t others = as_size(messages.ranks - 1), all = as_size(messages.ranks) * others;
+    if (messages.size() != all)
+        throw Failure(Code::schedule,
+                      needed + ": " + std::to_string(all) + " messages, given " + std::to_string(messages.size()));
+    for (std::size_t k = 0; k < all; ++k) {
+        const std::size_t source = k / others, target = k % others + (k % others >= source ? 1 : 0);
+        if (as_size(messages.source[k]) != source || as_size(messages.target[k]) != target)
+            throw Failure(Code::schedule, needed +
+                                              ": one message for each pair of ranks, by rising target, given "
+                                              "one from " +
+                                              std::to_string(messages.source[k]) + " to " +
+                                              std::to_string(messages.target[k]) + " in place of one from " +
+                                              std::to_string(source) + " to " + std::to_string(target));
+    }
+}
+
+// The best construction; with `effort` 0 without a search where it misses the bound.
+Phases by_exchange(const MachineData& machine, std::int32_t link, std::int32_t effort, std::uint64_t seed) {
+    const std::int64_t nodes = machine.network.nodes(), wide = std::int64_t{link} * machine.width[0];
+    return choose_exchange({machine.network, link == 0 ? nodes : wide}, effort, seed).phases;
 }
 
 }  // namespace
@@ -196,14 +211,20 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         const auto shift = static_cast<std::int32_t>((std::bit_ceil(ranks) - ranks) / 2);
         return group_phases(by_step(messages, [&](auto s, auto t) { return ((s + shift) ^ (t + shift)) - 1; }));
     }
-    if (method == "bounded") return by_square(machine, messages, limits.link);
+    if (method == "bounded") {
+        require_exchange(machine, messages);
+        const bool searches = work == std::numeric_limits<std::int64_t>::max();
+        if (machine.network.is_box()) return by_exchange(machine, limits.link, searches ? 1 : 0, seed);
+    }
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
     if (method == "coloring")
         return group_phases(color_ports(machine.network.nodes(), messages.source, messages.target, seed));
     if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed, effort));
     Array<std::int32_t> start = first_fit_sweeps(resources, unequal_sizes(messages), {}, {}, effort, seed);
-    if (method == "first-fit") return group_phases(start);
+    // a box with dead nodes or links has no construction: first fit where a negotiation would take long
+    const bool many = method == "bounded" && messages.size() > 20'000;
+    if (method == "first-fit" || many) return group_phases(start);
     // the partners of lp keep the limits of half-duplex where they keep links free
     const bool links_free = limits.link == 0 || machine.shape == Shape::hypercube || machine.network.link_slots() == 0;
     if (method == "half-duplex" && links_free && limits.channels == 0 && repeat == messages.size()) {
