@@ -199,7 +199,7 @@ Array<std::int32_t> steps_of_plan(const ProductPlan& plan, const ExchangeBox& bo
     tables.variant = plan.variant;
     tables.resize_groups(as_size(per_lead) * as_size(plan.lead->count()));
     ProductWalk(plan, tables, merge).run();
-    return tables.steps({{}, 0}, merge);
+    return product_steps(tables, merge);
 }
 
 Array<std::int32_t> reflected_tuple(View<const std::int32_t> counts, std::int64_t n) {
@@ -223,30 +223,6 @@ Phases schedule_product(const ExchangeBox& box, Families& families) {
     if (box.contention == 1 || merged.count() <= box.bound) return merged;
     Phases cut = merge_steps(box, plain_steps(box, 1, families, leftovers));
     return cut.count() < merged.count() ? cut : merged;
-}
-
-ProductTables::ProductTables(const ExchangeBox& box, View<const std::int32_t> axes, std::int32_t variants)
-    : variants_(variants) {
-    for (const std::int32_t axis : axes) {
-        sides_.push_back(box.sides[axis]);
-        strides_.push_back(box.strides[axis]);
-    }
-}
-
-void ProductTables::add(View<const std::int32_t> permutation, View<const std::int32_t> label) {
-    permutation_.insert(permutation_.end(), permutation.begin(), permutation.end());
-    label_.insert(label_.end(), label.begin(), label.end());
-}
-
-void ProductTables::resize_groups(std::size_t groups) {
-    base.resize(groups, 0);
-    modulus.resize(groups, 1);
-    shift.resize(groups, 0);
-}
-
-Array<std::int32_t> ProductTables::steps(const ProductSlots& slots, std::int32_t merge) const {
-    return product_steps({sides_, strides_, variants_, permutation_, label_}, {stride, variant, base, modulus, shift},
-                         slots, merge);
 }
 
 Phases merge_steps(const ExchangeBox& box, View<const std::int32_t> step) {

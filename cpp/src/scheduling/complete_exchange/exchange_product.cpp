@@ -13,60 +13,58 @@ struct Partial {
 
 class Walk {
 public:
-    Walk(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots, std::int32_t merge)
-        : axes_(axes), groups_(groups), slots_(slots), merge_(merge) {
+    Walk(const ProductTables& tables, std::int32_t merge) : tables_(tables), merge_(merge) {
         std::size_t start = 0;
-        for (const std::int32_t side : axes.sides) {
+        for (const std::int32_t side : tables.sides) {
             table_.push_back(start);
-            start += as_size(axes.variants) * as_size(side) * as_size(side);
+            start += as_size(tables.variants) * as_size(side) * as_size(side);
             nodes_ *= side;
         }
     }
 
     Array<std::int32_t> steps() {
         step_.resize(as_size(nodes_ * (nodes_ - 1)));
-        const Array<Partial> nothing(as_size(axes_.variants), Partial{0, 0});
+        const Array<Partial> nothing(as_size(tables_.variants), Partial{0, 0});
         for (; source_ < nodes_; ++source_) axis(0, 0, nothing);
         return std::move(step_);
     }
 
 private:
     void last_axis(std::int32_t prefix, const Array<Partial>& partial) {
-        const std::size_t k = axes_.sides.size() - 1;
-        const std::int32_t side = axes_.sides[k], stride = axes_.strides[k], x = source_ / stride % side;
-        const std::int32_t leading = groups_.stride[cell(k, axes_.variants, 0)];
+        const std::size_t k = tables_.sides.size() - 1;
+        const std::int32_t side = tables_.sides[k], stride = tables_.strides[k], x = source_ / stride % side;
+        const std::int32_t leading = tables_.stride[cell(k, tables_.variants, 0)];
         for (std::int32_t y = 0; y < side; ++y) {
             const std::int32_t target = prefix + y * stride;
             if (target == source_) continue;
             const std::size_t at = table_[k] + cell(x, side, y);
-            const std::int32_t permutation = axes_.permutation[at], label = axes_.label[at];
-            const Partial& rest = partial[groups_.variant[permutation]];
-            const std::int32_t group = permutation * leading + rest.group, modulus = groups_.modulus[group];
+            const std::int32_t permutation = tables_.permutation[at], label = tables_.label[at];
+            const Partial& rest = partial[tables_.variant[permutation]];
+            const std::int32_t group = permutation * leading + rest.group, modulus = tables_.modulus[group];
             const std::int32_t sum =
-                slots_.slot.empty() ? rest.label + label : slots_.slot[rest.label * slots_.columns + label];
-            const std::int32_t slot = (sum + groups_.shift[group]) % modulus;
+                tables_.slot.empty() ? rest.label + label : tables_.slot[rest.label * tables_.columns + label];
+            const std::int32_t slot = (sum + tables_.shift[group]) % modulus;
             step_[source_ * (nodes_ - 1) + target - (target > source_)] =
-                groups_.base[group] + (merge_ == 1 ? slot : slot / merge_);
+                tables_.base[group] + (merge_ == 1 ? slot : slot / merge_);
         }
     }
 
     void axis(std::size_t k, std::int32_t prefix, const Array<Partial>& partial) {
-        if (k + 1 == axes_.sides.size()) return last_axis(prefix, partial);
-        const std::int32_t side = axes_.sides[k], stride = axes_.strides[k], x = source_ / stride % side;
+        if (k + 1 == tables_.sides.size()) return last_axis(prefix, partial);
+        const std::int32_t side = tables_.sides[k], stride = tables_.strides[k], x = source_ / stride % side;
         Array<Partial> next(partial);
         for (std::int32_t y = 0; y < side; ++y) {
-            for (std::int32_t v = 0; v < axes_.variants; ++v) {
+            for (std::int32_t v = 0; v < tables_.variants; ++v) {
                 const std::size_t at = table_[k] + cell(cell(v, side, x), side, y);
-                const std::int32_t group_stride = groups_.stride[cell(k, axes_.variants, v)];
-                next[v] = {partial[v].group + axes_.permutation[at] * group_stride, partial[v].label + axes_.label[at]};
+                const std::int32_t group_stride = tables_.stride[cell(k, tables_.variants, v)];
+                next[v] = {partial[v].group + tables_.permutation[at] * group_stride,
+                           partial[v].label + tables_.label[at]};
             }
             axis(k + 1, prefix + y * stride, next);
         }
     }
 
-    const ProductAxes& axes_;
-    const ProductGroups& groups_;
-    const ProductSlots& slots_;
+    const ProductTables& tables_;
     std::int32_t merge_;
     Array<std::size_t> table_;  // where each axis's tables start
     std::int32_t source_ = 0;
@@ -76,9 +74,27 @@ private:
 
 }  // namespace
 
-Array<std::int32_t> product_steps(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots,
-                                  std::int32_t merge) {
-    return Walk(axes, groups, slots, merge).steps();
+ProductTables::ProductTables(const ExchangeBox& box, View<const std::int32_t> axes, std::int32_t count)
+    : variants(count) {
+    for (const std::int32_t axis : axes) {
+        sides.push_back(box.sides[axis]);
+        strides.push_back(box.strides[axis]);
+    }
+}
+
+void ProductTables::add(View<const std::int32_t> of_pairs, View<const std::int32_t> labels) {
+    permutation.insert(permutation.end(), of_pairs.begin(), of_pairs.end());
+    label.insert(label.end(), labels.begin(), labels.end());
+}
+
+void ProductTables::resize_groups(std::size_t groups) {
+    base.resize(groups, 0);
+    modulus.resize(groups, 1);
+    shift.resize(groups, 0);
+}
+
+Array<std::int32_t> product_steps(const ProductTables& tables, std::int32_t merge) {
+    return Walk(tables, merge).steps();
 }
 
 Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,

@@ -67,7 +67,7 @@ Array<std::int32_t> slot_steps(const ExchangeBox& box, std::int32_t merge) {
         const std::int32_t tile = factors.factor[at] % 2 == 0 ? block - 1 : m - block;
         label[at] = 2 * (block == 0 ? m : tile) + factors.type[at];
     }
-    ProductTables tables(box, box.axes, 1);
+    ProductTables tables(box, box.axes);
     for (int axis = 0; axis < 2; ++axis) tables.add(factors.factor, label);
     tables.stride = {1, count};
     tables.variant.assign(as_size(count), 0);
@@ -85,8 +85,9 @@ Array<std::int32_t> slot_steps(const ExchangeBox& box, std::int32_t merge) {
         tables.shift[group] = modulo(-turned, side);
         before = pair;
     }
-    const Array<std::int32_t> cells = slot_cells(m);
-    return tables.steps({cells, 2 * (m + 1)}, merge);
+    tables.slot = slot_cells(m);
+    tables.columns = 2 * (m + 1);
+    return product_steps(tables, merge);
 }
 
 }  // namespace

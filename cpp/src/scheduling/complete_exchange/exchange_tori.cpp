@@ -84,7 +84,7 @@ Array<std::int32_t> pair_cells(std::int32_t rows, std::int32_t columns, std::int
 Array<std::int32_t> pack_pairs(const ExchangeBox& box, const Array<Factors>& factors, std::int32_t& steps) {
     const std::int32_t rows = count_blocks(factors[0]), columns = count_blocks(factors[1]);
     const std::int32_t slots = std::max(2 * std::max(rows, columns), 4);
-    ProductTables tables(box, box.axes, 1);
+    ProductTables tables(box, box.axes);
     Array<std::int32_t> groups, counts;
     for (const Factors& each : factors) {
         Array<std::int32_t> label(each.type);
@@ -103,8 +103,9 @@ Array<std::int32_t> pack_pairs(const ExchangeBox& box, const Array<Factors>& fac
         tables.base[pair[1] * groups[0] + pair[0]] = n * slots;
     }
     steps = pairs * slots;
-    const Array<std::int32_t> cells = pair_cells(rows, columns, slots);
-    return tables.steps({cells, 2 * columns});
+    tables.slot = pair_cells(rows, columns, slots);
+    tables.columns = 2 * columns;
+    return product_steps(tables);
 }
 
 struct Mover {  // a dimension in which messages move alone
@@ -184,7 +185,7 @@ Array<std::int32_t> line_steps(const ExchangeBox& box, const Family& family, std
     const Array<std::int32_t> slots = line_slots(family, factors);
     const std::int32_t most = std::max(*std::max_element(family.load.begin(), family.load.end()), 1);
     const std::int32_t axes[2] = {short_axis, long_axis};
-    ProductTables tables(box, axes, 1);
+    ProductTables tables(box, axes);
     Array<std::int32_t> label(factors.block);
     for (std::size_t at = 0; at < label.size(); ++at)
         label[at] = factors.factor[at] < 0 ? 0 : block_slot(factors, at) + factors.type[at] * most;
@@ -201,7 +202,7 @@ Array<std::int32_t> line_steps(const ExchangeBox& box, const Family& family, std
             tables.modulus[group] = f < factors.count ? slots[p] : std::max(family.load[p], 1);
             next += tables.modulus[group];
         }
-    Array<std::int32_t> step = tables.steps();
+    Array<std::int32_t> step = product_steps(tables);
     if (!factors.has_identity()) return step;
     return absorb_leftovers(box, std::move(step), static_cast<std::int32_t>(sum_of(slots)) * factors.count);
 }
@@ -251,7 +252,7 @@ Phases schedule_torus_cube(const ExchangeBox& box, Families&) {
     const std::int32_t side = box.sides[0], k = side / 8;
     const Factors factors = build_factors(side, true);
     const std::int32_t count = factors.count, groups = count * count * count;
-    ProductTables tables(box, box.axes, 1);
+    ProductTables tables(box, box.axes);
     for (const std::int32_t axis : {0, 1, 2}) {
         const std::int32_t far = axis == 0 ? 0 : axis == 1 ? k : 3 * k;
         Array<std::int32_t> label(factors.block);
@@ -264,7 +265,7 @@ Phases schedule_torus_cube(const ExchangeBox& box, Families&) {
     tables.resize_groups(as_size(groups));
     tables.modulus.assign(as_size(groups), side);
     for (std::int32_t group = 0; group < groups; ++group) tables.base[group] = group * side;
-    return merge_steps(box, tables.steps());
+    return merge_steps(box, product_steps(tables));
 }
 
 // The cheaper of both ways to name the short side, and of its families; steps merged up to the contention.

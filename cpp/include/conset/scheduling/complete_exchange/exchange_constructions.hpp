@@ -56,22 +56,4 @@ Array<std::int32_t> block_of_nodes(const Factors& factors);
 // Pairs (x, x + d) that tile the integers modulo `slots`, an even number, by rising x; d is near a quarter of them.
 Array<std::pair<std::int32_t, std::int32_t>> tile_slots(std::int32_t slots);
 
-// Tables of the axes of a product, one after the other; owns what `ProductAxes` and `ProductGroups` look at.
-class ProductTables {
-public:
-    ProductTables(const ExchangeBox& box, View<const std::int32_t> axes, std::int32_t variants);
-    // The next axis, or variant of it.
-    void add(View<const std::int32_t> permutation, View<const std::int32_t> label);
-
-    // Groups, one for each product: first step, slots, what is added to the sum of labels.
-    void resize_groups(std::size_t groups);
-    Array<std::int32_t> stride, variant, base, modulus, shift;  // as in `ProductGroups`
-
-    Array<std::int32_t> steps(const ProductSlots& slots = {{}, 0}, std::int32_t merge = 1) const;
-
-private:
-    Array<std::int32_t> sides_, strides_, permutation_, label_;
-    std::int32_t variants_;
-};
-
 }  // namespace conset

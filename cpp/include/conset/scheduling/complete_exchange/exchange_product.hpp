@@ -13,33 +13,33 @@
 #include <cstdint>
 
 #include "conset/array.hpp"
+#include "conset/scheduling/complete_exchange/exchange_box.hpp"
 
 namespace conset {
 
-// The sides of the box, each with its decompositions; the last axis leads.
-struct ProductAxes {
-    View<const std::int32_t> sides, strides;      // per axis; node = sum of coordinate * stride
-    std::int32_t variants;                        // decompositions of an axis, of which the last axis has one
-    View<const std::int32_t> permutation, label;  // axis after axis: [variant][x][y]
-};
+struct ProductTables {
+    ProductTables(const ExchangeBox& box, View<const std::int32_t> axes, std::int32_t variants = 1);
 
-// Products of one permutation per axis, which are groups of steps. Permutation p of the last axis chooses which variant
-// of every other axis is used. Group = sum of permutation * stride.
-struct ProductGroups {
-    View<const std::int32_t> stride;                // [axis][variant]
-    View<const std::int32_t> variant;               // [permutation of the last axis]
-    View<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
-};
+    // The decomposition of the next axis, or the next variant of an axis.
+    void add(View<const std::int32_t> of_pairs, View<const std::int32_t> labels);
+    void resize_groups(std::size_t groups);
 
-// Slot of labels (a, b) of two axes at a * columns + b; without any the slot is the sum of labels.
-struct ProductSlots {
-    View<const std::int32_t> slot;
-    std::int32_t columns;
+    // The sides of the box, each with its decompositions; the last axis leads.
+    Array<std::int32_t> sides, strides;      // per axis; node = sum of coordinate * stride
+    std::int32_t variants;                   // decompositions of an axis, of which the last axis has one
+    Array<std::int32_t> permutation, label;  // axis after axis: [variant][x][y]
+    // Products of one permutation per axis, which are groups of steps. Permutation p of the last axis chooses which
+    // variant of every other axis is used. Group = sum of permutation * stride.
+    Array<std::int32_t> stride;                // [axis][variant]
+    Array<std::int32_t> variant;               // [permutation of the last axis]
+    Array<std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
+    // Slot of labels (a, b) of two axes at a * columns + b; without any the slot is the sum of labels.
+    Array<std::int32_t> slot;
+    std::int32_t columns = 0;
 };
 
 // The step of each message s (N-1) + t - (t > s); `merge` consecutive slots of a group share a step.
-Array<std::int32_t> product_steps(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots,
-                                  std::int32_t merge);
+Array<std::int32_t> product_steps(const ProductTables& tables, std::int32_t merge = 1);
 
 // Merges consecutive phases: at most `most` of them, and never a sender or receiver twice. Greedy, which is optimal for
 // a given order because a shorter window is never harder to fill. Returns the new offsets.
