@@ -108,15 +108,13 @@ void require_exchange(const MachineData& machine, const RankMessages& messages) 
     if (messages.size() != all)
         throw Failure(Code::schedule,
                       needed + ": " + std::to_string(all) + " messages, given " + std::to_string(messages.size()));
+    const auto ends = [](auto s, auto t) { return "one from " + std::to_string(s) + " to " + std::to_string(t); };
     for (std::size_t k = 0; k < all; ++k) {
         const std::size_t source = k / others, target = k % others + (k % others >= source ? 1 : 0);
         if (as_size(messages.source[k]) != source || as_size(messages.target[k]) != target)
-            throw Failure(Code::schedule, needed +
-                                              ": one message for each pair of ranks, by rising target, given "
-                                              "one from " +
-                                              std::to_string(messages.source[k]) + " to " +
-                                              std::to_string(messages.target[k]) + " in place of one from " +
-                                              std::to_string(source) + " to " + std::to_string(target));
+            throw Failure(Code::schedule, needed + ": one message for each pair of ranks, by rising target, given " +
+                                              ends(messages.source[k], messages.target[k]) + " in place of " +
+                                              ends(source, target));
     }
 }
 
@@ -215,6 +213,7 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         require_exchange(machine, messages);
         const bool searches = work == std::numeric_limits<std::int64_t>::max();
         if (machine.network.is_box()) return by_exchange(machine, limits.link, searches ? 1 : 0, seed);
+        if (!searches) return std::nullopt;  // `auto` tries negotiation and first fit by themselves
     }
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
