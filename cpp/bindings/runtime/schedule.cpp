@@ -63,10 +63,9 @@ void time_method(TimedSchedule* self, const MachineData& machine, std::int32_t r
     const RankMessages messages = messages_of(ranks, source, target, bytes);
     check_messages(machine, messages);
     const Limits limits = method_limits(method, machine, link);
-    auto phases = phases_by(method, machine, messages, limits, seed, effort);
-    if (!phases) throw Failure(Code::internal, "method " + method + " gave up without a limit");
-    if (method == "naive") phases->message = posting_order(order, machine, messages, seed);
-    new (self) TimedSchedule(machine, messages, method, limits, std::move(*phases));
+    Phases phases = phases_by(method, machine, messages, limits, seed, effort);
+    if (method == "naive") phases.message = posting_order(order, machine, messages, seed);
+    new (self) TimedSchedule(machine, messages, method, limits, std::move(phases));
 }
 
 void bind_timed_schedule(nb::module_& module) {

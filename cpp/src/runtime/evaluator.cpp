@@ -87,8 +87,8 @@ Array<std::optional<TrialBase>> NativeEvaluator::make(View<const Attempt> attemp
         if (std::find(known.begin(), known.end(), attempt.method) == known.end()) continue;
         try {
             const Limits limits = method_limits(attempt.method, machine_, attempt.contention);
-            auto phases = phases_by(attempt.method, machine_, messages_, limits, seed_, attempt.effort);
-            if (phases) made[k] = add(attempt.method, limits, std::move(*phases));
+            Phases phases = phases_by(attempt.method, machine_, messages_, limits, seed_, attempt.effort);
+            made[k] = add(attempt.method, limits, std::move(phases));
         } catch (const Failure& failure) {
             if (failure.code != Code::schedule) throw;
         }

@@ -55,9 +55,8 @@ RankSchedule schedule_messages(const MachineData& machine, const RankMessages& m
         verdict = choose_schedule(evaluator, question);
     } else {
         const Limits limits = method_limits(options.method, machine);
-        auto phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
-        if (!phases) throw Failure(Code::internal, "method " + options.method + " gave up without a limit");
-        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(*phases)));
+        Phases phases = phases_by(options.method, machine, messages, limits, options.seed, options.effort);
+        verdict = choose_policy(evaluator, question, evaluator.add(options.method, limits, std::move(phases)));
     }
     if (verdict.failed == Failed::no_method)
         throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);

@@ -184,8 +184,8 @@ Array<std::int32_t> posting_order(std::string_view order, const MachineData& mac
         order, seed);
 }
 
-std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                                const Limits& limits, std::uint64_t seed, std::int64_t effort, std::int64_t work) {
+Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                 const Limits& limits, std::uint64_t seed, std::int64_t effort) {
     const Resources resources = resources_of(machine, messages, limits);
     if (method == "naive") {
         Array<std::int32_t> order(messages.size());
@@ -211,9 +211,7 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
     }
     if (method == "bounded") {
         require_exchange(machine, messages);
-        const bool searches = work == std::numeric_limits<std::int64_t>::max();
-        if (machine.network.is_box()) return by_exchange(machine, limits.link, searches ? 1 : 0, seed);
-        if (!searches) return std::nullopt;  // `auto` tries negotiation and first fit by themselves
+        if (machine.network.is_box()) return by_exchange(machine, limits.link, static_cast<std::int32_t>(effort), seed);
     }
     if (method == "rs-n" || method == "rs-nl")
         return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
@@ -230,9 +228,7 @@ std::optional<Phases> phases_by(std::string_view method, const MachineData& mach
         Array<std::int32_t> partner = by_step(messages, kPartner);
         if (group_phases(partner).offsets.size() < group_phases(start).offsets.size()) start = std::move(partner);
     }
-    const auto found = schedule_negotiated(machine, messages, resources, std::move(start), seed, effort, work);
-    if (!found) return std::nullopt;
-    return group_phases(*found);
+    return group_phases(schedule_negotiated(machine, messages, resources, std::move(start), seed, effort));
 }
 
 }  // namespace conset

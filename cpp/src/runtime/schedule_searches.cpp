@@ -137,10 +137,9 @@ Phases schedule_event_list(const MachineData& machine, const RankMessages& messa
     return phases;
 }
 
-std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                                       const Resources& resources, Array<std::int32_t> phase,
-                                                       std::uint64_t seed, std::int64_t effort,
-                                                       std::int64_t most_work) {
+Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
+                                        const Resources& resources, Array<std::int32_t> phase, std::uint64_t seed,
+                                        std::int64_t effort) {
     constexpr std::int64_t work = 2'000'000'000, cells = std::int64_t{1} << 28;
     const Limits& limits = resources.limits();
     const std::int64_t sweeps = (limits.exchange ? 100'000 : 10'000) * effort;
@@ -158,9 +157,7 @@ std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machin
     std::int32_t low = least, slots = least, step = 1;
     while (slots < most && !stop_asked()) {
         Negotiation negotiation(items, slots, slot_limits, {1.0, 1.0, 0.2, 1.0}, seed);
-        const std::int64_t excess = negotiation.run(sweeps, std::min(work * effort, most_work));
-        most_work -= negotiation.work();
-        if (most_work <= 0) return std::nullopt;
+        const std::int64_t excess = negotiation.run(sweeps, work * effort);
         if (excess == 0) {
             phase = negotiation.slot_of_messages();
             most = slots;

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +31,9 @@ bool sweeps_links(std::string_view method);
 
 // Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. How long to search is
 // counted in sweeps (`effort`, as SearchOptions.effort in Python; 0: not at all, where a construction does). Throws
-// Failure. A search that would read more than `work` prices is given up: nothing.
-std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                                const Limits& limits, std::uint64_t seed, std::int64_t effort = 1,
-                                std::int64_t work = std::numeric_limits<std::int64_t>::max());
+// Failure.
+Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                 const Limits& limits, std::uint64_t seed, std::int64_t effort = 1);
 
 // The orders in which ranks may post what `naive` sends, as `order_messages` of conset/schedule/policy.py names them.
 // Throws Failure (Code::argument): `dimension` where the network is no grid.
@@ -57,9 +54,9 @@ Array<double> transfer_times(const MachineData& machine, const MachineCosts& cos
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
                                         const Resources& resources, std::uint64_t seed, std::int64_t effort);
 // The same for every message of `phase`, or fewer phases.
-std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                                       const Resources& resources, Array<std::int32_t> phase,
-                                                       std::uint64_t seed, std::int64_t effort, std::int64_t most_work);
+Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
+                                        const Resources& resources, Array<std::int32_t> phase, std::uint64_t seed,
+                                        std::int64_t effort);
 // One phase with a timetable, in the order of posting.
 Phases schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
                            std::int64_t effort);
