@@ -856,6 +856,9 @@ class Simulated:
     def buffered(self) -> int: ...
 
     @property
+    def pools(self) -> int: ...
+
+    @property
     def buffered_most(self) -> float: ...
 
     @property

@@ -8,6 +8,7 @@ say.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from hypothesis import assume, given, settings as examples, strategies as st
 
 from conset.base.errors import NoScheduleError
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
+from conset.machine.spec import parse_machine
 from conset.models.settings import Settings
 from conset.models.table import find_model
 from conset.models.workload import Workload
+from conset.verification.timeline.check import check_timeline
 from support.hand_made import graph_of
 from support.random_machines import TOPOLOGIES, machines
 from support.slow_networks import slow
@@ -32,6 +36,21 @@ NETWORKS = (
     graph_of(4, 5, [(a, 4) for a in range(4)] + [(4, a) for a in range(4)], width=[1, 2, 1, 3] * 2),
 )
 SIZES_B = (0, 16, 100, 101, 1000, 20_000)
+ADAPTIVE = {
+    "tree": parse_machine("leaf-spine:leaves=2,spines=3,hosts=2").topology,
+    "three levels": parse_machine("fat-tree:k=2,levels=3").topology,
+    "dragonfly": parse_machine("dragonfly:groups=3,routers=2,nodes=1").topology,
+    "hosts in a ring": graph_of(6, 6, [(k, (k + s) % 6) for k in range(6) for s in (1, 5)]),
+    "wide": graph_of(
+        4,
+        8,
+        [(k, 4 + k // 2) for k in range(4)]
+        + [(4 + k // 2, k) for k in range(4)]
+        + [(u, v) for a in (4, 5) for b in (6, 7) for u, v in ((a, b), (b, a))],
+        width=[1] * 8 + [2, 2, 1, 1, 3, 3, 2, 2],
+    ),
+}
+"""Networks on which packets may choose among links."""
 MODELS = ["flow", "wormhole", "circuit", "packet"]
 KNOWN: dict[str, dict[str, Any]] = {"packet": {"node_Bps": np.inf, "preempts": False}}
 """What a model asks of a machine."""
@@ -135,6 +154,19 @@ def check(model: str, work: Workload, machine: Machine, settings: Settings) -> N
 def test_a_schedule_takes_what_the_slow_one_takes(model: str, data: st.DataObject) -> None:
     machine = data.draw(machines(NETWORKS, outstanding_receives=None, **KNOWN.get(model, {})))
     check(model, data.draw(schedules(machine)), machine, data.draw(how(POLICIES)))
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+@given(data=st.data())
+@examples(max_examples=25)
+def test_packets_choose_what_the_slow_ones_choose(name: str, data: st.DataObject) -> None:
+    topology = ADAPTIVE[name]
+    drawn = data.draw(machines((topology,), outstanding_receives=None, **KNOWN["packet"]))
+    machine = replace(drawn, routing=Routing("adaptive"))
+    work, settings = data.draw(traces(machine)), data.draw(how(["none"]))
+    check("packet", work, machine, settings)
+    timeline = find_model("packet").simulate(work, machine, replace(settings, record=True))
+    assert check_timeline(timeline, work, machine, replace(settings, record=True)) == ()
 
 
 @pytest.mark.parametrize("model", MODELS)

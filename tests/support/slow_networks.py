@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conset.machine.machine import Machine
+from conset.machine.network.topology import Topology
 from conset.models.settings import Settings
 from conset.models.workload import Workload
+from support import slow_spread
 from support.slow_max_min import link_width
 from support.slow_release import ENDED, HEADER, IDLE, Release
 
@@ -104,15 +106,16 @@ class Channels(Release):
 
 @dataclass(eq=False)
 class Packet:
-    """Part of a message: where it is on its way, from when it may go on, and when its last byte
-    is there."""
+    """Part of a message: the places of its way so far, from when it may go on, and when its last
+    byte is there."""
 
     message: int
     size: float
-    at: int
+    taken: list[Any]
     eligible: float
     tail: float
     leaving: float | None = None
+    goes: Any = None
 
 
 class Packets(Release):
@@ -122,9 +125,13 @@ class Packets(Release):
 
     Places of a way: ("out", node), its links, ("in", node). A queue is known by the place before
     it, the datelines crossed and a unit of its width; that of a source by ("source", node).
+
+    Under adaptive routing any link that begins a least way may come next, and a packet goes on to
+    a further buffer wherever its way turns up.
     """
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
+        self.chooses = machine.routing.rule == "adaptive" and not work.link_offsets.size
         super().__init__(work, machine, settings)
         self.queues: dict[Any, list[Packet]] = defaultdict(list)
         self.busy: dict[Any, int] = defaultdict(int)
@@ -141,18 +148,47 @@ class Packets(Release):
     def leave(self, m: int) -> None:
         pass
 
-    def way(self, m: int) -> list[Any]:
-        source, target = int(self.work.source[m]), int(self.work.target[m])
-        return [("out", source), *self.links[m], ("in", target)]
+    def route(self, m: int) -> list[tuple[int, int]]:
+        if not self.chooses:
+            return super().route(m)
+        at, target, links = int(self.work.source[m]), int(self.work.target[m]), []
+        while at != target:
+            links.append(self.links_on(at, target)[0])
+            at = links[-1][1]
+        return links
 
-    def behind(self, m: int, place: int) -> Any:
-        """The queue behind a place of a way; of its units' the emptiest, the first of equals."""
-        at, crossed = self.machine.topology.coordinates, 0
-        for u, v in self.links[m][:place]:
-            crossed += int(self.machine.topology.wraps and abs(at[u].astype(int) - at[v]).max() > 1)
-        before = self.way(m)[place]
-        names = [(before, crossed, unit) for unit in range(self.units(before))]
-        return min(names, key=lambda name: sum(packet.size for packet in self.queues[name]))
+    def links_on(self, at: int, target: int) -> list[tuple[int, int]]:
+        topology = self.machine.topology
+        near = slow_spread.costs_to(topology, target)
+        return [(at, v) for _, v, _ in slow_spread.next_links(topology, at, near)]
+
+    def nexts(self, packet: Packet) -> list[Any]:
+        """The places that a packet may come to next, the one to prefer first."""
+        m, taken = packet.message, packet.taken
+        source, target = int(self.work.source[m]), int(self.work.target[m])
+        if not self.chooses or not taken:
+            return [[("out", source), *self.links[m], ("in", target)][len(taken)]]
+        at = source if len(taken) == 1 else taken[-1][1]
+        if at == target:
+            return [("in", target)]
+        links = self.links_on(at, target)
+        return links[target % len(links) :] + links[: target % len(links)]
+
+    def crossed(self, links: list[Any]) -> int:
+        """The datelines of a way, or how often it turns up where any way may be taken."""
+        if self.chooses:
+            return turns_up(self.machine.topology, links)
+        at, wraps = self.machine.topology.coordinates, self.machine.topology.wraps
+        return sum(int(wraps and abs(at[u].astype(int) - at[v]).max() > 1) for u, v in links)
+
+    def behind(self, packet: Packet, place: Any) -> Any:
+        """The queue behind the next place; of its units' the emptiest, the first of equals."""
+        crossed = self.crossed([*packet.taken, place][1:])
+        names = [(place, crossed, unit) for unit in range(self.units(place))]
+        return min(names, key=self.filled)
+
+    def filled(self, name: Any) -> float:
+        return sum(packet.size for packet in self.queues[name])
 
     def rate_of(self, place: Any) -> float:
         if place[0] in ("out", "in"):
@@ -182,7 +218,7 @@ class Packets(Release):
             self.unsent[m] -= size
             self.flying[m] += size
             self.queues["source", int(self.work.source[m])].append(
-                Packet(m, size, 0, self.now, self.now)
+                Packet(m, size, [], self.now, self.now)
             )
 
     def dispatch(self, kind: int, which: int, what: str) -> None:
@@ -220,7 +256,7 @@ class Packets(Release):
         ]
         for queue in done:
             packet = queue.pop(0)
-            place = self.way(packet.message)[packet.at]
+            place = packet.goes
             self.busy[place] -= 1
             if place[0] == "in":
                 m = packet.message
@@ -243,27 +279,60 @@ class Packets(Release):
     def some_go(self) -> bool:
         gone = False
         asking = [q[0] for q in self.in_order() if q[0] in self.asked and q[0].leaving is None]
-        for packet in sorted(
-            asking, key=lambda p: (self.number(self.way(p.message)[p.at]), self.asked[p])
-        ):
-            m, place = packet.message, self.way(packet.message)[packet.at]
-            if self.busy[place] >= self.units(place) or not self.has_room(packet):
+        for packet in sorted(asking, key=self.asked.__getitem__):
+            m = packet.message
+            places = [
+                place
+                for place in self.nexts(packet)
+                if self.busy[place] < self.units(place) and self.has_room(packet, place)
+            ]
+            if not places:
                 continue
             gone = True
+            place = packet.goes = min(places, key=lambda p: self.room_taken(packet, p))
             self.busy[place] += 1
             end = max(self.now + packet.size / self.rate_of(place), packet.tail)
             packet.leaving = end
             self.at(end, IDLE, m, "packets")
             if place[0] != "in":
                 hop = 0.0 if place[0] == "out" else self.hop(self.size[m])
-                self.queues[self.behind(m, packet.at)].append(
-                    Packet(m, packet.size, packet.at + 1, self.now + hop, end + hop)
+                self.queues[self.behind(packet, place)].append(
+                    Packet(m, packet.size, [*packet.taken, place], self.now + hop, end + hop)
                 )
                 self.at(self.now + hop, IDLE, m, "packets")
         return gone
 
-    def has_room(self, packet: Packet) -> bool:
-        if packet.at == len(self.links[packet.message]) + 1:
-            return True
-        filled = sum(p.size for p in self.queues[self.behind(packet.message, packet.at)])
+    def room_taken(self, packet: Packet, place: Any) -> float:
+        return 0.0 if place[0] == "in" else self.filled(self.behind(packet, place))
+
+    def has_room(self, packet: Packet, place: Any) -> bool:
+        filled = self.room_taken(packet, place)
         return filled == 0 or filled + packet.size <= self.costs.link_buffers_B
+
+
+def turns_up(topology: Topology, links: list[Any]) -> int:
+    """How often a way goes up after it went down or across, or takes a link that is always such.
+
+    Up is by level, or by number where there are none. Always: links between nodes of a level but
+    those inside a group where all are joined, and links out of hosts with several neighbours.
+    """
+    level, group = topology.level, topology.group
+    pairs = set(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
+    turns, low = 0, False
+    for u, v in links:
+        if level is None or group is None:
+            rise, always = v > u, False
+        else:
+            peers = [
+                w for w in range(topology.nodes) if (level[w], group[w]) == (level[u], group[u])
+            ]
+            across = level[u] == level[v] and not (
+                v in peers
+                and group[u] >= 0
+                and all((u, w) in pairs and (w, u) in pairs for w in peers if w != u)
+            )
+            passed = u < topology.endpoints and sum(a == u for a, _ in pairs) > 1
+            rise, always = level[v] > level[u], across or passed
+        turns += int(always or (rise and low))
+        low = not (always or rise)
+    return turns

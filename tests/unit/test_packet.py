@@ -221,7 +221,9 @@ def test_the_checker_of_timelines_agrees_and_finds_a_delivery_that_is_too_early(
     assert check_timeline(early, played, machine, settings)
 
 
-@pytest.mark.parametrize(("widths", "expected_ms"), [((1, 1), 40), ((2, 4), 20), ((4, 4), 10)])
+@pytest.mark.parametrize(
+    ("widths", "expected_ms"), [((1, 1), 40), ((2, 4), 20), ((4, 2), 20), ((4, 4), 10)]
+)
 def test_wide_links_one_after_another_pass_as_many_packets_at_once(
     widths: tuple[int, int], expected_ms: int
 ) -> None:
@@ -243,3 +245,43 @@ def test_wide_links_one_after_another_pass_as_many_packets_at_once(
         timeline = find_model(model).simulate(played, machine, settings)
         assert timeline.time_s == pytest.approx(expected_ms * 1e-3, rel=0.01)
         assert check_timeline(timeline, played, machine, settings) == ()
+
+
+def test_packets_take_the_link_with_the_most_room() -> None:
+    """Two leaf switches, as many spines as messages: each has a spine alone, as in `flow`."""
+    words = "leaf-spine:leaves=2,spines={},hosts=4,routing={},port=none,link_buffers=4000B"
+    rows = [(k, 4 + k, 10_000) for k in range(4)]
+    for spines, expected_ms in ((4, 10), (2, 20), (1, 40)):
+        machine = network(words.format(spines, "adaptive"))
+        assert max(ends_us(machine, *rows)) == pytest.approx(expected_ms * 1000, rel=0.11)
+    # one way between two hosts: as where the routes are fixed, to the last digit
+    for spines, pairs in ((1, rows), (3, [(0, 1, 5000), (2, 1, 5000), (1, 0, 3000), (3, 2, 2500)])):
+        fixed, free = (
+            ends_us(network(words.format(spines, rule)), *pairs) for rule in ("minimal", "adaptive")
+        )
+        assert fixed == free
+    # `minimal` sends both over spine 0, whose buffers hold; packets that choose take one each
+    met = [network(words.format(2, rule)) for rule in ("minimal", "adaptive")]
+    assert [max(ends_us(machine, (0, 4, 8000), (1, 6, 8000))) for machine in met] == [16_000, 8000]
+
+
+def ring_of_switches(switches: int) -> Topology:
+    """A host at each of the switches of a ring, without levels."""
+    links = [(k, switches + k) for k in range(switches)]
+    around = [(switches + k, switches + (k + 1) % switches) for k in range(switches)]
+    pairs = [*links, *around]
+    return graph_of(switches, 2 * switches, [*pairs, *((b, a) for a, b in pairs)])
+
+
+@pytest.mark.parametrize("switches", [3, 4, 5, 6, 9])
+def test_packets_that_choose_their_routes_never_deadlock(switches: int) -> None:
+    """Everything to everyone through buffers of one packet, on cycles of links."""
+    topology = ring_of_switches(switches)
+    costs = network("mesh:2,port=none,link_buffers=1000B").costs
+    machine = Machine("ring of switches", topology, Routing("adaptive"), costs)
+    rows = [(a, b, 20_000) for a in range(switches) for b in range(switches) if a != b]
+    played, settings = work(machine, *rows), Settings(record=True)
+    timeline = find_model("packet").simulate(played, machine, settings)
+    assert check_timeline(timeline, played, machine, settings) == ()
+    moved = replace(timeline, link_bytes=np.roll(timeline.link_bytes, 1))
+    assert {v.rule for v in check_timeline(moved, played, machine, settings)} >= {"conservation"}

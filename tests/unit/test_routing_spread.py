@@ -462,7 +462,7 @@ def test_parts_share_links_as_the_slow_form_says(topology: Topology, data: st.Da
     assert abs(int(timeline.link_bytes.sum()) - carried) <= topology.link_slots
 
 
-@pytest.mark.parametrize("model", ["wormhole", "circuit", "packet", "flit", "connections"])
+@pytest.mark.parametrize("model", ["wormhole", "circuit", "flit", "connections"])
 def test_models_of_one_route_refuse_parts(model: str) -> None:
     machine = machine_of(TREE, "adaptive")
     schedule = conset.compile("random:degree=2", machine, method="naive")

@@ -139,6 +139,7 @@ void bind_simulated(nb::module_& module) {
         .def_ro("cut", &Simulated::cut)
         .def_ro("stopped", &Simulated::stopped)
         .def_ro("buffered", &Simulated::buffered)
+        .def_ro("pools", &Simulated::pools)
         .def_ro("buffered_most", &Simulated::buffered_most)
         .def_ro("events", &Simulated::events)
         .def_ro("solves", &Simulated::solves)

@@ -59,6 +59,7 @@ struct Given {
     std::int32_t lanes = 8;
     // sizes of packet
     double packet = 1, buffer = kInfinite, window = kInfinite;
+    Array<std::uint8_t> dateline;
 };
 
 inline Rates rates_of(const Given<double>& given) {
@@ -88,6 +89,7 @@ inline Simulated packets(const Given<double>& given) {
     costs.latency = given.latency;
     costs.hop = given.hop;
     costs.packet = given.packet;
+    costs.dateline = given.dateline;
     costs.buffer = given.buffer;
     costs.window = given.window;
     return simulate_packets(given.routes(), given.messages(), given.with_costs(), costs);

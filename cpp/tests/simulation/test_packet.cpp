@@ -124,6 +124,22 @@ TEST(Packets, FullBuffersOnACycleAreADeadlock) {
     EXPECT_TRUE(test::packets(given).cycle.message.empty());
 }
 
+TEST(Packets, TheyTakeTheFreeLinkWithTheMostRoom) {
+    // hosts 0, 1 at switch 5, hosts 2, 4 at switch 8, between them switches 6 and 7; both would take 6 first
+    test::Given<double> given = given_on(Network::equal_cost(
+        5, 9, {0, 1, 5, 5, 6, 7, 8, 8, 8, 8, 8}, {5, 5, 6, 7, 8, 8, 0, 1, 2, 3, 4}, Choice::even, 0, {1}, {}, {}));
+    given.dateline = {2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0};
+    given.buffer = 20;
+    given.add(0, 2, 100);
+    given.add(1, 4, 100);
+    const Simulated result = test::packets(given);
+    EXPECT_EQ(result.times.end, (Array<double>{100, 100}));
+    EXPECT_EQ(result.link_bytes, (Array<std::int64_t>{100, 100, 100, 100, 100, 100, 0, 0, 100, 0, 100}));
+    EXPECT_EQ(result.pools, 1);
+    given.dateline = {2, 2, 2, 2, 0, 0, 2, 2, 2, 2, 2};  // ways that turn up once more have another buffer there
+    EXPECT_EQ(test::packets(given).pools, 2);
+}
+
 TEST(Packets, EveryByteCrossesEveryLinkOfItsRouteOnce) {
     std::mt19937 random(3);
     const auto below = [&](int n) { return static_cast<std::int32_t>(random() % static_cast<unsigned>(n)); };

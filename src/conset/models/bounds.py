@@ -307,6 +307,12 @@ class Spread:
     share: Floats
     hops: Ints
 
+    def only_sure(self, offsets: Ints, links: Ints32) -> tuple[Ints, Ints32, Spread]:
+        """(offsets, links, spread) of the links that all of a message takes, on any way."""
+        sure = self.share > 1 - 1e-9
+        counted = np.concatenate([[0], np.cumsum(sure)])
+        return counted[offsets], links[sure], Spread(self.share[sure], self.hops)
+
 
 @dataclass(frozen=True, eq=False)
 class Resources:

@@ -19,6 +19,11 @@ heads do not wait for their tails. On rings and in graphs of a family a buffer f
 datelines crossed keeps from deadlock, as in `wormhole`; on another graph cycles of routes may
 deadlock, and this is reported with its cycle.
 
+Where switches choose routes (`adaptive`), every packet takes at every hop, of the links on least
+ways that are free, that with the fewest bytes in the buffer behind. There is one more buffer for
+each time that a way may go up again after it went down (up is by level; without levels by number),
+so that no choice deadlocks.
+
 What it refuses: `node`, with its weights of exchanges, and sends that preempt receives. What is
 left out: losses, acknowledgements on the way back, several messages of a pair in one stream.
 
@@ -41,7 +46,6 @@ from conset import _core
 from conset.base import InputError, UsageError
 from conset.machine import Machine
 from conset.models.nanoseconds import NS, core_stops, play_fluid
-from conset.models.needs import require_one_route
 from conset.models.settings import Settings
 from conset.models.timeline import Timeline
 from conset.models.workload import Workload
@@ -62,14 +66,12 @@ def simulate_packet(
         settings: how it is executed; None: everything at once.
 
     Returns:
-        A timeline. `held_by` is where a packet of the message waited longest. `figures`: `pools`,
-            and
-        `blocked_s`, how long packets waited for links and ports in all.
+        A timeline. `held_by` is where a packet of the message waited longest. `figures`: `pools`
+            and `blocked_s`, how long packets waited for links and ports in all.
 
     Raises:
         UsageError: an unknown policy; a machine with `node` or `preempts`.
-        InputError: more receives than the machine can have posted, or routing that spreads a
-            message over many routes.
+        InputError: more receives than the machine can have posted, or too many packets.
         NoScheduleError: a deadlock; names the cycle of messages and links.
     """
     settings = settings or Settings()
@@ -80,7 +82,6 @@ def simulate_packet(
             "that preempt receives; "
             "packets know neither"
         )
-    require_one_route(workload, machine, "packet")
     packets = float(np.ceil(workload.bytes / costs.packet_B).sum())
     if packets > MAX_PACKETS:
         raise InputError(
@@ -104,6 +105,6 @@ def simulate_packet(
             window=costs.window_B,
             **stops,
         ),
-        lambda result: {"pools": pools, "blocked_s": float(result.blocked.sum() / NS)},
+        lambda result: {"pools": result.pools, "blocked_s": float(result.blocked.sum() / NS)},
         in_list=settings.receive_order != "any",
     )

@@ -176,6 +176,8 @@ def resources_on(workload: Workload, machine: Machine, settings: Settings, model
     offsets, links, spread = workload.link_offsets, workload.links, None
     if not offsets.size and machine.routing.knowledge == "adaptive":
         offsets, links, spread = _spread_over(workload, machine)
+        if model == "packet":
+            offsets, links, spread = spread.only_sure(offsets, links)
     elif not offsets.size:
         offsets, links = route_links(
             machine.topology, machine.routing, workload.source, workload.target

@@ -134,11 +134,21 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
 
 
 def channel_pools(workload: Workload, machine: Machine) -> tuple[Bytes, int]:
-    """(datelines of the links, pools): as many as the most datelines on a route, and one more."""
-    dateline = datelines(machine.topology, machine.routing)
+    """(datelines of the links, pools): as many as the most datelines on a route, and one more.
+
+    Where switches choose routes, classes of links instead: 1 as `_turns`, 2 for links up, by level
+    or by number, else 0; the core counts the pools.
+    """
+    topology = machine.topology
+    dateline = datelines(topology, machine.routing)
+    if machine.routing.knowledge == "adaptive" and not workload.link_offsets.size:
+        level = topology.level if dateline.size else None
+        up = np.arange(topology.nodes) if level is None else level
+        rises = (up[topology.link_target] > up[topology.link_source]).astype(np.uint8)
+        return np.where(dateline == 1, dateline, 2 * rises) if dateline.size else 2 * rises, 1
     if not dateline.any():
         return dateline, 1
-    return dateline, 1 + (machine.topology.dimensions or _most_marked(workload, machine, dateline))
+    return dateline, 1 + (topology.dimensions or _most_marked(workload, machine, dateline))
 
 
 def _most_marked(workload: Workload, machine: Machine, dateline: Bytes) -> int:

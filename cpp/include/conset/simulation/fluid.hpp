@@ -72,7 +72,7 @@ protected:
             ways_->each_share(routes_.source[m], routes_.target[m], [&](std::int32_t link, double share) {
                 parts_[link] += share * static_cast<double>(bytes);
             });
-        } else {
+        } else if (parts_.empty()) {
             routes_.each_link(static_cast<std::size_t>(m),
                               [&](std::int32_t link) { result_.link_bytes[link] += bytes; });
         }
@@ -117,7 +117,7 @@ protected:
     template <class Busy>  // busy(resource)
     void finish(Busy&& busy) {
         for (std::int32_t l = 0; l < links_; ++l) result_.link_busy.push_back(busy(l));
-        if (ways_)
+        if (!parts_.empty())
             for (std::int32_t l = 0; l < links_; ++l) result_.link_bytes[l] = std::llround(parts_[l]);
         for (std::int32_t node = 0; node < nodes_; ++node) {
             result_.out_busy.push_back(busy(links_ + node));
@@ -137,7 +137,7 @@ protected:
     Release<double> release_;
     Simulated result_;
     std::optional<Spread> ways_;  // where messages are spread over links
-    Array<double> parts_;         // of bytes on each link, then
+    Array<double> parts_;         // of bytes on each link, then, or where packets choose links
     double now_ = 0, until_ = 0;
     std::int64_t instants_ = 0;
 };

@@ -21,6 +21,7 @@ struct Simulated {
     std::int64_t events = 0, solves = 0, work = 0;
     std::int64_t buffered = 0;       // messages that system buffers took
     double buffered_most = 0;        // [B] at any rank at one time
+    std::int32_t pools = 1;          // of buffers behind each link; `packet` only
     bool late = false, cut = false;  // ended before all were delivered: by `until`, by `work`
     WaitCycle cycle;                 // of a deadlock
     double stopped = 0;              // the time of the last event

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "conset/simulation/fluid.hpp"
@@ -12,11 +14,58 @@ namespace {
 
 constexpr std::int32_t kUnits = 64;  // of a link that have a buffer each; with more, several share one
 
+constexpr std::int32_t kMarked = 1, kRises = 2;  // classes of links; 0: others
+
+// Whether a packet that came over a link of class `crossed` is in the next pool behind one of class `taken`.
+bool is_next_pool(std::int32_t crossed, std::int32_t taken) {
+    return taken == kMarked || (taken == kRises && crossed == 0);
+}
+
+// As many as packets need at most, whichever shortest ways they take: one more than they are in the next pool. Target
+// by target: the nodes on ways to it, nearest first, after a link of class 0 and after another.
+std::int32_t pools_of_adaptive(const Routes& routes, View<const std::uint8_t> classes) {
+    const Network& network = routes.network;
+    Array<std::int32_t> messages(routes.size()), nodes, most[2], seen(as_size(network.nodes()), -1);
+    std::iota(messages.begin(), messages.end(), 0);
+    std::ranges::stable_sort(messages, {}, [&](std::int32_t m) { return routes.target[m]; });
+    for (auto& of_nodes : most) of_nodes.assign(as_size(network.nodes()), 0);
+    std::int32_t result = 0;
+    for (std::size_t k = 0; k < messages.size();) {
+        const std::int32_t target = routes.target[messages[k]];
+        nodes.clear();
+        const auto visit = [&](std::int32_t, std::int32_t node) {
+            if (std::exchange(seen[node], target) != target) nodes.push_back(node);
+        };
+        const std::size_t begin = k;
+        for (; k < messages.size() && routes.target[messages[k]] == target; ++k) visit(-1, routes.source[messages[k]]);
+        for (std::size_t at = 0; at < nodes.size(); ++at) network.each_next(nodes[at], target, visit);
+        std::ranges::sort(nodes, {}, [&](std::int32_t node) { return network.distance(node, target); });
+        for (const std::int32_t node : nodes)
+            for (std::int32_t crossed : {0, kRises}) {
+                std::int32_t& pools = most[crossed / kRises][node];
+                pools = 0;
+                network.each_next(node, target, [&](std::int32_t link, std::int32_t next) {
+                    const std::int32_t taken = classes[link];
+                    const std::int32_t further = most[taken == 0 ? 0 : 1][next];
+                    pools = std::max(pools, further + (is_next_pool(crossed, taken) ? 1 : 0));
+                });
+            }
+        for (std::size_t at = begin; at < k; ++at) result = std::max(result, most[1][routes.source[messages[at]]]);
+    }
+    return result + 1;
+}
+
 class Packets : public Fluid {
 public:
     Packets(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
             const PacketCosts& costs)
-        : Fluid(routes, messages, execution), costs_(costs), way_of_(messages.size(), -1) {
+        : Fluid(routes, messages, execution),
+          costs_(costs),
+          way_of_(messages.size(), -1),
+          adaptive_(Fluid::ways_.has_value()) {
+        Fluid::ways_.reset();  // packets are counted where they go
+        if (adaptive_) costs_.pools = pools_of_adaptive(routes, costs.dateline);
+        result_.pools = costs_.pools;
         const auto servers = as_size(links_) + 2 * as_size(nodes_);
         servers_.resize(servers);
         for (std::int32_t l = 0; l < links_; ++l) {
@@ -30,9 +79,15 @@ public:
         // a wide link has a buffer for each unit, whose first packets leave side by side
         first_queue_.assign(as_size(links_ + nodes_) + 1, 0);
         for (std::int32_t s = 0; s < links_ + nodes_; ++s)
-            first_queue_[s + 1] = first_queue_[s] + units(s) * costs.pools;
+            first_queue_[s + 1] = first_queue_[s] + units(s) * costs_.pools;
         queues_.resize(as_size(first_queue_.back()) + as_size(nodes_));
+        for (std::int32_t s = 0; s < links_ + nodes_; ++s)
+            for (std::int32_t q = first_queue_[s]; q < first_queue_[s + 1]; ++q) queues_[q].behind = s;
         waits_behind_.assign(queues_.size(), -1);
+        if (adaptive_) {
+            waiters_.resize(as_size(links_));
+            asked_.assign(queues_.size(), 0);
+        }
         result_.blocked.assign(messages.size(), 0);
         longest_.assign(messages.size(), 0);
     }
@@ -56,15 +111,15 @@ public:
 private:
     struct Packet {
         std::int32_t message = -1, next = -1;  // behind it in its queue
-        std::int32_t at = 0;                   // the place of its way that it asks for
+        std::int32_t at = 0;                   // the place of its way that it asks for; adaptive: 0 at its source
         double bytes = 0;
         double eligible = 0, tail = 0;  // when it may leave, and its last byte is there
         double rest = 0;                // [B] of the same message right behind it, in the queue of a source
     };
     struct Queue {
-        std::int32_t first = -1, last = -1;
-        double filled = 0;     // [B] with what is on its way into it
-        bool leaving = false;  // whether its first packet is
+        std::int32_t first = -1, last = -1, behind = -1;  // behind which server; -1: of a source
+        double filled = 0;                                // [B] with what is on its way into it
+        bool leaving = false;                             // whether its first packet is
     };
     struct Server {
         double rate = kNever, busy = 0, until = 0;  // of a wide link: when the last of its packets ends
@@ -72,7 +127,7 @@ private:
         std::int32_t first = -1, last = -1;         // queues whose first packet asks for it
     };
     struct Way {
-        Array<std::int32_t> servers, queues;  // queues[k]: the first behind servers[k]; one fewer
+        Array<std::int32_t> servers, queues;  // queues[k]: the first behind servers[k]; one fewer; adaptive: one each
         double unsent = 0, undelivered = 0;   // [B]
     };
     struct Move {
@@ -131,8 +186,19 @@ private:
         asking_.clear();
         std::sort(open_.begin(), open_.end());
         open_.erase(std::unique(open_.begin(), open_.end()), open_.end());
-        for (const std::int32_t server : open_) serve(server);
+        for (const std::int32_t server : open_) {
+            if (!adaptive_ || server >= links_) {
+                serve(server);
+            } else if (servers_[server].free > 0) {
+                choosing_.insert(choosing_.end(), waiters_[server].begin(), waiters_[server].end());
+            }
+        }
         open_.clear();
+        std::sort(choosing_.begin(), choosing_.end(),
+                  [&](std::int32_t a, std::int32_t b) { return asked_[a] < asked_[b]; });
+        choosing_.erase(std::unique(choosing_.begin(), choosing_.end()), choosing_.end());
+        for (const std::int32_t q : choosing_) choose(q);
+        choosing_.clear();
     }
 
     void begin(std::int32_t m) {
@@ -156,6 +222,7 @@ private:
         Way& path = way(m);
         path.servers.assign(1, links_ + routes_.source[m]);
         path.queues.assign(1, first_queue_[links_ + routes_.source[m]]);
+        if (adaptive_) return path;
         std::int32_t pool = 0;
         routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
             if (!costs_.dateline.empty() && costs_.dateline[link] != 0) pool = std::min(pool + 1, costs_.pools - 1);
@@ -208,32 +275,91 @@ private:
         }
     }
 
-    // The first packet of a queue asks for its next server.
-    void ask(std::int32_t q) {
+    // Where the first packet of a queue may go: the next place of its way, or every link that begins a shortest one.
+    template <class Visit>  // visit(server)
+    void each_server(std::int32_t q, Visit&& visit) const {
         const Packet& packet = packets_[queues_[q].first];
-        const std::int32_t s = way(packet.message).servers[packet.at];
-        Server& server = servers_[s];
-        (server.first < 0 ? server.first : waits_behind_[server.last]) = q;
-        server.last = q;
-        waits_behind_[q] = -1;
-        open_.push_back(s);
+        if (!adaptive_ || packet.at == 0) {
+            visit(ways_[way_of_[packet.message]].servers[packet.at]);
+            return;
+        }
+        const std::int32_t before = queues_[q].behind, target = routes_.target[packet.message];
+        const std::int32_t node = before < links_ ? routes_.network.link_target(before) : before - links_;
+        if (node == target) {
+            visit(place_into(packet.message));
+        } else {
+            routes_.network.each_next(node, target, [&](std::int32_t link, std::int32_t) { visit(link); });
+        }
     }
 
-    // The emptiest queue behind a place of a way, the first of equals.
-    std::int32_t emptiest(const Way& path, std::int32_t at) const {
-        std::int32_t best = path.queues[at];
-        const std::int32_t end = best + units(path.servers[at]);
-        for (std::int32_t q = best + 1; q < end; ++q)
-            if (queues_[q].filled < queues_[best].filled) best = q;
+    // The first packet of a queue asks for its next server, or for all that it may take.
+    void ask(std::int32_t q) {
+        std::int32_t asks = 0;
+        each_server(q, [&](std::int32_t s) {
+            open_.push_back(s);
+            ++asks;
+            if (adaptive_ && s < links_) {
+                waiters_[s].push_back(q);
+                return;
+            }
+            Server& server = servers_[s];
+            (server.first < 0 ? server.first : waits_behind_[server.last]) = q;
+            server.last = q;
+            waits_behind_[q] = -1;
+        });
+        if (asks == 0) throw std::logic_error("no route: the graph was not checked to be connected");
+        if (adaptive_) asked_[q] = ++asks_;
+    }
+
+    // The queue that the first packet of q enters behind a server: of the units' the emptiest, the first of equals.
+    std::int32_t queue_behind(std::int32_t q, std::int32_t s) const {
+        const Packet& packet = packets_[queues_[q].first];
+        std::int32_t best;
+        if (!adaptive_ || packet.at == 0) {
+            best = ways_[way_of_[packet.message]].queues[packet.at];
+        } else {
+            const std::int32_t before = queues_[q].behind;
+            std::int32_t pool = 0, crossed = kRises;
+            if (before < links_) {
+                pool = (q - first_queue_[before]) / units(before);
+                crossed = costs_.dateline[before];
+            }
+            best = first_queue_[s] + (pool + (is_next_pool(crossed, costs_.dateline[s]) ? 1 : 0)) * units(s);
+        }
+        const std::int32_t end = best + units(s);
+        for (std::int32_t other = best + 1; other < end; ++other)
+            if (queues_[other].filled < queues_[best].filled) best = other;
         return best;
     }
 
-    bool has_room(std::int32_t q) const {
-        const Packet& packet = packets_[queues_[q].first];
-        const Way& path = ways_[way_of_[packet.message]];
-        if (as_size(packet.at) == path.queues.size()) return true;
-        const double filled = queues_[emptiest(path, packet.at)].filled;
-        return filled == 0 || filled + packet.bytes <= costs_.buffer;
+    bool is_last(std::int32_t s) const { return s >= links_ + nodes_; }
+
+    bool has_room(std::int32_t q, std::int32_t s) const {
+        if (is_last(s)) return true;
+        const double filled = queues_[queue_behind(q, s)].filled;
+        return filled == 0 || filled + packets_[queues_[q].first].bytes <= costs_.buffer;
+    }
+
+    // Of the links that the first packet of q may take now, that with the most room behind it; of equals the one that
+    // `minimal` takes, number (target mod how many there are), or the next.
+    void choose(std::int32_t q) {
+        ways_on_.clear();
+        each_server(q, [&](std::int32_t s) { ways_on_.push_back(s); });
+        const std::size_t count = ways_on_.size();
+        const std::size_t first = as_size(routes_.target[packets_[queues_[q].first].message]) % count;
+        std::int32_t best = -1;
+        double least = kNever;
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::int32_t s = ways_on_[(first + k) % count];
+            if (servers_[s].free == 0 || !has_room(q, s)) continue;
+            const double filled = queues_[queue_behind(q, s)].filled;
+            if (filled >= least) continue;
+            least = filled;
+            best = s;
+        }
+        if (best < 0) return;
+        for (const std::int32_t s : ways_on_) waiters_[s].erase(std::ranges::find(waiters_[s], q));
+        start(q, best);
     }
 
     // Of the queues that wait for a server, the first whose packet finds room goes.
@@ -242,7 +368,7 @@ private:
         std::int32_t before = -1;
         for (std::int32_t q = server.first; q >= 0 && server.free > 0;) {
             const std::int32_t next = waits_behind_[q];
-            if (!has_room(q)) {
+            if (!has_room(q, s)) {
                 before = q;
                 q = next;
                 continue;
@@ -265,14 +391,15 @@ private:
         server.until = std::max(server.until, end);
         waited(m, now_ - packet.eligible, s);
         later(end, q, s);
-        const Way& path = way(m);
-        if (as_size(packet.at) == path.queues.size()) return;
+        if (s < links_ && adaptive_) parts_[s] += packet.bytes;
+        if (is_last(s)) return;
+        const std::int32_t behind = queue_behind(q, s);
         const double hop = s < links_ ? each(costs_.hop, m) : 0;
         packet.eligible = now_ + hop;
         packet.tail = end + hop;
         packet.next = -1;
         packet.rest = 0;
-        const std::int32_t behind = emptiest(path, packet.at++);
+        packet.at = adaptive_ ? 1 : packet.at + 1;
         push(behind, packet);
     }
 
@@ -292,11 +419,11 @@ private:
         queue.leaving = false;
         ++servers_[s].free;
         const std::int32_t m = packet.message;
-        const std::int32_t before = packet.at > 0 ? way(m).servers[packet.at - 1] : -1;
+        const std::int32_t before = queue.behind;
         if (queue.first >= 0) becomes_first(q);
         open_.push_back(s);
         if (before >= 0) open_.push_back(before);
-        if (s < links_ + nodes_) return;
+        if (!is_last(s)) return;
         Way& path = way(m);
         path.undelivered -= packet.bytes;
         if (path.undelivered > 0) {
@@ -319,6 +446,12 @@ private:
         result_.held_by[m] = server;
     }
 
+    std::int32_t first_server(std::int32_t q) const {
+        std::int32_t first = -1;
+        each_server(q, [&](std::int32_t s) { first = first < 0 ? s : first; });
+        return first;
+    }
+
     // From a message whose packet finds no room to the first of the buffer that is full, until one repeats.
     void find_cycle() {
         trace_waits([&](std::int32_t m) -> std::pair<std::int32_t, std::int32_t> {
@@ -327,17 +460,13 @@ private:
                 if (queues_[q].first < 0) continue;
                 const Packet& packet = packets_[queues_[q].first];
                 if (packet.message != m || queues_[q].leaving) continue;
-                const Way& path = way(m);
-                const std::int32_t full = emptiest(path, packet.at);
-                return {path.servers[packet.at], packets_[queues_[full].first].message};
+                const std::int32_t s = first_server(q);
+                return {s, packets_[queues_[queue_behind(q, s)].first].message};
             }
             // all its packets stand behind others
             for (std::int32_t q = 0; q < static_cast<std::int32_t>(queues_.size()); ++q)
                 for (std::int32_t slot = queues_[q].first; slot >= 0; slot = packets_[slot].next)
-                    if (packets_[slot].message == m) {
-                        const Packet& first = packets_[queues_[q].first];
-                        return {way(first.message).servers[first.at], first.message};
-                    }
+                    if (packets_[slot].message == m) return {first_server(q), packets_[queues_[q].first].message};
             return {-1, -1};
         });
     }
@@ -350,7 +479,12 @@ private:
     Array<Packet> packets_;
     Array<std::int32_t> free_packets_, free_ways_, way_of_;
     Array<Way> ways_;
-    Array<Move> moves_, due_;  // a heap; those of a round
+    bool adaptive_;
+    std::int64_t asks_ = 0;
+    Array<Array<std::int32_t>> waiters_;      // adaptive: by link, the queues whose first packet may take it
+    Array<std::int64_t> asked_;               // by queue: the number of its question
+    Array<std::int32_t> choosing_, ways_on_;  // of a round; of a queue
+    Array<Move> moves_, due_;                 // a heap; those of a round
     // of a round: queues that ask, links that may serve, messages that have arrived
     Array<std::int32_t> asking_, open_, closed_;
     Array<double> longest_;

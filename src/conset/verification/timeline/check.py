@@ -30,7 +30,7 @@ import numpy as np
 
 from conset.base import Bools, Floats, Ints, counted, take_rows
 from conset.machine.machine import Machine
-from conset.models.bounds import growth, lower_bound
+from conset.models.bounds import Spread, growth, lower_bound
 from conset.models.settings import Settings
 from conset.models.timeline import Rates, Timeline, mean_latency, phase_ends, resource_name
 from conset.models.workload import Workload
@@ -402,8 +402,12 @@ def check_figures(e: CheckContext) -> Iterator[Violation]:
     hops = np.repeat(work.bytes, np.diff(e.routes.offsets)) * (
         1 if spread is None else spread.share
     )
+    expected = np.bincount(e.routes.links, hops, topology.link_slots)
+    if spread is not None and e.model == "packet":
+        yield from _choices(e, spread)
+        expected = timeline.link_bytes
     counted = {
-        "link_bytes": (np.bincount(e.routes.links, hops, topology.link_slots), topology.link_name),
+        "link_bytes": (expected, topology.link_name),
         "out_bytes": (
             np.bincount(work.source[crosses], work.bytes[crosses], topology.nodes),
             topology.node_name,
@@ -435,6 +439,29 @@ def check_figures(e: CheckContext) -> Iterator[Violation]:
             "figures", f"mean_latency_s: {timeline.mean_latency_s:.9g}, must be {latency:.9g} s"
         )
     yield from _busy(e)
+
+
+def _choices(e: CheckContext, spread: Spread) -> Iterator[Violation]:
+    """Packets that choose routes take links of least ways, and nodes pass on what they get."""
+    work, given, topology = e.workload, e.timeline.link_bytes, e.machine.topology
+    size = np.repeat(work.bytes, np.diff(e.routes.offsets))
+    least, most = (
+        np.bincount(e.routes.links, size * chosen, topology.link_slots)
+        for chosen in (spread.share > 1 - 1e-9, spread.share > 0)
+    )
+    for k in np.flatnonzero((given < least - 0.5) | (given > most + 0.5))[:1].tolist():
+        text = f"{given[k]} B, must be from {least[k]:.0f} to {most[k]:.0f} B"
+        yield Violation("figures", f"link_bytes: {topology.link_name(k)}: {text}")
+    (start, stop), ends = topology.ends, (work.source, work.target)
+    out, into, sent, received = (
+        np.bincount(node, amount, topology.nodes)
+        for node, amount in ((start, given), (stop, given), *((end, work.bytes) for end in ends))
+    )
+    wrong = np.abs(out - into - sent + received)  # of roundings one for each link
+    for v in np.flatnonzero(wrong > 0.5 * topology.link_slots + 1e-6)[:1].tolist():
+        text = f"{into[v]:.0f} B come and {out[v]:.0f} B leave"
+        rule = f"it sends {sent[v]:.0f} and receives {received[v]:.0f} B"
+        yield Violation("conservation", f"{topology.node_name(v)}: {text}, {rule}")
 
 
 def _busy(e: CheckContext) -> list[Violation]:

@@ -94,15 +94,11 @@ class CheckContext:
     @cached_property
     def resources(self) -> Resources:
         """What messages share."""
-        routes = self.routes
+        offsets, links, spread = self.routes.offsets, self.routes.links, self.routes.spread
+        if spread is not None and self.model == "packet":
+            offsets, links, spread = spread.only_sure(offsets, links)
         return Resources.of(
-            self.workload,
-            self.machine,
-            self.settings,
-            self.model,
-            routes.offsets,
-            routes.links,
-            routes.spread,
+            self.workload, self.machine, self.settings, self.model, offsets, links, spread
         )
 
     @cached_property
@@ -418,9 +414,8 @@ def _spread_over(workload: Workload, machine: Machine) -> Routes:
     offsets = np.concatenate(
         [[0], np.cumsum(np.bincount(message, minlength=workload.messages))]
     ).astype(np.int64)
-    hops = np.where(source != target, walk.distance[source, walk.column[target]], 0).astype(
-        np.int64
-    )
+    # their sum: distances count some links more than once
+    hops = np.floor(np.bincount(message, share, workload.messages) + 1e-9).astype(np.int64)
     lost = np.flatnonzero(walk.lost(source, target))
     return Routes(
         offsets,

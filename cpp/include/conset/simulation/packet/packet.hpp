@@ -11,6 +11,15 @@
 // link the one whose first packet asked first goes; of one time: links end, queues ask, links serve, each by number.
 // Nothing is lost: a full buffer holds up the link before it, and so on back to the sources.
 //
+// Where switches choose routes (Choice::even, no stored routes), the first packet of a queue may leave over any link
+// that begins a least way to its target. It asks for all of them, and goes as soon as one is free and has room behind
+// it: over that with the fewest bytes in the buffer, of equals over number (target mod how many there are), as
+// `minimal` does, or the next. Of one time those that asked first choose first. Packets of a message may pass each
+// other. Links have classes then, `dateline`: 1, marked, and 2, up, by any order of the nodes, else 0. Packets are in
+// the next pool behind a marked link, and behind one up after one of class 0. Within a pool, ways go up, then down, so
+// that its buffers never wait in a cycle, whatever is chosen; there are as many pools as the least ways of these
+// messages need.
+//
 // No event left and work left: a deadlock, given as a cycle of messages and links.
 //
 // Complexity: packets * hops * log(packets under way). Memory: 48 bytes per packet in the network, 4 per hop of those
@@ -24,10 +33,10 @@
 namespace conset {
 
 struct PacketCosts {
-    Rates rates;                        // `node` is not used
-    View<const double> latency, hop;    // by message, or one for all; hop: per link
-    View<const std::uint8_t> dateline;  // by slot: whether it crosses one; empty: there are none
-    std::int32_t pools = 1;
+    Rates rates;                                // `node` is not used
+    View<const double> latency, hop;            // by message, or one for all; hop: per link
+    View<const std::uint8_t> dateline;          // by slot: whether it crosses one, or its class; empty: there are none
+    std::int32_t pools = 1;                     // not used where switches choose routes
     double packet = 1, buffer = 1, window = 1;  // [B]; buffer and window may be infinite
 };
 
