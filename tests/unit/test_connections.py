@@ -23,6 +23,7 @@ from conset.machine.machine import Machine
 from conset.machine.network.routing import Routing
 from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
+from conset.methods.phases.connection_routers import table
 from conset.methods.phases.connection_routers.orbits import first_success
 from conset.methods.phases.connection_routers.table import ROUTERS, Router
 from conset.methods.phases.connection_routers.task import (
@@ -38,6 +39,7 @@ from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import guarantees
+from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.verification import verify
 
@@ -433,6 +435,23 @@ def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> No
     machine = parse_machine(f"{on},{slow}")
     exchange = parse_pattern("alltoall", topology=machine.topology)
     assert verify(compile_pattern(exchange, machine, CompileOptions("connections"))).ok
+
+
+@pytest.mark.parametrize(
+    ("pattern", "on", "before", "after"),
+    [("alltoall", "iwarp:4x4", 32, 30), ("random:degree=8,seed=1", "iwarp:8x8", 23, 21)],
+)
+def test_rounds_after_success_make_routes_better(
+    pattern: str, on: str, before: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Step 4 of APR: the same phases, less ΣL; the numbers are snapshots of seed 0."""
+    sums = []
+    for rounds in (0, table.ROUNDS):
+        monkeypatch.setattr(table, "ROUNDS", rounds)
+        made = compiled(pattern, on, router="sequential", objective="phases")
+        sums.append((made.phases, phase_loads(made).total))
+    assert sums[0][0] == sums[1][0]
+    assert [total for _, total in sums] == [before, after]
 
 
 def test_a_score_is_what_the_prediction_says() -> None:

@@ -85,7 +85,7 @@ std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
         if (phase_[i] < 0) out.push_back(static_cast<std::int32_t>(i));
     const auto threshold = static_cast<std::uint32_t>(share * 65536);
     Array<std::int32_t> again;
-    for (; rounds > 0 && !out.empty() && !stop_asked(); --rounds) {
+    for (; rounds > 0 && !stop_asked(); --rounds) {
         again = out;
         for (std::size_t i = 0; i < phase_.size(); ++i) {
             if (phase_[i] < 0 || random_.below(65536) >= threshold) continue;
@@ -95,6 +95,7 @@ std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
         out.clear();
         for (const std::int32_t i : again)
             if (!place(i)) out.push_back(i);
+        if (out.empty()) break;
     }
     return static_cast<std::int64_t>(out.size());
 }

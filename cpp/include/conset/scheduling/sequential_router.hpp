@@ -34,7 +34,7 @@ public:
     // Routes `order`, predecessors first where there are any. Returns how many stay out.
     std::int64_t route(View<const std::int32_t> order);
 
-    // At most `rounds` of rip-up, each with this share of the routes. Returns how many stay out.
+    // `rounds` of rip-up, each with this share of the routes, until none stays out. Returns how many stay out.
     std::int64_t rip_up(std::int32_t rounds, double share);
 
     const Array<std::int32_t>& phase() const { return phase_; }  // -1: stays out
