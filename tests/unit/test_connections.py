@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings as examples, strategies as st
 
 from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.bounds import bound_schedule
@@ -36,6 +37,7 @@ from conset.methods.phases.connection_routers.task import (
 from conset.methods.phases.connections import schedule_connections
 from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.methods.phases.table import find_method
+from conset.models import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import guarantees
@@ -226,6 +228,54 @@ def test_an_order_is_kept_inside_phases_and_across_them(router: str | None, chan
         assert keeps_order(schedule)
         least = bound_schedule(schedule).phases
         assert least <= schedule.phases <= least + (3 if channels == 2 else 1)
+
+
+@st.composite
+def ordered(draw: st.DrawFn) -> Pattern:
+    """Messages of one or of several sizes between 9 ranks, many after earlier ones of a rank."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    pairs = rng.permutation([(a, b) for a in range(9) for b in range(9) if a != b])
+    ends = pairs[: draw(st.integers(2, 40))]
+    size = rng.choice(draw(st.sampled_from([(1024,), (64, 1024, 20_000)])), len(ends))
+    share = draw(st.sampled_from([0.05, 0.3]))
+    before = [
+        (i, j)
+        for j in range(len(ends))
+        for i in range(j)
+        if set(ends[i]) & set(ends[j]) and rng.random() < share
+    ]
+    return Pattern.from_messages(*ends.T, size, 9, before=np.array(before, np.int64).reshape(-1, 2))
+
+
+@examples(max_examples=25)
+@given(
+    ordered(),
+    st.sampled_from(["iwarp:3x3", "mesh:3x3,synchronization=20us,setup=10us,hop=1us"]),
+    st.integers(2, 6),
+    st.sampled_from([None, "none", "local", "barrier"]),
+)
+def test_the_default_waits_no_longer_for_an_order_than_any_router_alone(
+    pattern: Pattern, on: str, channels: int, sync: str | None
+) -> None:
+    """Predicted, by the formula that has the waits; parts of messages are no exception."""
+    machine = parse_machine(on)
+    times = []
+    for router in (None, "sequential", "negotiated"):
+        options = CompileOptions("connections", channels=channels, router=router, sync=sync)
+        schedule = compile_pattern(pattern, machine, options)
+        assert verify(schedule).ok
+        times.append(predict(schedule).time_s)
+    assert times[0] <= min(times) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("channels", "expected_us"), [(4, 320.1), (5, 216.7), (8, 216.7)])
+def test_a_bitonic_order_takes_what_the_better_router_finds(
+    channels: int, expected_us: float
+) -> None:
+    """As the sequential router alone; by loads, negotiated phases looked better: 455, 330.9 us."""
+    options = CompileOptions("connections", channels=channels)
+    schedule = compile_pattern(bitonic(4), parse_machine("iwarp:4x4"), options)
+    assert predict(schedule).time_s <= expected_us * 1.001e-6
 
 
 def test_routers_of_symmetric_patterns_refuse_an_order() -> None:
@@ -455,8 +505,6 @@ def test_rounds_after_success_make_routes_better(
 
 
 def test_a_score_is_what_the_prediction_says() -> None:
-    from conset.models import predict
-
     # latencies keep nothing busy: the search does not count them
     given = problem("alltoall", "iwarp:4x4,hop=0,per_transfer=0")
     task = Task(given)

@@ -27,7 +27,6 @@ from conset.compilation.trial import REL_TOL, require_affordable
 from conset.machine import Machine
 from conset.methods import (
     PLACEMENTS,
-    Phases,
     Problem,
     add_timetable,
     candidates,
@@ -216,7 +215,7 @@ def compile_by(
         route_links=phases.route_links,
         channels=phases.channels,
         timetable=phases.timetable,
-        sync=default_sync(phases, machine, name),
+        sync=default_sync(phases.offsets.size - 1, machine, name),
         limits_asked=user_limits,
         manifest=manifest or Manifest(seed=options.seed),
         min_bandwidth_Bps=problem.min_bandwidth,
@@ -244,15 +243,32 @@ def _problem_of(
         None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
     )
     times = None if options.max_latency is None else read_latencies(options.max_latency, pattern)
-    return Problem(pattern, machine, limits, placement, options.search, rates, times), user_limits
+
+    def predicted(schedule: Schedule) -> float:
+        sync = options.policy or default_sync(schedule.phases, machine, name)
+        return predict(schedule, sync=sync).time_s
+
+    return (
+        Problem(
+            pattern,
+            machine,
+            limits,
+            placement,
+            options.search,
+            rates,
+            times,
+            predicted=predicted,
+        ),
+        user_limits,
+    )
 
 
-def default_sync(phases: Phases, machine: Machine, method: str) -> str:
+def default_sync(phases: int, machine: Machine, method: str) -> str:
     """`none` where there is nothing to separate, or circuit switches do it; else `barrier`."""
     if machine.is_circuit:
         return "none"
     most = 0 if machine.switches_contexts(method) else 1
-    return "none" if phases.offsets.size - 1 <= most else "barrier"
+    return "none" if phases <= most else "barrier"
 
 
 def _compile_best_placed(

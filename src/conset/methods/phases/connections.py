@@ -20,7 +20,8 @@ asked for by name gives its own phases as they are.
 Lists: where a node has few transfers in flight, which of a phase goes first decides: slots and
 orbits are listed as they were made, other phases as an event list would start their transfers
 (`event_list`).
-Guarantee: never worse than any of the routers alone at the same effort and seed.
+Guarantee: never worse than any of the routers alone at the same effort and seed; with an order by
+the predicted time, which has its waits.
 Complexity: that of the routers.
 When to use it: machines that hold open what a phase needs: logical channels, circuits, optical
 switches. Minimum bandwidths and maximum latencies (`min_bandwidth`, `max_latency`): a port or link
@@ -218,7 +219,8 @@ def _found(task: Task, router: Router, best: Score | None) -> tuple[Phases, bool
             continue
         try:
             routed = router.route(given)
-            phases = _balanced(given, assemble(routed, task.problem.pattern.before))
+            phases = assemble(routed, task.problem.pattern.before)
+            phases = _not_later(task, phases, _balanced(given, phases))
             listed = routed.order is not None and not _unequal(task)
             if task.problem.search.phases is not None:
                 phases, listed = (
@@ -256,6 +258,12 @@ def _balanced(task: Task, phases: Phases) -> Phases:
     return balance_loads(task.problem, phases, routes=routes, method="connections")
 
 
+def _not_later(task: Task, phases: Phases, changed: Phases) -> Phases:
+    """What loads are better balanced in, unless an order makes it wait for longer."""
+    worse = task.has_waits and score(task, changed) > score(task, phases)
+    return phases if worse else changed
+
+
 def _split(task: Task, phases: Phases) -> Phases:
     """Some messages cut over several phases where that is shorter.
 
@@ -268,7 +276,7 @@ def _split(task: Task, phases: Phases) -> Phases:
         or phases.route_offsets is None
     ):
         return phases
-    cut = split_messages(task.problem, phases, method="connections")
+    cut = _not_later(task, phases, split_messages(task.problem, phases, method="connections"))
     if cut is phases or cut.route_offsets is None or cut.route_nodes is None:
         return phases
     return replace(cut, channels=number_channels(cut.offsets, cut.route_offsets, cut.route_nodes))

@@ -20,6 +20,7 @@ from conset import _core
 from conset.base import Floats, InputError, Ints, Ints32, ValueObject, frozen, frozen_ints
 from conset.machine import Limits, Machine, Topology
 from conset.pattern import Pattern
+from conset.schedule import Schedule
 
 Routes = Literal["fixed", "free"]
 """The machine's routes, or routes that the method chooses."""
@@ -68,6 +69,8 @@ class Problem:
             most, infinite: any time; or None.
         planes: how many slots of the network a phase has, of a method that chooses them: a link
             counts in each, a port in all of them together.
+        predicted: the time of a schedule [s], for methods that compare several of a pattern with an
+            order, whose waits loads do not have; or None.
     """
 
     pattern: Pattern
@@ -78,6 +81,7 @@ class Problem:
     min_bandwidth: Floats | None = None
     max_latency: Floats | None = None
     planes: int = 1
+    predicted: Callable[[Schedule], float] | None = None
 
     @cached_property
     def source_node(self) -> Ints32:
