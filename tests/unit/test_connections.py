@@ -487,6 +487,20 @@ def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> No
     assert verify(compile_pattern(exchange, machine, CompileOptions("connections"))).ok
 
 
+def test_the_hypercube_takes_two_phases_of_eight_channels() -> None:
+    """Of the 12 that a cell has, in a Gray code's order (the ConSet text, Section 5.1.2)."""
+    machine = parse_machine("iwarp:8x8")
+    pattern = parse_pattern("butterfly:size=1KiB", topology=machine.topology, ranks=64)
+    loads = {}
+    for objective in ("time", "phases"):
+        options = CompileOptions("connections", objective=objective, placement="gray")
+        made = compile_pattern(pattern, machine, options)
+        assert verify(made).ok
+        loads[objective] = phase_loads(made)
+    assert loads["phases"].channels.tolist() == [8, 8]
+    assert loads["phases"].total == loads["time"].total == 6
+
+
 @pytest.mark.parametrize(
     ("pattern", "on", "before", "after"),
     [("alltoall", "iwarp:4x4", 32, 30), ("random:degree=8,seed=1", "iwarp:8x8", 23, 21)],

@@ -245,8 +245,9 @@ def _problem_of(
     times = None if options.max_latency is None else read_latencies(options.max_latency, pattern)
 
     def predicted(schedule: Schedule) -> float:
-        sync = options.policy or default_sync(schedule.phases, machine, name)
-        return predict(schedule, sync=sync).time_s
+        return predict(
+            schedule, sync=options.policy or default_sync(schedule.phases, machine, name)
+        ).time_s
 
     return (
         Problem(

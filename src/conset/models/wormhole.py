@@ -142,8 +142,11 @@ def channel_pools(workload: Workload, machine: Machine) -> tuple[Bytes, int]:
     topology = machine.topology
     dateline = datelines(topology, machine.routing)
     if machine.routing.knowledge == "adaptive" and not workload.link_offsets.size:
-        level = topology.level if dateline.size else None
-        up = np.arange(topology.nodes) if level is None else level
+        up = (
+            np.arange(topology.nodes)
+            if topology.level is None or not dateline.size
+            else topology.level
+        )
         rises = (up[topology.link_target] > up[topology.link_source]).astype(np.uint8)
         return np.where(dateline == 1, dateline, 2 * rises) if dateline.size else 2 * rises, 1
     if not dateline.any():

@@ -5,7 +5,8 @@ The routes are the compiler's choice.
 Problem: cut a pattern into phases and give every connection a route; a route takes one of K
 channels in every node it visits, both ends included. Links and ports have no limit unless asked,
 but they are shared: a phase lasts as long as its busiest port or link. Wanted: the shortest time,
-or with `objective=phases` the fewest phases and then the least ΣL.
+or with `objective=phases` the fewest phases, then the least ΣL, then the fewest channels: routers
+are asked again with one channel less as long as that costs neither.
 Idea: several routers know different parts of the answer (`connection_routers.table`): the text's
 sequential one answers always, slots of a closed form and orbits of translations serve what is
 symmetric, negotiation the rest. All that apply are asked, the best by the objective is kept; none
@@ -94,7 +95,7 @@ def schedule_connections(problem: Problem) -> Phases:
             f"at most {transfers:,}"
         )
     if problem.search.router is None:
-        found, listed = _best(task)
+        found, listed = _with_few_channels(task, _best(task))
     else:
         given = _asked(task, problem.search.router).route(task)
         found, listed = assemble(given, problem.pattern.before), given.order is not None
@@ -196,6 +197,23 @@ def _best(task: Task) -> tuple[Phases, bool]:
     return cut, best[2] and cut is best[1]
 
 
+def _with_few_channels(task: Task, found: tuple[Phases, bool]) -> tuple[Phases, bool]:
+    """With the objective `phases`: as few channels of a node as cost no phase and no ΣL."""
+    while (
+        (task.problem.search.objective, task.problem.search.phases) == ("phases", None)
+        and found[0].channels is not None
+        and (channels := int(found[0].channels.max())) > 0
+    ):
+        fewer = Task(replace(task.problem, limits=replace(task.problem.limits, channels=channels)))
+        if fewer.least_phases > found[0].offsets.size - 1 or _core.stop_asked():
+            break
+        again = _best(fewer)
+        if score(task, again[0])[:2] > score(task, found[0])[:2]:
+            break
+        found = again
+    return found
+
+
 def _reaches(value: Score, goal: Score) -> bool:
     """Whether a score is as good as no schedule's is better, in the places of `goal`."""
     return all(a <= b * ROUNDING for a, b in zip(value[: len(goal)], goal, strict=True))
@@ -260,8 +278,9 @@ def _balanced(task: Task, phases: Phases) -> Phases:
 
 def _not_later(task: Task, phases: Phases, changed: Phases) -> Phases:
     """What loads are better balanced in, unless an order makes it wait for longer."""
-    worse = task.has_waits and score(task, changed) > score(task, phases)
-    return phases if worse else changed
+    if task.problem.pattern.before is None or score(task, changed) <= score(task, phases):
+        return changed
+    return phases
 
 
 def _split(task: Task, phases: Phases) -> Phases:

@@ -38,7 +38,8 @@ class SearchOptions:
             construction does.
         routes: the machine's, or chosen by a method that can.
         router: which one finds the routes of `connections`; None: the best of those that apply.
-        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        objective: `time`, or `phases`: fewest phases, then least ΣL, then (`connections`) fewest
+            channels.
         phases: how many `connections` makes; None: as the objective says.
         posting: what `naive` orders the messages of each rank by: a word of
             `conset.schedule.policy`.

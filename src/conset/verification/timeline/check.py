@@ -459,9 +459,11 @@ def _choices(e: CheckContext, spread: Spread) -> Iterator[Violation]:
     )
     wrong = np.abs(out - into - sent + received)  # of roundings one for each link
     for v in np.flatnonzero(wrong > 0.5 * topology.link_slots + 1e-6)[:1].tolist():
-        text = f"{into[v]:.0f} B come and {out[v]:.0f} B leave"
-        rule = f"it sends {sent[v]:.0f} and receives {received[v]:.0f} B"
-        yield Violation("conservation", f"{topology.node_name(v)}: {text}, {rule}")
+        text = (
+            f"{topology.node_name(v)}: {into[v]:.0f} B come and {out[v]:.0f} B leave, it sends "
+            f"{sent[v]:.0f} and receives {received[v]:.0f} B"
+        )
+        yield Violation("conservation", text)
 
 
 def _busy(e: CheckContext) -> list[Violation]:

@@ -178,13 +178,12 @@ def _best_round(task: Task, router: _core.SequentialRouter, rounds: int) -> Rout
     best = routed(task, router)
     least = score(task, assemble(best))
     for _ in range(rounds):
-        if _core.stop_asked():
-            break
-        if router.rip_up(1, SHARE) == 0:
-            found = routed(task, router)
-            value = score(task, assemble(found))
-            if value < least:
-                best, least = found, value
+        if _core.stop_asked() or router.rip_up(1, SHARE) > 0:
+            continue
+        found = routed(task, router)
+        value = score(task, assemble(found))
+        if value < least:
+            best, least = found, value
     return replace(best, stopped_early=_core.stop_asked())
 
 

@@ -97,11 +97,6 @@ class Task:
             routing = Routing.default(topology)
         return route_hops(topology, routing, self.source, self.target)
 
-    @property
-    def has_waits(self) -> bool:
-        """Whether messages wait for others by an order."""
-        return self.problem.pattern.before is not None
-
     @cached_property
     def least_phases(self) -> int:
         """No schedule needs fewer phases, whatever its routes.
@@ -341,7 +336,7 @@ def time_of(task: Task, phases: Phases) -> float:
     Of a pattern with an order what is predicted, with the waits of that order.
     """
     schedule = schedule_of(task, phases)
-    if task.has_waits and task.problem.predicted is not None:
+    if task.problem.pattern.before is not None and task.problem.predicted is not None:
         return task.problem.predicted(schedule)
     machine = task.problem.machine
     count = schedule.phases
@@ -375,7 +370,7 @@ def best_score(task: Task) -> Score:
     least, asked = max(task.least_phases, 1), task.problem.search.phases
     if task.problem.search.objective == "phases":
         return (asked or task.least_phases, task.least_sum(asked or least))
-    if not task.equal_sizes or task.has_waits:
+    if not task.equal_sizes or task.problem.pattern.before is not None:
         return (0.0,)
     return (
         min(
